@@ -1,0 +1,41 @@
+# Everything a person or CI needs. `make help` lists the targets.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help:  ## this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml
+	@echo "ottla: setting up $(VENV) with $$($(PYTHON) --version) (once; about a minute)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ottla: Python 3.11 or newer is needed; try make PYTHON=python3.12 ..." >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@echo "ottla: installing packages"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+.PHONY: setup
+setup: $(STAMP)  ## create .venv with everything the project needs
+
+.PHONY: run
+run: $(STAMP)  ## serve on 127.0.0.1:9092 (ARGS="--nodes 3" adds options)
+	@$(BIN)/ottla serve $(ARGS)
+
+.PHONY: lint
+lint: $(STAMP)  ## ruff, mypy --strict, import-linter
+	@echo "ottla: ruff"; $(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet .
+	@echo "ottla: mypy --strict"; $(BIN)/mypy --no-error-summary
+	@echo "ottla: import-linter"; $(BIN)/lint-imports >/dev/null || $(BIN)/lint-imports
+
+.PHONY: format
+format: $(STAMP)  ## rewrite the sources in the house format
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+.PHONY: test
+test: lint  ## everything CI runs: lint, types, imports, all tests
+	@$(BIN)/python -m pytest
