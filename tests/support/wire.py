@@ -1,0 +1,97 @@
+"""One blocking connection to a broker, in frames: a client that says what it is told and hides nothing.
+
+Real clients never send a stale generation or a cut-off body, nor do they show which request closed the
+connection. This one sends the bytes it is given and tells three endings apart: an answer, a closed connection,
+and silence. It knows the frame (int32 size, then that many bytes) and the request header; what the body means is
+its caller's business.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from types import TracebackType
+from typing import Final, Self
+
+_SIZE: Final = struct.Struct(">i")
+_HEADER: Final = struct.Struct(">hhi")
+
+
+class ConnectionClosedError(Exception):
+    """The broker ended the connection where an answer was awaited, or before it could be asked."""
+
+
+class SilenceError(Exception):
+    """No answer and no end of the connection within the time given."""
+
+
+class Connection:
+    """A connection to `host:port`. Not for use from several threads."""
+
+    def __init__(self, bootstrap: str, *, timeout_seconds: float = 10.0) -> None:
+        host, _, port = bootstrap.rpartition(":")
+        self._socket = socket.create_connection((host, int(port)), timeout=timeout_seconds)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._received = bytearray()
+        self._correlation_id = 0
+
+    def send(self, data: bytes) -> None:
+        """Put bytes on the wire just as they are."""
+        try:
+            self._socket.sendall(data)
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise ConnectionClosedError from error
+
+    def send_request(
+        self, api_key: int, api_version: int, body: bytes, *, flexible: bool, client_id: str | None = "wire"
+    ) -> int:
+        """Send one request and return its correlation id; a flexible one has an empty tag section in its header."""
+        self._correlation_id += 1
+        header = request_header(api_key, api_version, self._correlation_id, client_id, flexible=flexible)
+        self.send(_SIZE.pack(len(header) + len(body)) + header + body)
+        return self._correlation_id
+
+    def receive_frame(self, *, timeout_seconds: float = 10.0) -> bytes:
+        """The next frame without its size; raises `ConnectionClosedError` or `SilenceError`."""
+        self._socket.settimeout(timeout_seconds)
+        size = _SIZE.unpack(self._receive_exactly(_SIZE.size))[0]
+        return self._receive_exactly(size)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _receive_exactly(self, count: int) -> bytes:
+        while len(self._received) < count:
+            try:
+                data = self._socket.recv(max(65_536, count - len(self._received)))
+            except TimeoutError as error:
+                raise SilenceError from error
+            except ConnectionResetError as error:
+                raise ConnectionClosedError from error
+            if not data:
+                raise ConnectionClosedError
+            self._received += data
+        taken = bytes(self._received[:count])
+        del self._received[:count]
+        return taken
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def request_header(
+    api_key: int, api_version: int, correlation_id: int, client_id: str | None, *, flexible: bool
+) -> bytes:
+    """Request header v1, or for a flexible request v2 with an empty tag section; `client_id` is never compact."""
+    header = _HEADER.pack(api_key, api_version, correlation_id)
+    if client_id is None:
+        header += b"\xff\xff"
+    else:
+        encoded = client_id.encode()
+        header += len(encoded).to_bytes(2, "big") + encoded
+    return header + b"\0" if flexible else header
