@@ -77,7 +77,7 @@ def missing_tools() -> str | None:
 
 
 def class_path() -> str:
-    """Java's class path for Kafka; fetches the jars the first time, which takes a while and is said on stderr."""
+    """Java's class path for Kafka; the first time the jars are fetched, which is said on stderr."""
     if not _jars_are_here():
         print(
             f"fetching Apache Kafka {VERSION} with Maven into {CACHE} (once; about a minute)", file=sys.stderr
@@ -106,7 +106,7 @@ def kafka(settings: Mapping[str, str] | None = None) -> Iterator[KafkaProcess]:
 
 
 def format_storage(directory: Path, settings: Mapping[str, str]) -> tuple[Path, str]:
-    """Prepare `directory` for one node; returns its server.properties and the bootstrap address it will have."""
+    """Prepare `directory` for one node; returns its server.properties and its future bootstrap address."""
     port, controller_port = free_ports(2)
     bootstrap, controller = f"127.0.0.1:{port}", f"127.0.0.1:{controller_port}"
     properties = directory / "server.properties"

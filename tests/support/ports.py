@@ -6,7 +6,7 @@ import random
 import socket
 from typing import Final
 
-#: Below Linux's range for outgoing connections (32768 up): no client's socket takes one before its owner binds it.
+#: Below Linux's range for outgoing connections (32768 up): no client's socket comes in between.
 PORTS: Final = range(20_000, 32_768)
 
 

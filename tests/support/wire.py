@@ -1,9 +1,9 @@
 """One blocking connection to a broker, in frames: a client that says what it is told and hides nothing.
 
 Real clients never send a stale generation or a cut-off body, nor do they show which request closed the
-connection. This one sends the bytes it is given and tells three endings apart: an answer, a closed connection,
-and silence. It knows the frame (int32 size, then that many bytes) and the request header; what the body means is
-its caller's business.
+connection. This one sends the bytes it is given and tells three endings apart: an answer, a closed
+connection, and silence. It knows the frame (int32 size, then that many bytes) and the request header; what the
+body means is its caller's business.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Connection:
     def send_request(
         self, api_key: int, api_version: int, body: bytes, *, flexible: bool, client_id: str | None = "wire"
     ) -> int:
-        """Send one request and return its correlation id; a flexible one has an empty tag section in its header."""
+        """Send one request and return its correlation id; a flexible one gets an empty header tag section."""
         self._correlation_id += 1
         header = request_header(api_key, api_version, self._correlation_id, client_id, flexible=flexible)
         self.send(_SIZE.pack(len(header) + len(body)) + header + body)
@@ -87,7 +87,7 @@ class Connection:
 def request_header(
     api_key: int, api_version: int, correlation_id: int, client_id: str | None, *, flexible: bool
 ) -> bytes:
-    """Request header v1, or for a flexible request v2 with an empty tag section; `client_id` is never compact."""
+    """Request header v1, or v2 with an empty tag section if flexible; `client_id` is never compact."""
     header = _HEADER.pack(api_key, api_version, correlation_id)
     if client_id is None:
         header += b"\xff\xff"
