@@ -2,8 +2,8 @@
 
 Real clients never send a stale generation or a cut-off body, nor do they show which request closed the
 connection. This one sends the bytes it is given and tells three endings apart: an answer, a closed
-connection, and silence. It knows the frame (int32 size, then that many bytes) and the request header; what the
-body means is its caller's business.
+connection, and silence. It knows the frame (int32 size, then that many bytes) and the request header; what
+the body means is its caller's business.
 """
 
 from __future__ import annotations
