@@ -36,6 +36,17 @@ lint: $(STAMP)  ## ruff, mypy --strict, import-linter
 format: $(STAMP)  ## rewrite the sources in the house format
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
+KAFKA_VERSION := 4.3.1
+SCHEMA_JARS   := .cache/schemas/kafka-clients-$(KAFKA_VERSION).jar .cache/schemas/kafka-group-coordinator-$(KAFKA_VERSION).jar
+
+.cache/schemas/%-$(KAFKA_VERSION).jar:
+	@echo "ottla: fetching $* $(KAFKA_VERSION) (needs Maven)"
+	@mvn -q -B dependency:copy -Dartifact=org.apache.kafka:$*:$(KAFKA_VERSION) -DoutputDirectory=$(CURDIR)/.cache/schemas
+
+.PHONY: generate
+generate: $(STAMP) $(SCHEMA_JARS)  ## write ottla/protocol/messages/ from Kafka's own schemas
+	@$(BIN)/python -m ottla.protocol.generate $(addprefix --jar ,$(SCHEMA_JARS))
+
 .PHONY: test
 test: lint  ## everything CI runs: lint, types, imports, all tests
 	@$(BIN)/python -m pytest

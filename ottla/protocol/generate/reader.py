@@ -1,0 +1,212 @@
+"""Emits the body of a reader: `(frame, pos) -> (message, pos)` for one struct in one version.
+
+For HeartbeatRequest v0 (a string, an int32, a string) it comes out as
+
+    (_n,) = unpack_h(frame, pos)
+    pos += 2
+    if _n < 0:
+        fail_null("group_id")
+    _end = pos + _n
+    group_id = frame[pos:_end].decode("utf-8", "replace")
+    pos = _end
+    generation_id, _n = unpack_ih(frame, pos)
+    ...
+
+`primitives` says why no slice is checked on its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ottla.protocol.generate.layouts import FIXED, Layouts, class_name, default_expression, python_type
+from ottla.protocol.generate.schema import Field, Struct
+
+
+@dataclass(slots=True)
+class _Body:
+    """Lines so far, and a run of fixed-size values not yet read. Inside a tagged field the buffer has another name."""
+
+    layouts: Layouts
+    flexible: bool
+    frame: str = "frame"
+    pos: str = "pos"
+    indent: int = 4
+    lines: list[str] = field(default_factory=list)
+    _run: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def line(self, text: str, deeper: int = 0) -> None:
+        self.lines.append(" " * (self.indent + deeper) + text)
+
+    def fixed(self, target: str, character: str, size: int) -> None:
+        self._run.append((target, character, size))
+
+    def flush(self) -> None:
+        """Read the run with one call."""
+        if not self._run:
+            return
+        targets = ", ".join(target for target, _, _ in self._run)
+        unpack = self.layouts.imports.unpack("".join(character for _, character, _ in self._run))
+        left = f"({targets},)" if len(self._run) == 1 else targets
+        self.line(f"{left} = {unpack}({self.frame}, {self.pos})")
+        self.line(f"{self.pos} += {sum(size for _, _, size in self._run)}")
+        self._run.clear()
+
+    def length(self, character: str, size: int) -> str:
+        """Read a length into `_n`; returns what `_n` is when there is nothing: below 0 classic, 0 compact."""
+        if not self.flexible:
+            self.fixed("_n", character, size)
+            self.flush()
+            return "_n < 0"
+        self.flush()
+        self.line(f"_n = {self.frame}[{self.pos}]")
+        self.line("if _n < 128:")
+        self.line(f"{self.pos} += 1", 4)
+        self.line("else:")
+        self.line(f"_n, {self.pos} = read_unsigned_varint({self.frame}, {self.pos})", 4)
+        return "_n <= 0"
+
+    @property
+    def length_expression(self) -> str:
+        return "_n - 1" if self.flexible else "_n"
+
+
+def emit_reader(struct: Struct, version: int, layouts: Layouts) -> list[str]:
+    """The whole body, from the first field to the return."""
+    schema = layouts.schema
+    body = _Body(layouts, schema.is_flexible(version))
+    for f in struct.layout(version):
+        _emit_field(f, version, body)
+    body.flush()
+    if body.flexible:
+        _emit_tags(struct, version, body)
+    present = [f for f in struct.fields if version in f.versions]
+    last = max((struct.fields.index(f) for f in present), default=-1)
+    arguments = [f.name if version in f.versions else default_expression(f, schema) for f in struct.fields[: last + 1]]
+    call = f"{class_name(struct, schema)}({', '.join(arguments)})"
+    if not body.flexible:
+        body.line(f"return {call}, pos")
+        return body.lines
+    body.line(f"message = {call}")
+    body.line("if unknown:")
+    body.line("message.unknown_tagged_fields = unknown", 4)
+    body.line("return message, pos")
+    return body.lines
+
+
+def _emit_field(f: Field, version: int, body: _Body) -> None:
+    nullable = version in f.nullable_versions
+    if f.is_array:
+        _emit_array(f, nullable, version, body)
+    elif f.struct:
+        _emit_struct(f, nullable, version, body)
+    elif f.element_type in FIXED:
+        body.fixed(f.name, *FIXED[f.element_type])
+    else:
+        _emit_sized(f.name, f.element_type, nullable, body)
+
+
+def _emit_sized(target: str, element_type: str, nullable: bool, body: _Body) -> None:
+    """A string, bytes or records."""
+    is_null = body.length(*(("h", 2) if element_type == "string" else ("i", 4)))
+    slice_ = f"{body.frame}[{body.pos}:_end]"
+    value = {
+        "string": f'{slice_}.decode("utf-8", "replace")',
+        "bytes": slice_,
+        "records": f"memoryview({body.frame})[{body.pos}:_end]",
+    }[element_type]
+    body.line(f"if {is_null}:")
+    deeper = 4 if nullable else 0
+    if nullable:
+        body.line(f"{target} = None", 4)
+        body.line("else:")
+    else:
+        body.line(f'fail_null("{target.removeprefix("_")}")', 4)
+    body.line(f"_end = {body.pos} + {body.length_expression}", deeper)
+    body.line(f"{target} = {value}", deeper)
+    body.line(f"{body.pos} = _end", deeper)
+
+
+def _emit_array(f: Field, nullable: bool, version: int, body: _Body) -> None:
+    is_null = body.length("i", 4)
+    tagged = body.frame != "frame"  # its variable has been given a type together with its default
+    kind = python_type(f, body.layouts.schema)
+    declared = f.name if tagged else f"{f.name}: {kind if nullable else kind.removesuffix(' | None')}"
+    body.line(f"if {is_null}:")
+    if nullable:
+        body.line(f"{declared} = None", 4)
+        body.line("else:")
+        body.indent += 4
+        declared = f.name
+    else:
+        body.line(f'fail_null("{f.name}")', 4)
+    if body.flexible:
+        body.line("_n -= 1")
+    body.line(f"if _n > len({body.frame}) - {body.pos}:")
+    body.line(f'fail_count("{f.name}", _n)', 4)
+    _emit_elements(f, declared, version, body)
+    if nullable:
+        body.indent -= 4
+
+
+def _emit_elements(f: Field, declared: str, version: int, body: _Body) -> None:
+    if f.element_type == "uuid":
+        body.line(f"_end = {body.pos} + 16 * _n")
+        body.line(f"{declared} = [{body.frame}[_at : _at + 16] for _at in range({body.pos}, _end, 16)]")
+        body.line(f"{body.pos} = _end")
+        return
+    if f.element_type in FIXED:
+        character, size = FIXED[f.element_type]
+        body.line(f'{declared} = list(struct.unpack_from(f">{{_n}}{character}", {body.frame}, {body.pos}))')
+        body.line(f"{body.pos} += {'_n' if size == 1 else f'{size} * _n'}")
+        return
+    item = f"_{f.name}_item"
+    body.line(f"{declared} = []")
+    body.line("for _ in range(_n):")
+    body.indent += 4
+    if f.struct:
+        body.line(f"{item}, {body.pos} = {body.layouts.function(f.struct, version)}({body.frame}, {body.pos})")
+    else:
+        _emit_sized(item, f.element_type, False, body)
+    body.line(f"{f.name}.append({item})")
+    body.indent -= 4
+
+
+def _emit_struct(f: Field, nullable: bool, version: int, body: _Body) -> None:
+    """A struct in its place; where it may be null, a byte before it says so (negative: null)."""
+    assert f.struct
+    read = f"{f.name}, {body.pos} = {body.layouts.function(f.struct, version)}({body.frame}, {body.pos})"
+    if not nullable:
+        body.flush()
+        body.line(read)
+        return
+    body.fixed("_n", "b", 1)
+    body.flush()
+    body.line("if _n < 0:")
+    body.line(f"{f.name} = None", 4)
+    body.line("else:")
+    body.line(read, 4)
+
+
+def _emit_tags(struct: Struct, version: int, body: _Body) -> None:
+    known = struct.tagged(version)
+    for f in known:
+        kind = python_type(f, body.layouts.schema)
+        body.line(f"{f.name}: {kind} = {default_expression(f, body.layouts.schema)}")
+    body.line(f"if {body.frame}[{body.pos}]:")
+    body.indent += 4
+    body.line(f"unknown, {body.pos} = read_tagged_fields({body.frame}, {body.pos})")
+    for f in known:
+        body.line(f"_tag = unknown.pop({f.tag}, None)")
+        body.line("if _tag is not None:")
+        inner = _Body(body.layouts, flexible=True, frame="_tag", pos="_tag_pos", indent=body.indent + 4)
+        inner.line("_tag_pos = 0")
+        _emit_field(f, version, inner)
+        inner.flush()
+        inner.line("if _tag_pos > len(_tag):")
+        inner.line(f'fail_tag("{f.name}")', 4)
+        body.lines += inner.lines
+    body.indent -= 4
+    body.line("else:")
+    body.line(f"{body.pos} += 1", 4)
+    body.line("unknown = None", 4)
