@@ -1,0 +1,65 @@
+"""What time it is, and in whose sense.
+
+Two times, both whole milliseconds: `now_ms` only ever grows and counts from an arbitrary moment, so deadlines are
+instants of it; `wall_ms` is the date, milliseconds since 1970, and goes into records. Everything asks one `Clock`. The
+system clock runs by itself. The virtual one stands still until it is moved, so that a test has a session of 45 s expire
+now, and nothing expire that it did not ask for.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+_NS_PER_MS = 1_000_000
+
+
+class Clock(Protocol):
+    """Where all code gets its time from."""
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether waiting is of no use, since the time changes only when somebody changes it."""
+
+    def now_ms(self) -> int:
+        """Milliseconds on the clock that deadlines are set by. It never goes back."""
+
+    def wall_ms(self) -> int:
+        """Milliseconds since 1970, UTC, for the timestamps of records."""
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    __slots__ = ()
+
+    stands_still = False
+
+    def now_ms(self) -> int:
+        return time.monotonic_ns() // _NS_PER_MS  # rounded down: no deadline seems reached before it is
+
+    def wall_ms(self) -> int:
+        return time.time_ns() // _NS_PER_MS
+
+
+class VirtualClock:
+    """A clock that stands still until `move_to`. Both times move by the same amount."""
+
+    __slots__ = ("_now_ms", "_wall_offset_ms")
+
+    stands_still = True
+
+    def __init__(self, start_ms: int = 0, wall_ms: int | None = None) -> None:
+        """`wall_ms`: the date at the start; None takes the system's."""
+        self._now_ms = start_ms
+        self._wall_offset_ms = (time.time_ns() // _NS_PER_MS if wall_ms is None else wall_ms) - start_ms
+
+    def now_ms(self) -> int:
+        return self._now_ms
+
+    def wall_ms(self) -> int:
+        return self._now_ms + self._wall_offset_ms
+
+    def move_to(self, now_ms: int) -> None:
+        """Make it `now_ms`; a past instant changes nothing. `Timer.advance` does this, and fires what is due."""
+        self._now_ms = max(self._now_ms, now_ms)

@@ -1,0 +1,162 @@
+"""The timer that everything with a deadline is armed through: a timing wheel that knows the time and is woken for it.
+
+Three ways to drive it, one way to fire (`fire_due`):
+
+- With a loop and the system clock a `Sleeper` wakes it for the next bucket that is due.
+- With the virtual clock `await advance(ms)` moves the time from one deadline to the next, fires, and each time lets the
+  loop run until the program has settled, so that what the reactions arm within the span fires too, in its turn. What is
+  due at once, such as a timeout of 0 ms, fires in the next turn of the loop without anybody moving the clock.
+- Without a loop, in a test of something pure, `advance_sync(ms)` does the same with nothing to wait for.
+
+An entry whose `expire` raises harms itself alone: the error goes to `on_error` and the others due fire as they should.
+By default that is the loop's exception handler. Without a loop the error is raised from the advance, which a test can't
+overlook; the rest of the entries stay in the wheel, due, and fire when it goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from ottla.purgatory.clock import VirtualClock
+from ottla.purgatory.sleeper import Sleeper
+from ottla.purgatory.timing_wheel import TimerEntry, TimingWheel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ottla.purgatory.clock import Clock
+
+TURNS_MAX: Final = 100_000
+"""Turns of the loop that `advance` waits for the program to settle before it gives up: a second or more."""
+
+
+class Alarm(TimerEntry):
+    """A timer entry that calls a function."""
+
+    __slots__ = ("_callback",)
+
+    def __init__(self, callback: Callable[[], object]) -> None:
+        super().__init__()
+        self._callback = callback
+
+    def expire(self) -> None:
+        self._callback()
+
+
+class Timer(TimingWheel):
+    """Add, postpone and cancel entries here; each gets its `expire` called at its deadline, never before.
+
+    Late it can be by what the loop is busy with, and by a millisecond. Deadlines are instants of `now_ms()`.
+    """
+
+    __slots__ = ("_is_advancing", "_loop", "_on_error", "_sleeper", "clock", "fired")
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        loop: asyncio.AbstractEventLoop | None = None,
+        on_error: Callable[[Exception, TimerEntry], None] | None = None,
+    ) -> None:
+        """`loop`: who wakes it; None: nobody, `fire_due` and `advance_sync` are all that fires."""
+        super().__init__(clock.now_ms())
+        self.clock = clock
+        self.fired = 0
+        """Entries that expired so far."""
+        self._loop = loop
+        self._on_error = on_error or self._raise_or_tell_loop
+        self._is_advancing = False
+        self._sleeper: Sleeper | None = None
+        if loop is not None:
+            self._sleeper = Sleeper(loop, clock, wake=self.fire_due, next_deadline_ms=self.next_deadline_ms)
+
+    @property
+    def wake_ups(self) -> int:
+        """How often the loop was woken for it."""
+        return 0 if self._sleeper is None else self._sleeper.wake_ups
+
+    def now_ms(self) -> int:
+        """The time, in the sense of deadlines."""
+        return self.clock.now_ms()
+
+    def add(self, entry: TimerEntry, deadline_ms: int) -> int:
+        due_ms = super().add(entry, deadline_ms)
+        sleeper = self._sleeper
+        if sleeper is not None and due_ms < sleeper.armed_ms:
+            sleeper.wake_by(due_ms)
+        return due_ms
+
+    def cancel(self, entry: TimerEntry) -> bool:
+        was_pending = super().cancel(entry)
+        if not self.size and self._sleeper is not None:
+            self._sleeper.rest()
+        return was_pending
+
+    def fire_due(self) -> int:
+        """Expire every entry that is due now, and return how many were."""
+        fired_before = self.fired
+        for entry in self.due(self.clock.now_ms()):
+            self.fired += 1
+            try:
+                entry.expire()
+            except Exception as error:
+                self.report(error, entry)
+        return self.fired - fired_before
+
+    def report(self, error: Exception, entry: TimerEntry) -> None:
+        """Hand on an error that `entry` raised while working off what others were waiting for too."""
+        self._on_error(error, entry)
+
+    async def advance(self, by_ms: int, settled: Callable[[], bool] | None = None) -> None:
+        """Move the virtual clock `by_ms` onwards, firing each deadline at its own time.
+
+        `settled()` says whether the program has finished reacting: it must be False as long as work is on its way, such
+        as a message in an inbox. Before the start and after each deadline the loop turns, at least once, until it is
+        True; None: one turn is enough.
+        """
+        if self._is_advancing:
+            raise RuntimeError("the clock is being advanced already; await that first")
+        self._is_advancing = True
+        try:
+            await self._settle(settled)
+            for _ in self._advance_by(by_ms):
+                await self._settle(settled)
+        finally:
+            self._is_advancing = False
+
+    def advance_sync(self, by_ms: int) -> None:
+        """Move the virtual clock `by_ms` onwards where nothing runs on a loop."""
+        for _ in self._advance_by(by_ms):
+            pass
+
+    def close(self) -> None:
+        """Wake nobody any more. What is pending is dropped: it neither fires nor completes."""
+        if self._sleeper is not None:
+            self._sleeper.close()
+
+    def _advance_by(self, by_ms: int) -> Iterator[None]:
+        """Step through the deadlines of a span of time; after each yield the caller lets reactions take place."""
+        clock = self.clock
+        if not isinstance(clock, VirtualClock):
+            raise TypeError(f"only a VirtualClock can be advanced, not {type(clock).__name__}")
+        end_ms = clock.now_ms() + by_ms
+        while (due_ms := self.next_deadline_ms()) is not None and due_ms <= end_ms:
+            clock.move_to(due_ms)
+            if self.fire_due():
+                yield
+        clock.move_to(end_ms)
+
+    async def _settle(self, settled: Callable[[], bool] | None) -> None:
+        for _ in range(TURNS_MAX):
+            await asyncio.sleep(0)
+            if settled is None or settled():
+                return
+        raise RuntimeError(f"still not settled after {TURNS_MAX} turns of the loop at {self.now_ms()} ms")
+
+    def _raise_or_tell_loop(self, error: Exception, entry: TimerEntry) -> None:
+        if self._loop is None:
+            raise error
+        self._loop.call_exception_handler(
+            {"message": f"{type(entry).__name__} failed", "exception": error, "entry": entry}
+        )
