@@ -1,0 +1,8 @@
+"""`python -m ottla` is `ottla`."""
+
+import sys
+
+from ottla.broker.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

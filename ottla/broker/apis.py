@@ -1,0 +1,80 @@
+"""The APIs this broker serves. ApiVersions answers from this table, and the routes are made from it.
+
+Every version that Kafka 4.3 has of them is served; where the advertised range is wider than the served one, the reason
+stands beside it. The table is small on purpose: it is read at start, and importing a handler is not.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from ottla.protocol.registry import api
+
+
+class Lane(Enum):
+    """What a connection may do about the requests behind one of this API.
+
+    Kafka takes up a connection's next request when the last one is answered, so nothing here may show a different order
+    of effects. The exception is what one group's task does one after the other anyway.
+    """
+
+    #: Answered before the handler returns.
+    AT_ONCE = 1
+    #: Answered by the group's task in the order of its inbox, without waiting for anybody: requests of the same group
+    #: may follow each other into the inbox before the first is answered.
+    GROUP = 2
+    #: May be parked. What comes behind it waits.
+    MAY_WAIT = 3
+
+
+class Served:
+    """One API: the versions advertised, the first one really served, and its lane."""
+
+    __slots__ = ("key", "lane", "version_first", "version_first_served", "version_last")
+
+    def __init__(self, key: int, lane: Lane = Lane.AT_ONCE, advertise_from: int | None = None) -> None:
+        codec = api(key)
+        self.key = key
+        self.lane = lane
+        self.version_first_served = codec.version_first
+        self.version_first = codec.version_first if advertise_from is None else advertise_from
+        self.version_last = codec.version_last
+
+
+SERVED: Final = {
+    served.key: served
+    for served in (
+        # librdkafka takes a broker that does not list Produce v0 for one too old to talk to. Kafka lists it too, and
+        # closes the connection of whoever sends v0–v2.
+        Served(0, Lane.MAY_WAIT, advertise_from=0),  # Produce
+        Served(1, Lane.MAY_WAIT),  # Fetch
+        Served(2),  # ListOffsets
+        Served(3),  # Metadata
+        Served(8, Lane.GROUP),  # OffsetCommit
+        Served(9, Lane.MAY_WAIT),  # OffsetFetch
+        Served(10),  # FindCoordinator
+        Served(11, Lane.MAY_WAIT),  # JoinGroup
+        Served(12, Lane.GROUP),  # Heartbeat
+        Served(13, Lane.MAY_WAIT),  # LeaveGroup
+        Served(14, Lane.MAY_WAIT),  # SyncGroup
+        Served(15, Lane.MAY_WAIT),  # DescribeGroups
+        Served(16),  # ListGroups
+        Served(18),  # ApiVersions
+        Served(19),  # CreateTopics
+        Served(20),  # DeleteTopics
+        Served(21),  # DeleteRecords
+        Served(22),  # InitProducerId
+        Served(23),  # OffsetForLeaderEpoch
+        Served(32),  # DescribeConfigs
+        Served(33),  # AlterConfigs
+        Served(35),  # DescribeLogDirs
+        Served(37),  # CreatePartitions
+        Served(42, Lane.MAY_WAIT),  # DeleteGroups
+        Served(44),  # IncrementalAlterConfigs
+        Served(47, Lane.MAY_WAIT),  # OffsetDelete
+        Served(60),  # DescribeCluster
+        Served(61),  # DescribeProducers
+        Served(75),  # DescribeTopicPartitions
+    )
+}

@@ -1,0 +1,63 @@
+"""A listener: one node's server socket, and what its connections share."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from ottla.broker.connection import Connection
+from ottla.broker.limits import RECEIVE_BUFFER_BYTES
+from ottla.broker.node import Node
+from ottla.broker.routes import Routes
+
+#: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
+#: hundreds of clients in one breath.
+BACKLOG = 1024
+
+
+class Shared:
+    """What every connection of the process uses: the receive buffer and the routes made so far."""
+
+    def __init__(self) -> None:
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        self.routes = Routes()
+
+
+class Listener:
+    """Accepts connections for one node."""
+
+    def __init__(self, node: Node, shared: Shared, log: Any) -> None:
+        self.node = node
+        self.routes = shared.routes
+        self.receive_buffer = shared.receive_buffer
+        self.request_bytes_max: int = node.cluster.settings["socket.request.max.bytes"]
+        self.connections: set[Connection] = set()
+        self.log = log.bind(node_id=node.node_id)
+        self.loop = asyncio.get_running_loop()
+        self._server: asyncio.Server | None = None
+
+    async def open(self, host: str, port: int) -> int:
+        """Bind and accept; returns the port, which the machine chooses when `port` is 0. Raises OSError."""
+        self._server = await self.loop.create_server(lambda: Connection(self), host, port, backlog=BACKLOG)
+        bound: int = self._server.sockets[0].getsockname()[1]
+        return bound
+
+    def stop_accepting(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    def close_idle(self) -> None:
+        """Close what has not sent a byte since the last call. Kafka: connections.max.idle.ms."""
+        for connection in list(self.connections):
+            if connection.has_been_active:
+                connection.has_been_active = False
+            elif not connection.is_waiting:
+                self.log.info("connection.idle.closed", client=connection.client_host)
+                connection.close()
+
+    def close(self) -> None:
+        """Close the socket and every connection, after what is written has left."""
+        self.stop_accepting()
+        for connection in list(self.connections):
+            connection.close()

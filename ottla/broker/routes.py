@@ -1,0 +1,72 @@
+"""From the first four bytes of a frame, api key and version, to who decodes and handles it.
+
+A route is made when its API and version are first asked for: that imports the API's codec and its handler, so a broker
+that only ever sees heartbeats has never loaded CreateTopics. What is not served has no route, and the reason is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from struct import Struct
+from typing import Any, Final, TypeAlias
+
+from ottla.broker.apis import SERVED, Lane
+from ottla.broker.call import Call
+from ottla.protocol.headers import API_VERSIONS_KEY
+from ottla.protocol.primitives import Message, Reader, Writer
+from ottla.protocol.registry import api
+
+#: Gets the decoded request; returns the answer, or None when `call.answer` is going to be called.
+Handler: TypeAlias = Callable[[Any, Call], Message | None]
+#: The answer of this API to a request that cannot be served: every item of the request with this error code.
+Refuse: TypeAlias = Callable[[Any, int], Message]
+
+_KEY_AND_VERSION: Final = Struct(">hh")
+
+
+class NotServed(Exception):
+    """There is no route; the text says why, for the log."""
+
+
+class Route:
+    """How one version of one API is decoded, handled and answered."""
+
+    __slots__ = ("answer_header_tagged", "flexible", "handle", "lane", "name", "read", "refuse", "version", "write")
+
+    def __init__(self, key: int, version: int) -> None:
+        served = SERVED[key]
+        codec = api(key)
+        module = import_module(f"ottla.broker.handlers.{codec.module}")
+        self.name = codec.name
+        self.version = version
+        self.lane: Lane = served.lane
+        self.flexible = codec.is_flexible(version)
+        self.answer_header_tagged = self.flexible and key != API_VERSIONS_KEY
+        self.read: Reader = codec.request.READERS[version]
+        self.write: Writer = codec.response.WRITERS[version]
+        self.handle: Handler = module.handle
+        self.refuse: Refuse = module.refuse
+
+
+class Routes:
+    """All routes made so far, by the four bytes a frame begins with."""
+
+    def __init__(self) -> None:
+        self._routes: dict[bytes, Route] = {}
+        #: The quick way in, for routes that exist already.
+        self.get = self._routes.get
+
+    def find(self, key_and_version: bytes) -> Route:
+        """The route for these four bytes, made if need be. Raises `NotServed`."""
+        key, version = _KEY_AND_VERSION.unpack(key_and_version)
+        served = SERVED.get(key)
+        if served is None:
+            raise NotServed(f"api key {key} is not served")
+        if not served.version_first_served <= version <= served.version_last:
+            name = api(key).name
+            raise NotServed(
+                f"{name} v{version} is not served, only v{served.version_first_served}–v{served.version_last}"
+            )
+        route = self._routes[key_and_version] = Route(key, version)
+        return route
