@@ -68,7 +68,7 @@ class DelayedOperation(TimerEntry):
         """What is to be done besides, after `on_complete`, when the deadline completed it."""
 
     def force_complete(self) -> bool:
-        """Complete it now, whether or not the condition holds. True for the caller that did it, False for all others."""
+        """Complete it now, whether or not the condition holds. True for the caller that did it, else False."""
         if self.is_completed:
             return False
         self.is_completed = True

@@ -181,11 +181,7 @@ class TimingWheel:
         else:
             wheel = self._add_overflow_wheel(due_ms)
         bucket = wheel.buckets[due_ms // wheel.tick_ms % self._bucket_count]
-        last = bucket._prev
-        entry._bucket = bucket
-        entry._prev = last
-        entry._next = bucket
-        last._next = bucket._prev = entry
+        _link(entry, bucket)
         if bucket.deadline_ms == _NOT_QUEUED:
             bucket.deadline_ms = due_ms - due_ms % wheel.tick_ms
             heappush(self._queue, (bucket.deadline_ms, -wheel.tick_ms, bucket))
@@ -200,25 +196,22 @@ class TimingWheel:
                 return wheel
 
     def _collect(self, now_ms: int) -> None:
-        """Empty every bucket due by `now_ms`, earliest first: fine ones into `_due`, coarse ones into finer wheels."""
+        """Empty every bucket due by `now_ms`, earliest first: what is due into `_due`, the rest into other buckets."""
         queue = self._queue
         while queue and queue[0][0] <= now_ms:
-            deadline_ms, negative_tick_ms, bucket = heappop(queue)
+            deadline_ms, _, bucket = heappop(queue)
             self._move_clocks(deadline_ms)
             bucket.deadline_ms = _NOT_QUEUED
-            if negative_tick_ms == -TICK_MS:
-                _splice(bucket, self._due)
-            else:
-                self._redistribute(bucket)
+            entry = bucket._next
+            bucket._next = bucket._prev = bucket
+            while entry is not bucket:
+                following = entry._next
+                if entry.deadline_ms > deadline_ms:
+                    self._insert(entry)  # from a coarse bucket, or postponed
+                else:
+                    _link(entry, self._due)
+                entry = following
         self._move_clocks(now_ms)
-
-    def _redistribute(self, bucket: Bucket) -> None:
-        entry = bucket._next
-        bucket._next = bucket._prev = bucket
-        while entry is not bucket:
-            following = entry._next
-            self._insert(entry)
-            entry = following
 
     def _move_clocks(self, now_ms: int) -> None:
         if now_ms <= self.clock_ms:
@@ -248,23 +241,19 @@ class TimingWheel:
         assert size == self.size, "every entry pending is counted"
 
 
+def _link(entry: TimerEntry, bucket: Bucket) -> None:
+    last = bucket._prev
+    entry._bucket = bucket
+    entry._prev = last
+    entry._next = bucket
+    last._next = bucket._prev = entry
+
+
 def _unlink(entry: TimerEntry) -> None:
     entry._prev._next = entry._next
     entry._next._prev = entry._prev
     entry._bucket = None
     del entry._next, entry._prev  # or a chain of dead entries would be kept alive by one of them
-
-
-def _splice(bucket: Bucket, target: Bucket) -> None:
-    """Move all entries of `bucket` behind those of `target`."""
-    if bucket.is_empty:
-        return
-    first, last = bucket._next, bucket._prev
-    target._prev._next = first
-    first._prev = target._prev
-    last._next = target
-    target._prev = last
-    bucket._next = bucket._prev = bucket
 
 
 def _walk(bucket: Bucket) -> Iterator[TimerEntry]:
