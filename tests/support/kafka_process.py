@@ -79,9 +79,7 @@ def missing_tools() -> str | None:
 def class_path() -> str:
     """Java's class path for Kafka; the first time the jars are fetched, which is said on stderr."""
     if not _jars_are_here():
-        print(
-            f"fetching Apache Kafka {VERSION} with Maven into {CACHE} (once; about a minute)", file=sys.stderr
-        )
+        print(f"fetching Apache Kafka {VERSION} with Maven into {CACHE} (once; about a minute)", file=sys.stderr)
         CACHE.mkdir(parents=True, exist_ok=True)
         (CACHE / "pom.xml").write_text(_POM)
         copy = "org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy-dependencies"

@@ -13,8 +13,9 @@ import struct
 from types import TracebackType
 from typing import Final, Self
 
+from ottla.protocol.headers import encode_request_header
+
 _SIZE: Final = struct.Struct(">i")
-_HEADER: Final = struct.Struct(">hhi")
 
 
 class ConnectionClosedError(Exception):
@@ -47,7 +48,7 @@ class Connection:
     ) -> int:
         """Send one request and return its correlation id; a flexible one gets an empty header tag section."""
         self._correlation_id += 1
-        header = request_header(api_key, api_version, self._correlation_id, client_id, flexible=flexible)
+        header = encode_request_header(api_key, api_version, self._correlation_id, client_id, flexible)
         self.send(_SIZE.pack(len(header) + len(body)) + header + body)
         return self._correlation_id
 
@@ -82,16 +83,3 @@ class Connection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def request_header(
-    api_key: int, api_version: int, correlation_id: int, client_id: str | None, *, flexible: bool
-) -> bytes:
-    """Request header v1, or v2 with an empty tag section if flexible; `client_id` is never compact."""
-    header = _HEADER.pack(api_key, api_version, correlation_id)
-    if client_id is None:
-        header += b"\xff\xff"
-    else:
-        encoded = client_id.encode()
-        header += len(encoded).to_bytes(2, "big") + encoded
-    return header + b"\0" if flexible else header

@@ -1,0 +1,59 @@
+"""Ottla and Kafka for the comparison: started with the same settings, and warm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
+from tests.differential.scene import Scene
+from tests.support.kafka_process import kafka
+from tests.support.ottla_process import ottla
+
+#: Both brokers run with these: timeouts that a test can wait for, limits that it can reach, few internal partitions.
+SETTINGS: Final[Mapping[str, str]] = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "200",
+    "group.max.session.timeout.ms": "60000",
+    "group.max.size": "4",
+    "offset.metadata.max.bytes": "64",
+    "offsets.topic.num.partitions": "3",
+    "transaction.state.log.num.partitions": "3",
+}
+
+
+@contextmanager
+def warm_kafka() -> Iterator[str]:
+    """A Kafka with these settings, its coordinators loaded; yields its bootstrap address."""
+    with kafka(SETTINGS) as broker:
+        load_coordinators(broker.bootstrap)
+        yield broker.bootstrap
+
+
+@contextmanager
+def warm_ottla() -> Iterator[str]:
+    """An Ottla with the same settings."""
+    with ottla({"node.id": "1", **SETTINGS}) as broker:
+        load_coordinators(broker.bootstrap)
+        yield broker.bootstrap
+
+
+def load_coordinators(bootstrap: str) -> None:
+    """Return when every partition of the offsets topic answers for its groups, and transactions have a coordinator."""
+    scene = Scene(bootstrap, version=0)
+    groups = [f"warm-{number}" for number in range(20)]  # enough names to meet each partition of the offsets topic
+
+    def loaded() -> bool:
+        for key_type in (0, 1):
+            found = scene.stagehand.ask(FindCoordinatorRequest(key="warm", key_type=key_type), 3)
+            if found.error_code != 0:
+                return False
+        described = scene.stagehand.ask(DescribeGroupsRequest(groups=groups), 4)
+        return all(group.error_code == 0 for group in described.groups)
+
+    try:
+        scene.until(loaded, what="every coordinator is loaded")
+    finally:
+        scene.close()

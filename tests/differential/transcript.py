@@ -1,0 +1,204 @@
+"""A message as comparable data: JSON values without what brokers are free to choose.
+
+Fields at their default are left out, which keeps golden files short and loses nothing. A value the broker made up
+becomes a label such as `<uuid 1>`, numbered as they appear in one script: so "the member id in the answer is the one
+the first answer gave" still compares. Error messages are compared for being there, not for their wording.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.primitives import Message
+
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
+
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_BATCH_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+_BATCH_FIELDS: Final = (
+    "base_offset", "length", "leader_epoch", "magic", "crc", "attributes", "last_offset_delta", "base_timestamp",
+    "max_timestamp", "producer_id", "producer_epoch", "base_sequence", "count",
+)  # fmt: skip
+_ERROR_NAMES: Final = {int(code): code.name for code in ErrorCode}
+_DAY_MS: Final = 86_400_000
+_SHOWN_BYTES_MAX: Final = 128
+
+#: Ids below this were made by the broker; scripts that need a producer id of their own take a larger one.
+PRODUCER_ID_OF_SCRIPTS: Final = 1 << 40
+
+#: Lists whose order Kafka does not promise (it iterates a hash map, or shuffles): (message or struct, field).
+UNORDERED: Final = frozenset(
+    {
+        ("DeleteTopicsResponse", "responses"),
+        ("DescribeConfigsResponse", "results"),
+        ("DescribeConfigsResult", "configs"),
+        ("AlterConfigsResponse", "responses"),
+        ("IncrementalAlterConfigsResponse", "responses"),
+        ("CreatePartitionsResponse", "results"),
+        ("CreateTopicsResponse", "topics"),
+        ("DeletableGroupResult", "results"),
+        ("DeleteGroupsResponse", "results"),
+        ("DeleteRecordsResponse", "topics"),
+        ("DeleteRecordsTopicResult", "partitions"),
+        ("DescribedGroup", "members"),
+        ("DescribeLogDirsResult", "topics"),
+        ("DescribeLogDirsTopic", "partitions"),
+        ("JoinGroupResponse", "members"),
+        ("ListGroupsResponse", "groups"),
+        ("ListOffsetsResponse", "topics"),
+        ("ListOffsetsTopicResponse", "partitions"),
+        ("MetadataResponse", "topics"),
+        ("OffsetDeleteResponse", "topics"),
+        ("OffsetForLeaderEpochResponse", "topics"),
+        ("OffsetForLeaderTopicResult", "partitions"),
+        ("ProduceResponse", "responses"),
+        ("TopicProduceResponse", "partition_responses"),
+    }
+)
+
+
+@dataclass
+class Labels:
+    """What one script's run has named so far: the names it chose itself, and ids in the order they appeared."""
+
+    host: str
+    names: dict[str, str] = field(default_factory=dict)
+    _seen: dict[tuple[str, object], str] = field(default_factory=dict)
+
+    def label(self, kind: str, value: object) -> str:
+        number = sum(1 for seen_kind, _ in self._seen if seen_kind == kind) + 1
+        return self._seen.setdefault((kind, value), f"<{kind} {number}>")
+
+    def text(self, value: str) -> str:
+        for name, label in self.names.items():
+            value = value.replace(name, label)
+        return _UUID.sub(lambda match: self.label("uuid", match.group()), value)
+
+
+def comparable(message: Message, labels: Labels) -> dict[str, Json]:
+    """The fields of `message` that differ from their defaults, by name, labelled."""
+    defaults = _defaults(type(message))
+    result: dict[str, Json] = {}
+    for name in message.__slots__:
+        value = getattr(message, name)
+        if value == defaults[name]:
+            continue
+        rule = _RULES.get(name)
+        shown = rule(value, labels) if rule else _value(value, labels)
+        if isinstance(shown, list) and (type(message).__name__, name) in UNORDERED:
+            shown.sort(key=repr)
+        result[name] = shown
+    return result
+
+
+def _defaults(kind: type[Message]) -> Mapping[str, object]:
+    if kind not in _DEFAULTS:
+        empty = kind()
+        _DEFAULTS[kind] = {name: getattr(empty, name) for name in empty.__slots__}
+    return _DEFAULTS[kind]
+
+
+def _value(value: Any, labels: Labels) -> Json:
+    match value:
+        case Message():
+            return comparable(value, labels)
+        case list() | tuple():
+            return [_value(item, labels) for item in value]
+        case str():
+            return labels.text(value)
+        case bytes() | bytearray() | memoryview():
+            return _bytes(bytes(value), labels)
+        case dict():  # unknown tagged fields
+            return {str(tag): data.hex() for tag, data in value.items()}
+    return value  # type: ignore[no-any-return]  # what is left: numbers, None
+
+
+def _bytes(value: bytes, labels: Labels) -> Json:
+    text = value.decode("ascii", "replace")
+    return labels.text(text) if text.isprintable() and len(text) <= _SHOWN_BYTES_MAX else _hex(value)
+
+
+def _hex(value: bytes) -> str:
+    """In hex; of long ones the beginning and a checksum."""
+    if len(value) <= _SHOWN_BYTES_MAX:
+        return f"0x{value.hex()}"
+    return f"0x{value[:16].hex()}… {len(value)} bytes, crc {zlib.crc32(value):08x}"
+
+
+def _batches(value: bytes | None, labels: Labels) -> Json:
+    """Record batches one by one: the header's fields, then the records as they are."""
+    if value is None:
+        return None
+    result: list[Json] = []
+    data = bytes(value)
+    while len(data) >= _BATCH_HEADER.size:
+        header = dict(zip(_BATCH_FIELDS, _BATCH_HEADER.unpack_from(data), strict=True))
+        end = 12 + header["length"]
+        shown: dict[str, Json] = {
+            name: _timestamp(number, labels) if "timestamp" in name else number for name, number in header.items()
+        }
+        shown["producer_id"] = _producer_id(header["producer_id"], labels)
+        if shown["max_timestamp"] == "<now>" or "producer" in str(shown["producer_id"]):
+            del shown["crc"]
+        shown["records"] = _hex(data[_BATCH_HEADER.size : end])
+        result.append(shown)
+        data = data[end:]
+    if data:
+        result.append(f"{len(data)} bytes of a cut batch")
+    return result
+
+
+def _timestamp(value: int, labels: Labels) -> Json:
+    return "<now>" if abs(value - time.time() * 1000) < _DAY_MS else value
+
+
+def _error(value: int, labels: Labels) -> Json:
+    return _ERROR_NAMES.get(value, value)
+
+
+def _producer_id(value: int, labels: Labels) -> Json:
+    return labels.label("producer", value) if 0 <= value < PRODUCER_ID_OF_SCRIPTS else value
+
+
+def _made_up(kind: str) -> Callable[[Any, Labels], Json]:
+    return lambda value, labels: labels.label(kind, value)
+
+
+def _opaque(kind: str) -> Callable[[Any, Labels], Json]:
+    return lambda value, labels: value if value in (None, "", "NONE", -1) else f"<{kind}>"
+
+
+def _host(value: str, labels: Labels) -> Json:
+    return "<host>" if value == labels.host else value
+
+
+_DEFAULTS: Final[dict[type[Message], Mapping[str, object]]] = {}
+
+#: Fields that have a meaning which decides how they compare.
+_RULES: Final[Mapping[str, Callable[[Any, Labels], Json]]] = {
+    "cluster_id": _opaque("cluster"),
+    "commit_timestamp": _timestamp,
+    "documentation": _opaque("text"),
+    "error_code": _error,
+    "error_message": _opaque("text"),
+    "batch_index_error_message": _opaque("text"),
+    "host": _host,
+    "last_timestamp": _timestamp,
+    "log_append_time_ms": _timestamp,
+    "log_dir": _opaque("directory"),
+    "port": _opaque("port"),
+    "producer_id": _producer_id,
+    "records": _batches,
+    "session_id": _made_up("session"),
+    "timestamp": _timestamp,
+    "topic_id": _made_up("topic id"),
+    "total_bytes": _opaque("bytes"),
+    "usable_bytes": _opaque("bytes"),
+}
