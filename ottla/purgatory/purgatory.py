@@ -90,7 +90,7 @@ class Purgatory(Generic[Op]):
         An operation that raises is completed or goes on waiting, as far as it got; its error goes to the timer's
         `on_error`, for whoever caused the event has no part in it, and the others are looked at all the same.
         """
-        return self._watchers.complete(key, self.timer.report)
+        return self._watchers.complete(key, self.timer.on_error)
 
     def cancel_for_key(self, key: Hashable) -> list[Op]:
         """Nothing will ever happen to `key` again: return who waited under it, not completed, their deadlines stopped.

@@ -50,7 +50,7 @@ class Timer(TimingWheel):
     Late it can be by what the loop is busy with, and by a millisecond. Deadlines are instants of `now_ms()`.
     """
 
-    __slots__ = ("_is_advancing", "_loop", "_on_error", "_sleeper", "clock", "fired")
+    __slots__ = ("_is_advancing", "_loop", "_sleeper", "clock", "fired", "on_error")
 
     def __init__(
         self,
@@ -64,8 +64,9 @@ class Timer(TimingWheel):
         self.clock = clock
         self.fired = 0
         """Entries that expired so far."""
+        self.on_error = on_error or self._raise_or_tell_loop
+        """Called with the error of an entry that others must not suffer for, and the entry."""
         self._loop = loop
-        self._on_error = on_error or self._raise_or_tell_loop
         self._is_advancing = False
         self._sleeper: Sleeper | None = None
         if loop is not None:
@@ -101,12 +102,8 @@ class Timer(TimingWheel):
             try:
                 entry.expire()
             except Exception as error:
-                self.report(error, entry)
+                self.on_error(error, entry)
         return self.fired - fired_before
-
-    def report(self, error: Exception, entry: TimerEntry) -> None:
-        """Hand on an error that `entry` raised while working off what others were waiting for too."""
-        self._on_error(error, entry)
 
     async def advance(self, by_ms: int, settled: Callable[[], bool] | None = None) -> None:
         """Move the virtual clock `by_ms` onwards, firing each deadline at its own time.

@@ -51,10 +51,10 @@ class Watchers(Generic[Op]):
         operation._watch_count += 1
         self.watched += 1
 
-    def complete(self, key: Hashable, report: Callable[[Exception, Op], None]) -> int:
+    def complete(self, key: Hashable, on_error: Callable[[Exception, Op], None]) -> int:
         """Complete whoever can be under `key`, in order, and return how many that were.
 
-        One that raises doesn't stop the others: its error goes to `report`.
+        One that raises doesn't stop the others: its error goes to `on_error`.
         """
         waiting = self._by_key.get(key)
         if waiting is None:
@@ -70,7 +70,7 @@ class Watchers(Generic[Op]):
                     completed += operation.try_complete()
                 except Exception as error:
                     completed += operation.is_completed
-                    report(error, operation)
+                    on_error(error, operation)
         finally:
             self._drop_completed(key, waiting)
         return completed
