@@ -25,12 +25,22 @@ Reader: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
 Writer: TypeAlias = Callable[[Any, list[Buffer]], None]
 TaggedFields: TypeAlias = dict[int, bytes]
 
+#: An int16 length can say no more, and compact strings are held to the same.
+STRING_BYTES_MAX: Final = 0x7FFF
+
 #: Topic and directory ids are 16 raw bytes; nobody needs more of them than equality.
 ZERO_UUID: Final = bytes(16)
+
+#: The default of a parameter that may be null but isn't unless one says so: see `__init__` of `MetadataRequest`.
+LEFT_OUT: Final[Any] = object()
 
 
 class DecodeError(ValueError):
     """The bytes are not a message of this API and version; the text says what was wrong, and where."""
+
+
+class EncodeError(ValueError):
+    """A value does not fit its field, such as a string of more than 32,767 bytes."""
 
 
 class Message:
@@ -42,6 +52,9 @@ class Message:
 
     __slots__: tuple[str, ...] = ()
 
+    #: What Kafka's schema says of each slot: "name type versions", then "nullable versions" and "tag number versions"
+    #: where they apply. For tests and tools: the codec itself was written out from it and does not read it.
+    LAYOUT: ClassVar[tuple[str, ...]]
     #: By version. Filled in at the end of each generated module, for messages only.
     READERS: ClassVar[dict[int, Reader]]
     WRITERS: ClassVar[dict[int, Writer]]
@@ -74,9 +87,15 @@ class Message:
         return message
 
     def encode(self, version: int) -> bytes:
-        """The bytes of this message in this version. Fields the version does not have are left out."""
+        """The bytes of this message in this version. Fields the version does not have are left out.
+
+        Raises `EncodeError`.
+        """
         parts: list[Buffer] = []
-        self.WRITERS[version](self, parts)
+        try:
+            self.WRITERS[version](self, parts)
+        except (struct.error, UnicodeEncodeError) as error:
+            raise EncodeError(f"{self.__class__.__name__} v{version} cannot be written: {error}") from error
         return b"".join(parts)
 
 
@@ -90,15 +109,16 @@ def fail_count(field: str, count: int) -> NoReturn:
     raise DecodeError(f"{field} claims {count} elements, more than there are bytes left")
 
 
-def fail_tag(field: str) -> NoReturn:
-    """A tagged field is longer than the size given for it."""
-    raise DecodeError(f"tagged field {field} does not fit its size")
+def fail_tag(tag: int) -> NoReturn:
+    """A tag that only other versions of the message know."""
+    raise DecodeError(f"tag {tag} is not part of this version")
 
 
-def read_unsigned_varint(frame: bytes, position: int) -> tuple[int, int]:
-    """Read an unsigned varint of at most 32 bits: seven bits a byte, least significant first.
+def read_length(frame: bytes, position: int) -> tuple[int, int]:
+    """Read a compact length, the length + 1, from a varint: seven bits a byte, least significant first.
 
-    As in Kafka it comes back as a signed int, so what has bit 31 set is negative: a null length, an empty count.
+    As in Kafka it is an int32, so what has bit 31 set comes back below zero, which is null as zero is; but the lowest
+    of them, less 1, wraps round to a length that no frame has.
     """
     value = shift = 0
     while True:
@@ -107,10 +127,24 @@ def read_unsigned_varint(frame: bytes, position: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             value &= 0xFFFFFFFF
-            return value if value < 0x80000000 else value - 0x100000000, position
+            return value if value <= 0x80000000 else value - 0x100000000, position
         shift += 7
         if shift > 28:
             raise DecodeError(f"the varint that ends at byte {position} has more than five bytes")
+
+
+def read_unsigned_varint(frame: bytes, position: int) -> tuple[int, int]:
+    """Read an unsigned varint that is no length: a tag, a size, a number of tags. Bit 31 is the sign, as in Kafka."""
+    value, position = read_length(frame, position)
+    return value if value < 0x80000000 else -0x80000000, position
+
+
+def read_string_length(frame: bytes, position: int) -> tuple[int, int]:
+    """Read the compact length of a string, which is bounded by what an int16 could say."""
+    value, position = read_length(frame, position)
+    if value > STRING_BYTES_MAX + 1:
+        raise DecodeError(f"a string claims {value - 1} bytes, more than any may have")
+    return value, position
 
 
 def _unsigned_varint(value: int) -> bytes:
@@ -130,20 +164,39 @@ def unsigned_varint(value: int) -> bytes:
     return _SHORT_VARINTS[value] if value < 1024 else _unsigned_varint(value)
 
 
+def string_length(value: int) -> bytes:
+    """The bytes of a string's compact length (its bytes + 1)."""
+    if value < 1024:
+        return _SHORT_VARINTS[value]
+    if value > STRING_BYTES_MAX + 1:
+        raise EncodeError(f"a string has {value - 1} bytes, more than the {STRING_BYTES_MAX} it may have")
+    return _unsigned_varint(value)
+
+
+def read_tag(frame: bytes, position: int) -> tuple[int, int, int]:
+    """Read what precedes a tagged field: its tag and its size; the third is where it starts."""
+    tag, position = read_unsigned_varint(frame, position)
+    size, position = read_unsigned_varint(frame, position)
+    return tag, size, position
+
+
+def read_tag_bytes(frame: bytes, position: int, size: int) -> tuple[bytes, int]:
+    """Read a tagged field that nobody here knows."""
+    end = position + size
+    if size < 0 or end > len(frame):
+        raise DecodeError(f"a tagged field claims {size} bytes, more than there are left")
+    return frame[position:end], end
+
+
 def read_tagged_fields(frame: bytes, position: int) -> tuple[TaggedFields, int]:
-    """Read a tag section: a count, then (tag, size, bytes) each. Of a tag that comes twice the last value counts."""
+    """Read a tag section of which nothing is known. Of a tag that comes twice the last value counts."""
     count, position = read_unsigned_varint(frame, position)
     if count > len(frame) - position:
         fail_count("the tag section", count)
     fields: TaggedFields = {}
     for _ in range(count):
-        tag, position = read_unsigned_varint(frame, position)
-        size, position = read_unsigned_varint(frame, position)
-        end = position + size
-        if size < 0 or end > len(frame):
-            raise DecodeError(f"tagged field {tag} claims {size} bytes, more than there are left")
-        fields[tag] = frame[position:end]
-        position = end
+        tag, size, position = read_tag(frame, position)
+        fields[tag], position = read_tag_bytes(frame, position, size)
     return fields, position
 
 

@@ -33,6 +33,7 @@ _PYTHON_TYPES: Final = {
 
 #: Names the generated code may import from `primitives`.
 _SHARED: Final = (
+    "LEFT_OUT",
     "ZERO_UUID",
     "Buffer",
     "Message",
@@ -40,8 +41,13 @@ _SHARED: Final = (
     "fail_count",
     "fail_null",
     "fail_tag",
+    "read_length",
+    "read_string_length",
+    "read_tag",
+    "read_tag_bytes",
     "read_tagged_fields",
     "read_unsigned_varint",
+    "string_length",
     "unsigned_varint",
     "write_tagged_fields",
 )
@@ -170,11 +176,14 @@ class Constructor:
 
 
 def constructor(f: Field, schema: Schema) -> Constructor:
-    """How `__init__` treats a field. A list or struct left out becomes a fresh one, or null where null is allowed."""
+    """How `__init__` treats a field. A list or struct left out becomes a fresh one, unless its default is null.
+
+    Null is what says that one was left out; only where it is a value as well, and not the default, something else must.
+    """
     kind = python_type(f, schema)
-    if not f.is_array and f.struct is None:
-        return Constructor(kind, default_expression(f, schema), f.name, "")
-    if is_nullable(f):
-        return Constructor(kind, "None", f.name, "")
-    fresh = "[]" if f.is_array else default_expression(f, schema)
-    return Constructor(f"{kind} | None", "None", f"{fresh} if {f.name} is None else {f.name}", f": {kind}")
+    default = default_expression(f, schema)
+    if default == "None" or not (f.is_array or f.struct):
+        return Constructor(kind, default, f.name, "")
+    left_out = "LEFT_OUT" if is_nullable(f) else "None"
+    parameter_type = kind if is_nullable(f) else f"{kind} | None"
+    return Constructor(parameter_type, left_out, f"{default} if {f.name} is {left_out} else {f.name}", f": {kind}")

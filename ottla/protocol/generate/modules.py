@@ -17,7 +17,7 @@ from typing import Final
 
 from ottla.protocol.generate.layouts import Imports, Layouts, constructor
 from ottla.protocol.generate.reader import emit_reader
-from ottla.protocol.generate.schema import Schema, Struct, parse_schema, snake_case
+from ottla.protocol.generate.schema import VERSION_MAX, Schema, Struct, parse_schema, snake_case
 from ottla.protocol.generate.writer import emit_writer
 
 KAFKA_VERSION: Final = "4.3.1"
@@ -79,7 +79,7 @@ def table_text(modules: list[Module]) -> str:
             continue
         first, last = request.versions.first, request.versions.last
         stable = last - 1 if request.latest_version_unstable else last
-        flexible = request.flexible_versions.first if request.flexible_versions.last >= 0 else 32767
+        flexible = request.flexible_versions.first if request.flexible_versions.last >= 0 else VERSION_MAX
         name = request.name.removesuffix("Request")
         rows.append(
             (
@@ -136,12 +136,28 @@ def message_lines(schema: Schema, imports: Imports) -> list[str]:
     return lines
 
 
+def layout_entries(struct: Struct, schema: Schema) -> list[str]:
+    """What the schema says of each slot: "name type versions", "nullable versions", "tag number versions"."""
+    entries = []
+    for f in struct.fields:
+        entry = f"{f.name} {'[]' if f.is_array else ''}{f.element_type} {f.versions}"
+        if f.nullable_versions.last >= 0:
+            entry += f" nullable {f.nullable_versions}"
+        if f.tag >= 0:
+            entry += f" tag {f.tag} {f.tagged_versions}"
+        entries.append(entry)
+    if schema.flexible_versions.last >= 0:
+        entries.append(f"unknown_tagged_fields tags {schema.flexible_versions}")
+    return entries
+
+
 def class_lines(struct: Struct, schema: Schema) -> list[str]:
     """Slots, their types and a constructor that takes the fields in order, each with its default."""
     names = [f.name for f in struct.fields]
     flexible = schema.flexible_versions.last >= 0
     slots = [*names, "unknown_tagged_fields"] if flexible else names
     lines = [f"    __slots__ = ({', '.join(repr(s) for s in slots)}{',' if len(slots) == 1 else ''})".replace("'", '"')]
+    lines += ["    LAYOUT = (", *(f'        "{entry}",' for entry in layout_entries(struct, schema)), "    )"]
     lines += ["", "    def __init__("] if struct.fields else ["", "    def __init__(self) -> None:"]
     if struct.fields:
         lines += ["        self,"]

@@ -13,6 +13,11 @@ For HeartbeatRequest v0 (a string, an int32, a string) it comes out as
     ...
 
 `primitives` says why no slice is checked on its own.
+
+What is odd on the wire is judged as Kafka's generated classes judge it: any negative length is null, a bool is true
+unless zero, bad UTF-8 is replaced, a compact string has at most 32,767 bytes, a known tag is read where it stands (its
+size is not looked at), a tag that only other versions know is refused.
+Kafka: generator/src/main/java/org/apache/kafka/message/MessageDataGenerator.java.
 """
 
 from __future__ import annotations
@@ -25,12 +30,11 @@ from ottla.protocol.generate.schema import Field, Struct
 
 @dataclass(slots=True)
 class _Body:
-    """Lines so far, and a run of fixed-size values not yet read. Inside a tagged field the buffer has another name."""
+    """Lines so far, and a run of fixed-size values not yet read."""
 
     layouts: Layouts
     flexible: bool
-    frame: str = "frame"
-    pos: str = "pos"
+    in_tags: bool = False
     indent: int = 4
     lines: list[str] = field(default_factory=list)
     _run: list[tuple[str, str, int]] = field(default_factory=list)
@@ -48,8 +52,8 @@ class _Body:
         targets = ", ".join(target for target, _, _ in self._run)
         unpack = self.layouts.imports.unpack("".join(character for _, character, _ in self._run))
         left = f"({targets},)" if len(self._run) == 1 else targets
-        self.line(f"{left} = {unpack}({self.frame}, {self.pos})")
-        self.line(f"{self.pos} += {sum(size for _, _, size in self._run)}")
+        self.line(f"{left} = {unpack}(frame, pos)")
+        self.line(f"pos += {sum(size for _, _, size in self._run)}")
         self._run.clear()
 
     def length(self, character: str, size: int) -> str:
@@ -59,11 +63,11 @@ class _Body:
             self.flush()
             return "_n < 0"
         self.flush()
-        self.line(f"_n = {self.frame}[{self.pos}]")
+        self.line("_n = frame[pos]")
         self.line("if _n < 128:")
-        self.line(f"{self.pos} += 1", 4)
+        self.line("pos += 1", 4)
         self.line("else:")
-        self.line(f"_n, {self.pos} = read_unsigned_varint({self.frame}, {self.pos})", 4)
+        self.line(f"_n, pos = {'read_string_length' if character == 'h' else 'read_length'}(frame, pos)", 4)
         return "_n <= 0"
 
     @property
@@ -109,11 +113,10 @@ def _emit_field(f: Field, version: int, body: _Body) -> None:
 def _emit_sized(target: str, element_type: str, nullable: bool, body: _Body) -> None:
     """A string, bytes or records."""
     is_null = body.length(*(("h", 2) if element_type == "string" else ("i", 4)))
-    slice_ = f"{body.frame}[{body.pos}:_end]"
     value = {
-        "string": f'{slice_}.decode("utf-8", "replace")',
-        "bytes": slice_,
-        "records": f"memoryview({body.frame})[{body.pos}:_end]",
+        "string": 'frame[pos:_end].decode("utf-8", "replace")',
+        "bytes": "frame[pos:_end]",
+        "records": "memoryview(frame)[pos:_end]",
     }[element_type]
     body.line(f"if {is_null}:")
     deeper = 4 if nullable else 0
@@ -122,16 +125,16 @@ def _emit_sized(target: str, element_type: str, nullable: bool, body: _Body) -> 
         body.line("else:")
     else:
         body.line(f'fail_null("{target.removeprefix("_")}")', 4)
-    body.line(f"_end = {body.pos} + {body.length_expression}", deeper)
+    body.line(f"_end = pos + {body.length_expression}", deeper)
     body.line(f"{target} = {value}", deeper)
-    body.line(f"{body.pos} = _end", deeper)
+    body.line("pos = _end", deeper)
 
 
 def _emit_array(f: Field, nullable: bool, version: int, body: _Body) -> None:
     is_null = body.length("i", 4)
-    tagged = body.frame != "frame"  # its variable has been given a type together with its default
     kind = python_type(f, body.layouts.schema)
-    declared = f.name if tagged else f"{f.name}: {kind if nullable else kind.removesuffix(' | None')}"
+    # Inside the tag section the variable has been given its type together with its default.
+    declared = f.name if body.in_tags else f"{f.name}: {kind if nullable else kind.removesuffix(' | None')}"
     body.line(f"if {is_null}:")
     if nullable:
         body.line(f"{declared} = None", 4)
@@ -142,7 +145,7 @@ def _emit_array(f: Field, nullable: bool, version: int, body: _Body) -> None:
         body.line(f'fail_null("{f.name}")', 4)
     if body.flexible:
         body.line("_n -= 1")
-    body.line(f"if _n > len({body.frame}) - {body.pos}:")
+    body.line(f"if _n > {'(len(frame) - pos) >> 4' if f.element_type == 'uuid' else 'len(frame) - pos'}:")
     body.line(f'fail_count("{f.name}", _n)', 4)
     _emit_elements(f, declared, version, body)
     if nullable:
@@ -151,21 +154,21 @@ def _emit_array(f: Field, nullable: bool, version: int, body: _Body) -> None:
 
 def _emit_elements(f: Field, declared: str, version: int, body: _Body) -> None:
     if f.element_type == "uuid":
-        body.line(f"_end = {body.pos} + 16 * _n")
-        body.line(f"{declared} = [{body.frame}[_at : _at + 16] for _at in range({body.pos}, _end, 16)]")
-        body.line(f"{body.pos} = _end")
+        body.line("_end = pos + 16 * _n")
+        body.line(f"{declared} = [frame[_at : _at + 16] for _at in range(pos, _end, 16)]")
+        body.line("pos = _end")
         return
     if f.element_type in FIXED:
         character, size = FIXED[f.element_type]
-        body.line(f'{declared} = list(struct.unpack_from(f">{{_n}}{character}", {body.frame}, {body.pos}))')
-        body.line(f"{body.pos} += {'_n' if size == 1 else f'{size} * _n'}")
+        body.line(f'{declared} = list(struct.unpack_from(f">{{_n}}{character}", frame, pos))')
+        body.line(f"pos += {'_n' if size == 1 else f'{size} * _n'}")
         return
     item = f"_{f.name}_item"
     body.line(f"{declared} = []")
     body.line("for _ in range(_n):")
     body.indent += 4
     if f.struct:
-        body.line(f"{item}, {body.pos} = {body.layouts.function(f.struct, version)}({body.frame}, {body.pos})")
+        body.line(f"{item}, pos = {body.layouts.function(f.struct, version)}(frame, pos)")
     else:
         _emit_sized(item, f.element_type, False, body)
     body.line(f"{f.name}.append({item})")
@@ -173,40 +176,59 @@ def _emit_elements(f: Field, declared: str, version: int, body: _Body) -> None:
 
 
 def _emit_struct(f: Field, nullable: bool, version: int, body: _Body) -> None:
-    """A struct in its place; where it may be null, a byte before it says so (negative: null)."""
+    """A struct. Where it may be null a byte before it says so (negative: null), in a tag a varint (not above 0)."""
     assert f.struct
-    read = f"{f.name}, {body.pos} = {body.layouts.function(f.struct, version)}({body.frame}, {body.pos})"
+    read = f"{f.name}, pos = {body.layouts.function(f.struct, version)}(frame, pos)"
+    body.flush()
     if not nullable:
-        body.flush()
         body.line(read)
         return
-    body.fixed("_n", "b", 1)
-    body.flush()
-    body.line("if _n < 0:")
+    if body.in_tags:
+        body.line("_n, pos = read_unsigned_varint(frame, pos)")
+        body.line("if _n <= 0:")
+    else:
+        body.fixed("_n", "b", 1)
+        body.flush()
+        body.line("if _n < 0:")
     body.line(f"{f.name} = None", 4)
     body.line("else:")
     body.line(read, 4)
 
 
 def _emit_tags(struct: Struct, version: int, body: _Body) -> None:
+    """The tag section, which nearly always is empty: a zero."""
     known = struct.tagged(version)
+    foreign = struct.tags_of_other_versions(version)
     for f in known:
         kind = python_type(f, body.layouts.schema)
         body.line(f"{f.name}: {kind} = {default_expression(f, body.layouts.schema)}")
-    body.line(f"if {body.frame}[{body.pos}]:")
-    body.indent += 4
-    body.line(f"unknown, {body.pos} = read_tagged_fields({body.frame}, {body.pos})")
+    body.line("if frame[pos]:")
+    if known or foreign:
+        body.line("_kept: TaggedFields = {}", 4)
+        body.line("_tags, pos = read_unsigned_varint(frame, pos)", 4)
+        body.line("for _ in range(_tags):", 4)
+        body.line("_tag, _size, pos = read_tag(frame, pos)", 8)
+        _emit_tag_cases(known, foreign, version, body)
+        body.line("unknown: TaggedFields | None = _kept", 4)
+    else:
+        body.line("unknown, pos = read_tagged_fields(frame, pos)", 4)
+    body.line("else:")
+    body.line("pos += 1", 4)
+    body.line("unknown = None", 4)
+
+
+def _emit_tag_cases(known: list[Field], foreign: list[int], version: int, body: _Body) -> None:
+    """What to do for each tag, inside the loop over the section."""
+    case = "if"
     for f in known:
-        body.line(f"_tag = unknown.pop({f.tag}, None)")
-        body.line("if _tag is not None:")
-        inner = _Body(body.layouts, flexible=True, frame="_tag", pos="_tag_pos", indent=body.indent + 4)
-        inner.line("_tag_pos = 0")
+        body.line(f"{case} _tag == {f.tag}:", 8)
+        inner = _Body(body.layouts, flexible=True, in_tags=True, indent=body.indent + 12)
         _emit_field(f, version, inner)
         inner.flush()
-        inner.line("if _tag_pos > len(_tag):")
-        inner.line(f'fail_tag("{f.name}")', 4)
         body.lines += inner.lines
-    body.indent -= 4
-    body.line("else:")
-    body.line(f"{body.pos} += 1", 4)
-    body.line("unknown = None", 4)
+        case = "elif"
+    if foreign:
+        body.line(f"{case} _tag in {tuple(foreign)}:" if len(foreign) > 1 else f"{case} _tag == {foreign[0]}:", 8)
+        body.line("fail_tag(_tag)", 12)
+    body.line("else:", 8)
+    body.line("_kept[_tag], pos = read_tag_bytes(frame, pos, _size)", 12)

@@ -23,6 +23,9 @@ from typing import Any, Final
 _COMMENT: Final = re.compile(r"^\s*//.*$", re.MULTILINE)
 _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
+#: "3+" is 3 to this: a version is an int16.
+VERSION_MAX: Final = 32767
+
 
 def snake_case(name: str) -> str:
     """`ThrottleTimeMs` -> `throttle_time_ms`; the names Kafka's documentation uses, in Python's spelling."""
@@ -42,13 +45,21 @@ class Versions:
     def __iter__(self) -> Iterator[int]:
         return iter(range(self.first, self.last + 1))
 
+    def __str__(self) -> str:
+        """In Kafka's notation; empty when there are none."""
+        if self.last < self.first:
+            return ""
+        if self.last == VERSION_MAX:
+            return f"{self.first}+"
+        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+
     @classmethod
     def parse(cls, text: str | None) -> Versions:
         """Read Kafka's notation: "3", "0-4", "2+", "none"; a missing entry counts as "none"."""
         if text is None or text == "none":
             return NO_VERSIONS
         if text.endswith("+"):
-            return cls(int(text[:-1]), 32767)
+            return cls(int(text[:-1]), VERSION_MAX)
         first, _, last = text.partition("-")
         return cls(int(first), int(last or first))
 
@@ -89,6 +100,10 @@ class Struct:
     def tagged(self, version: int) -> list[Field]:
         """The fields that travel in the tag section in this version, by ascending tag."""
         return sorted((f for f in self.fields if version in f.tagged_versions), key=lambda f: f.tag)
+
+    def tags_of_other_versions(self, version: int) -> list[int]:
+        """The tags that other versions know and this one does not."""
+        return sorted(f.tag for f in self.fields if f.tag >= 0 and version not in f.tagged_versions)
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ class _Body:
     layouts: Layouts
     flexible: bool
     parts: str = "parts"
+    in_tags: bool = False
     indent: int = 4
     lines: list[str] = field(default_factory=list)
     _run: list[tuple[str, str]] = field(default_factory=list)
@@ -45,7 +46,8 @@ class _Body:
         if self.flexible:
             self.flush()
             value = f"{expression} + 1" if null_if is None else f"0 if {null_if} else {expression} + 1"
-            self.line(f"{self.parts}.append(unsigned_varint({value}))")
+            varint = "string_length" if character == "h" else "unsigned_varint"
+            self.line(f"{self.parts}.append({varint}({value}))")
         else:
             self.fixed(expression if null_if is None else f"-1 if {null_if} else {expression}", character)
             self.flush()
@@ -112,7 +114,7 @@ def _emit_array(f: Field, value: str, nullable: bool, version: int, body: _Body)
 
 
 def _emit_struct(f: Field, value: str, nullable: bool, version: int, body: _Body) -> None:
-    """A struct in its place; where it may be null, a byte before it says so (-1: null, 1: present)."""
+    """A struct; where it may be null a byte before it says so: 1 for present, for null -1, or 0 in a tag."""
     assert f.struct
     write = f"{body.layouts.function(f.struct, version)}({value}, {body.parts})"
     body.flush()
@@ -120,7 +122,7 @@ def _emit_struct(f: Field, value: str, nullable: bool, version: int, body: _Body
         body.line(write)
         return
     body.line(f"if {value} is None:")
-    body.line(f'{body.parts}.append(b"\\xff")', 4)
+    body.line(f'{body.parts}.append(b"\\x{"00" if body.in_tags else "ff"}")', 4)
     body.line("else:")
     body.line(f'{body.parts}.append(b"\\x01")', 4)
     body.line(write, 4)
@@ -138,8 +140,8 @@ def _emit_tags(struct: Struct, version: int, body: _Body) -> None:
     for f in known:
         default = default_expression(f, body.layouts.schema)
         differs = f"is not {default}" if default == "None" else f"!= {default}"
-        body.line(f"if message.{f.name}" + ("" if default in ("[]", "False") else f" {differs}") + ":")
-        inner = _Body(body.layouts, flexible=True, parts="_tag", indent=body.indent + 4)
+        body.line(f"if message.{f.name}" + ("" if default == "False" else f" {differs}") + ":")
+        inner = _Body(body.layouts, flexible=True, parts="_tag", in_tags=True, indent=body.indent + 4)
         inner.line("_tag: list[Buffer] = []" if f is known[0] else "_tag = []")
         _emit_field(f, version, inner)
         inner.flush()

@@ -12,9 +12,9 @@ from ottla.protocol.primitives import (
     Message,
     TaggedFields,
     fail_null,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
-    unsigned_varint,
+    string_length,
     write_tagged_fields,
 )
 
@@ -34,6 +34,13 @@ pack_qhh = _qhh.pack
 
 class AddOffsetsToTxnRequest(Message):
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "group_id", "unknown_tagged_fields")
+    LAYOUT = (
+        "transactional_id string 0+",
+        "producer_id int64 0+",
+        "producer_epoch int16 0+",
+        "group_id string 0+",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,
@@ -72,7 +79,7 @@ def _read_add_offsets_to_txn_request_v3(frame: bytes, pos: int) -> tuple[AddOffs
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("transactional_id")
     _end = pos + _n - 1
@@ -84,7 +91,7 @@ def _read_add_offsets_to_txn_request_v3(frame: bytes, pos: int) -> tuple[AddOffs
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -112,11 +119,11 @@ def _write_add_offsets_to_txn_request_v0(message: AddOffsetsToTxnRequest, parts:
 
 def _write_add_offsets_to_txn_request_v3(message: AddOffsetsToTxnRequest, parts: list[Buffer]) -> None:
     _text = message.transactional_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.group_id.encode()
     parts.append(pack_qh(message.producer_id, message.producer_epoch))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -144,6 +151,11 @@ AddOffsetsToTxnRequest.WRITERS = {
 
 class AddOffsetsToTxnResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -44,6 +46,14 @@ pack_qhi = _qhi.pack
 
 class AddPartitionsToTxnRequest(Message):
     __slots__ = ("transactions", "v3_and_below_transactional_id", "v3_and_below_producer_id", "v3_and_below_producer_epoch", "v3_and_below_topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "transactions []AddPartitionsToTxnTransaction 4+",
+        "v3_and_below_transactional_id string 0-3",
+        "v3_and_below_producer_id int64 0-3",
+        "v3_and_below_producer_epoch int16 0-3",
+        "v3_and_below_topics []AddPartitionsToTxnTopic 0-3",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,
@@ -62,6 +72,11 @@ class AddPartitionsToTxnRequest(Message):
 
     class AddPartitionsToTxnTopic(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -74,6 +89,14 @@ class AddPartitionsToTxnRequest(Message):
 
     class AddPartitionsToTxnTransaction(Message):
         __slots__ = ("transactional_id", "producer_id", "producer_epoch", "verify_only", "topics", "unknown_tagged_fields")
+        LAYOUT = (
+            "transactional_id string 4+",
+            "producer_id int64 4+",
+            "producer_epoch int16 4+",
+            "verify_only bool 4+",
+            "topics []AddPartitionsToTxnTopic 4+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -136,7 +159,7 @@ def _read_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(frame: by
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -146,7 +169,7 @@ def _read_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(frame: by
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -170,7 +193,7 @@ def _read_add_partitions_to_txn_request_v3(frame: bytes, pos: int) -> tuple[AddP
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("v3_and_below_transactional_id")
     _end = pos + _n - 1
@@ -182,7 +205,7 @@ def _read_add_partitions_to_txn_request_v3(frame: bytes, pos: int) -> tuple[AddP
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("v3_and_below_topics")
     _n -= 1
@@ -208,7 +231,7 @@ def _read_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(fra
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("transactional_id")
     _end = pos + _n - 1
@@ -220,7 +243,7 @@ def _read_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(fra
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -246,7 +269,7 @@ def _read_add_partitions_to_txn_request_v4(frame: bytes, pos: int) -> tuple[AddP
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("transactions")
     _n -= 1
@@ -287,7 +310,7 @@ def _write_add_partitions_to_txn_request_v0(message: AddPartitionsToTxnRequest, 
 
 def _write_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(message: AddPartitionsToTxnRequest.AddPartitionsToTxnTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     if message.partitions:
@@ -300,7 +323,7 @@ def _write_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(message:
 
 def _write_add_partitions_to_txn_request_v3(message: AddPartitionsToTxnRequest, parts: list[Buffer]) -> None:
     _text = message.v3_and_below_transactional_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_qh(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch))
     parts.append(unsigned_varint(len(message.v3_and_below_topics) + 1))
@@ -314,7 +337,7 @@ def _write_add_partitions_to_txn_request_v3(message: AddPartitionsToTxnRequest, 
 
 def _write_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(message: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction, parts: list[Buffer]) -> None:
     _text = message.transactional_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_qho(message.producer_id, message.producer_epoch, message.verify_only))
     parts.append(unsigned_varint(len(message.topics) + 1))
@@ -358,6 +381,13 @@ AddPartitionsToTxnRequest.WRITERS = {
 
 class AddPartitionsToTxnResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "results_by_transaction", "results_by_topic_v3_and_below", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 4+",
+        "results_by_transaction []AddPartitionsToTxnResult 4+",
+        "results_by_topic_v3_and_below []AddPartitionsToTxnTopicResult 0-3",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,
@@ -374,6 +404,11 @@ class AddPartitionsToTxnResponse(Message):
 
     class AddPartitionsToTxnTopicResult(Message):
         __slots__ = ("name", "results_by_partition", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "results_by_partition []AddPartitionsToTxnPartitionResult 0+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -386,6 +421,11 @@ class AddPartitionsToTxnResponse(Message):
 
     class AddPartitionsToTxnPartitionResult(Message):
         __slots__ = ("partition_index", "partition_error_code", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "partition_error_code int16 0+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -398,6 +438,11 @@ class AddPartitionsToTxnResponse(Message):
 
     class AddPartitionsToTxnResult(Message):
         __slots__ = ("transactional_id", "topic_results", "unknown_tagged_fields")
+        LAYOUT = (
+            "transactional_id string 4+",
+            "topic_results []AddPartitionsToTxnTopicResult 4+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -469,7 +514,7 @@ def _read_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(f
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -479,7 +524,7 @@ def _read_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(f
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results_by_partition")
     _n -= 1
@@ -507,7 +552,7 @@ def _read_add_partitions_to_txn_response_v3(frame: bytes, pos: int) -> tuple[Add
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results_by_topic_v3_and_below")
     _n -= 1
@@ -533,7 +578,7 @@ def _read_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(frame: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("transactional_id")
     _end = pos + _n - 1
@@ -543,7 +588,7 @@ def _read_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(frame: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topic_results")
     _n -= 1
@@ -571,7 +616,7 @@ def _read_add_partitions_to_txn_response_v4(frame: bytes, pos: int) -> tuple[Add
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results_by_transaction")
     _n -= 1
@@ -621,7 +666,7 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_partition_result
 
 def _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(message: AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.results_by_partition) + 1))
     for _results_by_partition_item in message.results_by_partition:
@@ -645,7 +690,7 @@ def _write_add_partitions_to_txn_response_v3(message: AddPartitionsToTxnResponse
 
 def _write_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(message: AddPartitionsToTxnResponse.AddPartitionsToTxnResult, parts: list[Buffer]) -> None:
     _text = message.transactional_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topic_results) + 1))
     for _topic_results_item in message.topic_results:

@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -36,6 +38,15 @@ pack_ii16s = _ii16s.pack
 
 class AddRaftVoterRequest(Message):
     __slots__ = ("cluster_id", "timeout_ms", "voter_id", "voter_directory_id", "listeners", "ack_when_committed", "unknown_tagged_fields")
+    LAYOUT = (
+        "cluster_id string 0+ nullable 0+",
+        "timeout_ms int32 0+",
+        "voter_id int32 0+",
+        "voter_directory_id uuid 0+",
+        "listeners []Listener 0+",
+        "ack_when_committed bool 1+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -56,6 +67,12 @@ class AddRaftVoterRequest(Message):
 
     class Listener(Message):
         __slots__ = ("name", "host", "port", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "host string 0+",
+            "port uint16 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -74,7 +91,7 @@ def _read_add_raft_voter_request_listener_v0(frame: bytes, pos: int) -> tuple[Ad
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -84,7 +101,7 @@ def _read_add_raft_voter_request_listener_v0(frame: bytes, pos: int) -> tuple[Ad
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -108,7 +125,7 @@ def _read_add_raft_voter_request_v0(frame: bytes, pos: int) -> tuple[AddRaftVote
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         cluster_id = None
     else:
@@ -121,7 +138,7 @@ def _read_add_raft_voter_request_v0(frame: bytes, pos: int) -> tuple[AddRaftVote
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("listeners")
     _n -= 1
@@ -147,7 +164,7 @@ def _read_add_raft_voter_request_v1(frame: bytes, pos: int) -> tuple[AddRaftVote
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         cluster_id = None
     else:
@@ -160,7 +177,7 @@ def _read_add_raft_voter_request_v1(frame: bytes, pos: int) -> tuple[AddRaftVote
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("listeners")
     _n -= 1
@@ -185,10 +202,10 @@ def _read_add_raft_voter_request_v1(frame: bytes, pos: int) -> tuple[AddRaftVote
 
 def _write_add_raft_voter_request_listener_v0(message: AddRaftVoterRequest.Listener, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_H(message.port))
     if message.unknown_tagged_fields is None:
@@ -199,7 +216,7 @@ def _write_add_raft_voter_request_listener_v0(message: AddRaftVoterRequest.Liste
 
 def _write_add_raft_voter_request_v0(message: AddRaftVoterRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
-    parts.append(unsigned_varint(0 if message.cluster_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ii16s(message.timeout_ms, message.voter_id, message.voter_directory_id))
     parts.append(unsigned_varint(len(message.listeners) + 1))
@@ -213,7 +230,7 @@ def _write_add_raft_voter_request_v0(message: AddRaftVoterRequest, parts: list[B
 
 def _write_add_raft_voter_request_v1(message: AddRaftVoterRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
-    parts.append(unsigned_varint(0 if message.cluster_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ii16s(message.timeout_ms, message.voter_id, message.voter_directory_id))
     parts.append(unsigned_varint(len(message.listeners) + 1))
@@ -240,6 +257,12 @@ AddRaftVoterRequest.WRITERS = {
 
 class AddRaftVoterResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -260,7 +283,7 @@ def _read_add_raft_voter_response_v0(frame: bytes, pos: int) -> tuple[AddRaftVot
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -281,7 +304,7 @@ def _read_add_raft_voter_response_v0(frame: bytes, pos: int) -> tuple[AddRaftVot
 def _write_add_raft_voter_response_v0(message: AddRaftVoterResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

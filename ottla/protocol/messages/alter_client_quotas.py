@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -41,6 +43,11 @@ pack_ii = _ii.pack
 
 class AlterClientQuotasRequest(Message):
     __slots__ = ("entries", "validate_only", "unknown_tagged_fields")
+    LAYOUT = (
+        "entries []EntryData 0+",
+        "validate_only bool 0+",
+        "unknown_tagged_fields tags 1+",
+    )
 
     def __init__(
         self,
@@ -53,6 +60,11 @@ class AlterClientQuotasRequest(Message):
 
     class EntryData(Message):
         __slots__ = ("entity", "ops", "unknown_tagged_fields")
+        LAYOUT = (
+            "entity []EntityData 0+",
+            "ops []OpData 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -65,6 +77,11 @@ class AlterClientQuotasRequest(Message):
 
     class EntityData(Message):
         __slots__ = ("entity_type", "entity_name", "unknown_tagged_fields")
+        LAYOUT = (
+            "entity_type string 0+",
+            "entity_name string 0+ nullable 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -77,6 +94,12 @@ class AlterClientQuotasRequest(Message):
 
     class OpData(Message):
         __slots__ = ("key", "value", "remove", "unknown_tagged_fields")
+        LAYOUT = (
+            "key string 0+",
+            "value float64 0+",
+            "remove bool 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -167,7 +190,7 @@ def _read_alter_client_quotas_request_entity_data_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("entity_type")
     _end = pos + _n - 1
@@ -177,7 +200,7 @@ def _read_alter_client_quotas_request_entity_data_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         entity_name = None
     else:
@@ -200,7 +223,7 @@ def _read_alter_client_quotas_request_op_data_v1(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("key")
     _end = pos + _n - 1
@@ -224,7 +247,7 @@ def _read_alter_client_quotas_request_entry_data_v1(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("entity")
     _n -= 1
@@ -238,7 +261,7 @@ def _read_alter_client_quotas_request_entry_data_v1(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("ops")
     _n -= 1
@@ -264,7 +287,7 @@ def _read_alter_client_quotas_request_v1(frame: bytes, pos: int) -> tuple[AlterC
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("entries")
     _n -= 1
@@ -321,10 +344,10 @@ def _write_alter_client_quotas_request_v0(message: AlterClientQuotasRequest, par
 
 def _write_alter_client_quotas_request_entity_data_v1(message: AlterClientQuotasRequest.EntityData, parts: list[Buffer]) -> None:
     _text = message.entity_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.entity_name is None else message.entity_name.encode()
-    parts.append(unsigned_varint(0 if message.entity_name is None else len(_text) + 1))
+    parts.append(string_length(0 if message.entity_name is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -334,7 +357,7 @@ def _write_alter_client_quotas_request_entity_data_v1(message: AlterClientQuotas
 
 def _write_alter_client_quotas_request_op_data_v1(message: AlterClientQuotasRequest.OpData, parts: list[Buffer]) -> None:
     _text = message.key.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_do(message.value, message.remove))
     if message.unknown_tagged_fields is None:
@@ -381,6 +404,11 @@ AlterClientQuotasRequest.WRITERS = {
 
 class AlterClientQuotasResponse(Message):
     __slots__ = ("throttle_time_ms", "entries", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "entries []EntryData 0+",
+        "unknown_tagged_fields tags 1+",
+    )
 
     def __init__(
         self,
@@ -393,6 +421,12 @@ class AlterClientQuotasResponse(Message):
 
     class EntryData(Message):
         __slots__ = ("error_code", "error_message", "entity", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "entity []EntityData 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -407,6 +441,11 @@ class AlterClientQuotasResponse(Message):
 
     class EntityData(Message):
         __slots__ = ("entity_type", "entity_name", "unknown_tagged_fields")
+        LAYOUT = (
+            "entity_type string 0+",
+            "entity_name string 0+ nullable 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -478,7 +517,7 @@ def _read_alter_client_quotas_response_entity_data_v1(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("entity_type")
     _end = pos + _n - 1
@@ -488,7 +527,7 @@ def _read_alter_client_quotas_response_entity_data_v1(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         entity_name = None
     else:
@@ -513,7 +552,7 @@ def _read_alter_client_quotas_response_entry_data_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -524,7 +563,7 @@ def _read_alter_client_quotas_response_entry_data_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("entity")
     _n -= 1
@@ -552,7 +591,7 @@ def _read_alter_client_quotas_response_v1(frame: bytes, pos: int) -> tuple[Alter
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("entries")
     _n -= 1
@@ -599,10 +638,10 @@ def _write_alter_client_quotas_response_v0(message: AlterClientQuotasResponse, p
 
 def _write_alter_client_quotas_response_entity_data_v1(message: AlterClientQuotasResponse.EntityData, parts: list[Buffer]) -> None:
     _text = message.entity_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.entity_name is None else message.entity_name.encode()
-    parts.append(unsigned_varint(0 if message.entity_name is None else len(_text) + 1))
+    parts.append(string_length(0 if message.entity_name is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -613,7 +652,7 @@ def _write_alter_client_quotas_response_entity_data_v1(message: AlterClientQuota
 def _write_alter_client_quotas_response_entry_data_v1(message: AlterClientQuotasResponse.EntryData, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.entity) + 1))
     for _entity_item in message.entity:

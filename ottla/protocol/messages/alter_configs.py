@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -44,6 +46,11 @@ pack_ii = _ii.pack
 
 class AlterConfigsRequest(Message):
     __slots__ = ("resources", "validate_only", "unknown_tagged_fields")
+    LAYOUT = (
+        "resources []AlterConfigsResource 0+",
+        "validate_only bool 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -56,6 +63,12 @@ class AlterConfigsRequest(Message):
 
     class AlterConfigsResource(Message):
         __slots__ = ("resource_type", "resource_name", "configs", "unknown_tagged_fields")
+        LAYOUT = (
+            "resource_type int8 0+",
+            "resource_name string 0+",
+            "configs []AlterableConfig 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -70,6 +83,11 @@ class AlterConfigsRequest(Message):
 
     class AlterableConfig(Message):
         __slots__ = ("name", "value", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "value string 0+ nullable 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -142,7 +160,7 @@ def _read_alter_configs_request_alterable_config_v2(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -152,7 +170,7 @@ def _read_alter_configs_request_alterable_config_v2(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         value = None
     else:
@@ -177,7 +195,7 @@ def _read_alter_configs_request_alter_configs_resource_v2(frame: bytes, pos: int
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("resource_name")
     _end = pos + _n - 1
@@ -187,7 +205,7 @@ def _read_alter_configs_request_alter_configs_resource_v2(frame: bytes, pos: int
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("configs")
     _n -= 1
@@ -213,7 +231,7 @@ def _read_alter_configs_request_v2(frame: bytes, pos: int) -> tuple[AlterConfigs
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("resources")
     _n -= 1
@@ -263,10 +281,10 @@ def _write_alter_configs_request_v0(message: AlterConfigsRequest, parts: list[Bu
 
 def _write_alter_configs_request_alterable_config_v2(message: AlterConfigsRequest.AlterableConfig, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.value is None else message.value.encode()
-    parts.append(unsigned_varint(0 if message.value is None else len(_text) + 1))
+    parts.append(string_length(0 if message.value is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -277,7 +295,7 @@ def _write_alter_configs_request_alterable_config_v2(message: AlterConfigsReques
 def _write_alter_configs_request_alter_configs_resource_v2(message: AlterConfigsRequest.AlterConfigsResource, parts: list[Buffer]) -> None:
     _text = message.resource_name.encode()
     parts.append(pack_b(message.resource_type))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.configs) + 1))
     for _configs_item in message.configs:
@@ -315,6 +333,11 @@ AlterConfigsRequest.WRITERS = {
 
 class AlterConfigsResponse(Message):
     __slots__ = ("throttle_time_ms", "responses", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "responses []AlterConfigsResourceResponse 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -327,6 +350,13 @@ class AlterConfigsResponse(Message):
 
     class AlterConfigsResourceResponse(Message):
         __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "resource_type int8 0+",
+            "resource_name string 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -382,7 +412,7 @@ def _read_alter_configs_response_alter_configs_resource_response_v2(frame: bytes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -395,7 +425,7 @@ def _read_alter_configs_response_alter_configs_resource_response_v2(frame: bytes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("resource_name")
     _end = pos + _n - 1
@@ -419,7 +449,7 @@ def _read_alter_configs_response_v2(frame: bytes, pos: int) -> tuple[AlterConfig
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -458,11 +488,11 @@ def _write_alter_configs_response_v0(message: AlterConfigsResponse, parts: list[
 def _write_alter_configs_response_alter_configs_resource_response_v2(message: AlterConfigsResponse.AlterConfigsResourceResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.resource_name.encode()
     parts.append(pack_b(message.resource_type))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

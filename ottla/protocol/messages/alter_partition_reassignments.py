@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -35,6 +37,12 @@ pack_ih = _ih.pack
 
 class AlterPartitionReassignmentsRequest(Message):
     __slots__ = ("timeout_ms", "allow_replication_factor_change", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "timeout_ms int32 0+",
+        "allow_replication_factor_change bool 1+",
+        "topics []ReassignableTopic 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -49,6 +57,11 @@ class AlterPartitionReassignmentsRequest(Message):
 
     class ReassignableTopic(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []ReassignablePartition 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -61,6 +74,11 @@ class AlterPartitionReassignmentsRequest(Message):
 
     class ReassignablePartition(Message):
         __slots__ = ("partition_index", "replicas", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "replicas []int32 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -79,7 +97,7 @@ def _read_alter_partition_reassignments_request_reassignable_partition_v0(frame:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         replicas: list[int] | None = None
     else:
@@ -104,7 +122,7 @@ def _read_alter_partition_reassignments_request_reassignable_topic_v0(frame: byt
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -114,7 +132,7 @@ def _read_alter_partition_reassignments_request_reassignable_topic_v0(frame: byt
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -142,7 +160,7 @@ def _read_alter_partition_reassignments_request_v0(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -170,7 +188,7 @@ def _read_alter_partition_reassignments_request_v1(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -204,7 +222,7 @@ def _write_alter_partition_reassignments_request_reassignable_partition_v0(messa
 
 def _write_alter_partition_reassignments_request_reassignable_topic_v0(message: AlterPartitionReassignmentsRequest.ReassignableTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -251,6 +269,14 @@ AlterPartitionReassignmentsRequest.WRITERS = {
 
 class AlterPartitionReassignmentsResponse(Message):
     __slots__ = ("throttle_time_ms", "allow_replication_factor_change", "error_code", "error_message", "responses", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "allow_replication_factor_change bool 1+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "responses []ReassignableTopicResponse 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -269,6 +295,11 @@ class AlterPartitionReassignmentsResponse(Message):
 
     class ReassignableTopicResponse(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []ReassignablePartitionResponse 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -281,6 +312,12 @@ class AlterPartitionReassignmentsResponse(Message):
 
     class ReassignablePartitionResponse(Message):
         __slots__ = ("partition_index", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -301,7 +338,7 @@ def _read_alter_partition_reassignments_response_reassignable_partition_response
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -324,7 +361,7 @@ def _read_alter_partition_reassignments_response_reassignable_topic_response_v0(
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -334,7 +371,7 @@ def _read_alter_partition_reassignments_response_reassignable_topic_response_v0(
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -362,7 +399,7 @@ def _read_alter_partition_reassignments_response_v0(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -373,7 +410,7 @@ def _read_alter_partition_reassignments_response_v0(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -401,7 +438,7 @@ def _read_alter_partition_reassignments_response_v1(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -412,7 +449,7 @@ def _read_alter_partition_reassignments_response_v1(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -436,7 +473,7 @@ def _read_alter_partition_reassignments_response_v1(frame: bytes, pos: int) -> t
 def _write_alter_partition_reassignments_response_reassignable_partition_response_v0(message: AlterPartitionReassignmentsResponse.ReassignablePartitionResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.partition_index, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -446,7 +483,7 @@ def _write_alter_partition_reassignments_response_reassignable_partition_respons
 
 def _write_alter_partition_reassignments_response_reassignable_topic_response_v0(message: AlterPartitionReassignmentsResponse.ReassignableTopicResponse, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -460,7 +497,7 @@ def _write_alter_partition_reassignments_response_reassignable_topic_response_v0
 def _write_alter_partition_reassignments_response_v0(message: AlterPartitionReassignmentsResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
     for _responses_item in message.responses:
@@ -474,7 +511,7 @@ def _write_alter_partition_reassignments_response_v0(message: AlterPartitionReas
 def _write_alter_partition_reassignments_response_v1(message: AlterPartitionReassignmentsResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ioh(message.throttle_time_ms, message.allow_replication_factor_change, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
     for _responses_item in message.responses:

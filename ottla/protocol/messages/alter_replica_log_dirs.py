@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -35,6 +37,10 @@ pack_ii = _ii.pack
 
 class AlterReplicaLogDirsRequest(Message):
     __slots__ = ("dirs", "unknown_tagged_fields")
+    LAYOUT = (
+        "dirs []AlterReplicaLogDir 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -45,6 +51,11 @@ class AlterReplicaLogDirsRequest(Message):
 
     class AlterReplicaLogDir(Message):
         __slots__ = ("path", "topics", "unknown_tagged_fields")
+        LAYOUT = (
+            "path string 0+",
+            "topics []AlterReplicaLogDirTopic 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -57,6 +68,11 @@ class AlterReplicaLogDirsRequest(Message):
 
     class AlterReplicaLogDirTopic(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -127,7 +143,7 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v2(frame: b
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -137,7 +153,7 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v2(frame: b
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -161,7 +177,7 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_v2(frame: bytes, 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("path")
     _end = pos + _n - 1
@@ -171,7 +187,7 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_v2(frame: bytes, 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -197,7 +213,7 @@ def _read_alter_replica_log_dirs_request_v2(frame: bytes, pos: int) -> tuple[Alt
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("dirs")
     _n -= 1
@@ -244,7 +260,7 @@ def _write_alter_replica_log_dirs_request_v1(message: AlterReplicaLogDirsRequest
 
 def _write_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v2(message: AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     if message.partitions:
@@ -257,7 +273,7 @@ def _write_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v2(message
 
 def _write_alter_replica_log_dirs_request_alter_replica_log_dir_v2(message: AlterReplicaLogDirsRequest.AlterReplicaLogDir, parts: list[Buffer]) -> None:
     _text = message.path.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -292,6 +308,11 @@ AlterReplicaLogDirsRequest.WRITERS = {
 
 class AlterReplicaLogDirsResponse(Message):
     __slots__ = ("throttle_time_ms", "results", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "results []AlterReplicaLogDirTopicResult 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -304,6 +325,11 @@ class AlterReplicaLogDirsResponse(Message):
 
     class AlterReplicaLogDirTopicResult(Message):
         __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_name string 0+",
+            "partitions []AlterReplicaLogDirPartitionResult 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -316,6 +342,11 @@ class AlterReplicaLogDirsResponse(Message):
 
     class AlterReplicaLogDirPartitionResult(Message):
         __slots__ = ("partition_index", "error_code", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "error_code int16 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -387,7 +418,7 @@ def _read_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2(
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -397,7 +428,7 @@ def _read_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2(
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -425,7 +456,7 @@ def _read_alter_replica_log_dirs_response_v2(frame: bytes, pos: int) -> tuple[Al
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -475,7 +506,7 @@ def _write_alter_replica_log_dirs_response_alter_replica_log_dir_partition_resul
 
 def _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2(message: AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:

@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -33,6 +35,11 @@ pack_iq = _iq.pack
 
 class AlterShareGroupOffsetsRequest(Message):
     __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "topics []AlterShareGroupOffsetsRequestTopic 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -45,6 +52,11 @@ class AlterShareGroupOffsetsRequest(Message):
 
     class AlterShareGroupOffsetsRequestTopic(Message):
         __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_name string 0+",
+            "partitions []AlterShareGroupOffsetsRequestPartition 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -57,6 +69,11 @@ class AlterShareGroupOffsetsRequest(Message):
 
     class AlterShareGroupOffsetsRequestPartition(Message):
         __slots__ = ("partition_index", "start_offset", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "start_offset int64 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -87,7 +104,7 @@ def _read_alter_share_group_offsets_request_alter_share_group_offsets_request_to
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -97,7 +114,7 @@ def _read_alter_share_group_offsets_request_alter_share_group_offsets_request_to
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -123,7 +140,7 @@ def _read_alter_share_group_offsets_request_v0(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -133,7 +150,7 @@ def _read_alter_share_group_offsets_request_v0(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -164,7 +181,7 @@ def _write_alter_share_group_offsets_request_alter_share_group_offsets_request_p
 
 def _write_alter_share_group_offsets_request_alter_share_group_offsets_request_topic_v0(message: AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -177,7 +194,7 @@ def _write_alter_share_group_offsets_request_alter_share_group_offsets_request_t
 
 def _write_alter_share_group_offsets_request_v0(message: AlterShareGroupOffsetsRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -200,6 +217,13 @@ AlterShareGroupOffsetsRequest.WRITERS = {
 
 class AlterShareGroupOffsetsResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "responses []AlterShareGroupOffsetsResponseTopic 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -216,6 +240,12 @@ class AlterShareGroupOffsetsResponse(Message):
 
     class AlterShareGroupOffsetsResponseTopic(Message):
         __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_name string 0+",
+            "topic_id uuid 0+",
+            "partitions []AlterShareGroupOffsetsResponsePartition 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -230,6 +260,12 @@ class AlterShareGroupOffsetsResponse(Message):
 
     class AlterShareGroupOffsetsResponsePartition(Message):
         __slots__ = ("partition_index", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -250,7 +286,7 @@ def _read_alter_share_group_offsets_response_alter_share_group_offsets_response_
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -273,7 +309,7 @@ def _read_alter_share_group_offsets_response_alter_share_group_offsets_response_
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -285,7 +321,7 @@ def _read_alter_share_group_offsets_response_alter_share_group_offsets_response_
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -313,7 +349,7 @@ def _read_alter_share_group_offsets_response_v0(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -324,7 +360,7 @@ def _read_alter_share_group_offsets_response_v0(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -348,7 +384,7 @@ def _read_alter_share_group_offsets_response_v0(frame: bytes, pos: int) -> tuple
 def _write_alter_share_group_offsets_response_alter_share_group_offsets_response_partition_v0(message: AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponsePartition, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.partition_index, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -358,7 +394,7 @@ def _write_alter_share_group_offsets_response_alter_share_group_offsets_response
 
 def _write_alter_share_group_offsets_response_alter_share_group_offsets_response_topic_v0(message: AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponseTopic, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
@@ -373,7 +409,7 @@ def _write_alter_share_group_offsets_response_alter_share_group_offsets_response
 def _write_alter_share_group_offsets_response_v0(message: AlterShareGroupOffsetsResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
     for _responses_item in message.responses:

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -35,6 +37,11 @@ pack_i = _i.pack
 
 class AlterUserScramCredentialsRequest(Message):
     __slots__ = ("deletions", "upsertions", "unknown_tagged_fields")
+    LAYOUT = (
+        "deletions []ScramCredentialDeletion 0+",
+        "upsertions []ScramCredentialUpsertion 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -47,6 +54,11 @@ class AlterUserScramCredentialsRequest(Message):
 
     class ScramCredentialDeletion(Message):
         __slots__ = ("name", "mechanism", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "mechanism int8 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -59,6 +71,14 @@ class AlterUserScramCredentialsRequest(Message):
 
     class ScramCredentialUpsertion(Message):
         __slots__ = ("name", "mechanism", "iterations", "salt", "salted_password", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "mechanism int8 0+",
+            "iterations int32 0+",
+            "salt bytes 0+",
+            "salted_password bytes 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -81,7 +101,7 @@ def _read_alter_user_scram_credentials_request_scram_credential_deletion_v0(fram
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -105,7 +125,7 @@ def _read_alter_user_scram_credentials_request_scram_credential_upsertion_v0(fra
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -117,7 +137,7 @@ def _read_alter_user_scram_credentials_request_scram_credential_upsertion_v0(fra
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("salt")
     _end = pos + _n - 1
@@ -127,7 +147,7 @@ def _read_alter_user_scram_credentials_request_scram_credential_upsertion_v0(fra
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("salted_password")
     _end = pos + _n - 1
@@ -149,7 +169,7 @@ def _read_alter_user_scram_credentials_request_v0(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("deletions")
     _n -= 1
@@ -163,7 +183,7 @@ def _read_alter_user_scram_credentials_request_v0(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("upsertions")
     _n -= 1
@@ -186,7 +206,7 @@ def _read_alter_user_scram_credentials_request_v0(frame: bytes, pos: int) -> tup
 
 def _write_alter_user_scram_credentials_request_scram_credential_deletion_v0(message: AlterUserScramCredentialsRequest.ScramCredentialDeletion, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_b(message.mechanism))
     if message.unknown_tagged_fields is None:
@@ -197,7 +217,7 @@ def _write_alter_user_scram_credentials_request_scram_credential_deletion_v0(mes
 
 def _write_alter_user_scram_credentials_request_scram_credential_upsertion_v0(message: AlterUserScramCredentialsRequest.ScramCredentialUpsertion, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _bytes = message.salt
     parts.append(pack_bi(message.mechanism, message.iterations))
@@ -237,6 +257,11 @@ AlterUserScramCredentialsRequest.WRITERS = {
 
 class AlterUserScramCredentialsResponse(Message):
     __slots__ = ("throttle_time_ms", "results", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "results []AlterUserScramCredentialsResult 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -249,6 +274,12 @@ class AlterUserScramCredentialsResponse(Message):
 
     class AlterUserScramCredentialsResult(Message):
         __slots__ = ("user", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "user string 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -267,7 +298,7 @@ def _read_alter_user_scram_credentials_response_alter_user_scram_credentials_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("user")
     _end = pos + _n - 1
@@ -279,7 +310,7 @@ def _read_alter_user_scram_credentials_response_alter_user_scram_credentials_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -304,7 +335,7 @@ def _read_alter_user_scram_credentials_response_v0(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -327,11 +358,11 @@ def _read_alter_user_scram_credentials_response_v0(frame: bytes, pos: int) -> tu
 
 def _write_alter_user_scram_credentials_response_alter_user_scram_credentials_result_v0(message: AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult, parts: list[Buffer]) -> None:
     _text = message.user.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -13,9 +13,13 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
-    fail_tag,
+    read_length,
+    read_string_length,
+    read_tag,
+    read_tag_bytes,
     read_tagged_fields,
     read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -45,6 +49,11 @@ pack_q = _q.pack
 
 class ApiVersionsRequest(Message):
     __slots__ = ("client_software_name", "client_software_version", "unknown_tagged_fields")
+    LAYOUT = (
+        "client_software_name string 3+",
+        "client_software_version string 3+",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,
@@ -65,7 +74,7 @@ def _read_api_versions_request_v3(frame: bytes, pos: int) -> tuple[ApiVersionsRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_software_name")
     _end = pos + _n - 1
@@ -75,7 +84,7 @@ def _read_api_versions_request_v3(frame: bytes, pos: int) -> tuple[ApiVersionsRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_software_version")
     _end = pos + _n - 1
@@ -98,10 +107,10 @@ def _write_api_versions_request_v0(message: ApiVersionsRequest, parts: list[Buff
 
 def _write_api_versions_request_v3(message: ApiVersionsRequest, parts: list[Buffer]) -> None:
     _text = message.client_software_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.client_software_version.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -129,6 +138,16 @@ ApiVersionsRequest.WRITERS = {
 
 class ApiVersionsResponse(Message):
     __slots__ = ("error_code", "api_keys", "throttle_time_ms", "supported_features", "finalized_features_epoch", "finalized_features", "zk_migration_ready", "unknown_tagged_fields")
+    LAYOUT = (
+        "error_code int16 0+",
+        "api_keys []ApiVersion 0+",
+        "throttle_time_ms int32 1+",
+        "supported_features []SupportedFeatureKey 3+ tag 0 3+",
+        "finalized_features_epoch int64 3+ tag 1 3+",
+        "finalized_features []FinalizedFeatureKey 3+ tag 2 3+",
+        "zk_migration_ready bool 3+ tag 3 3+",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,
@@ -151,6 +170,12 @@ class ApiVersionsResponse(Message):
 
     class ApiVersion(Message):
         __slots__ = ("api_key", "min_version", "max_version", "unknown_tagged_fields")
+        LAYOUT = (
+            "api_key int16 0+",
+            "min_version int16 0+",
+            "max_version int16 0+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -165,6 +190,12 @@ class ApiVersionsResponse(Message):
 
     class SupportedFeatureKey(Message):
         __slots__ = ("name", "min_version", "max_version", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 3+",
+            "min_version int16 3+",
+            "max_version int16 3+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -179,6 +210,12 @@ class ApiVersionsResponse(Message):
 
     class FinalizedFeatureKey(Message):
         __slots__ = ("name", "max_version_level", "min_version_level", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 3+",
+            "max_version_level int16 3+",
+            "min_version_level int16 3+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -247,7 +284,7 @@ def _read_api_versions_response_supported_feature_key_v3(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -271,7 +308,7 @@ def _read_api_versions_response_finalized_feature_key_v3(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -297,7 +334,7 @@ def _read_api_versions_response_v3(frame: bytes, pos: int) -> tuple[ApiVersionsR
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("api_keys")
     _n -= 1
@@ -314,59 +351,49 @@ def _read_api_versions_response_v3(frame: bytes, pos: int) -> tuple[ApiVersionsR
     finalized_features: list[ApiVersionsResponse.FinalizedFeatureKey] = []
     zk_migration_ready: bool = False
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            _n = _tag[_tag_pos]
-            if _n < 128:
-                _tag_pos += 1
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                _n = frame[pos]
+                if _n < 128:
+                    pos += 1
+                else:
+                    _n, pos = read_length(frame, pos)
+                if _n <= 0:
+                    fail_null("supported_features")
+                _n -= 1
+                if _n > len(frame) - pos:
+                    fail_count("supported_features", _n)
+                supported_features = []
+                for _ in range(_n):
+                    _supported_features_item, pos = _read_api_versions_response_supported_feature_key_v3(frame, pos)
+                    supported_features.append(_supported_features_item)
+            elif _tag == 1:
+                (finalized_features_epoch,) = unpack_q(frame, pos)
+                pos += 8
+            elif _tag == 2:
+                _n = frame[pos]
+                if _n < 128:
+                    pos += 1
+                else:
+                    _n, pos = read_length(frame, pos)
+                if _n <= 0:
+                    fail_null("finalized_features")
+                _n -= 1
+                if _n > len(frame) - pos:
+                    fail_count("finalized_features", _n)
+                finalized_features = []
+                for _ in range(_n):
+                    _finalized_features_item, pos = _read_api_versions_response_finalized_feature_key_v3(frame, pos)
+                    finalized_features.append(_finalized_features_item)
+            elif _tag == 3:
+                (zk_migration_ready,) = unpack_o(frame, pos)
+                pos += 1
             else:
-                _n, _tag_pos = read_unsigned_varint(_tag, _tag_pos)
-            if _n <= 0:
-                fail_null("supported_features")
-            _n -= 1
-            if _n > len(_tag) - _tag_pos:
-                fail_count("supported_features", _n)
-            supported_features = []
-            for _ in range(_n):
-                _supported_features_item, _tag_pos = _read_api_versions_response_supported_feature_key_v3(_tag, _tag_pos)
-                supported_features.append(_supported_features_item)
-            if _tag_pos > len(_tag):
-                fail_tag("supported_features")
-        _tag = unknown.pop(1, None)
-        if _tag is not None:
-            _tag_pos = 0
-            (finalized_features_epoch,) = unpack_q(_tag, _tag_pos)
-            _tag_pos += 8
-            if _tag_pos > len(_tag):
-                fail_tag("finalized_features_epoch")
-        _tag = unknown.pop(2, None)
-        if _tag is not None:
-            _tag_pos = 0
-            _n = _tag[_tag_pos]
-            if _n < 128:
-                _tag_pos += 1
-            else:
-                _n, _tag_pos = read_unsigned_varint(_tag, _tag_pos)
-            if _n <= 0:
-                fail_null("finalized_features")
-            _n -= 1
-            if _n > len(_tag) - _tag_pos:
-                fail_count("finalized_features", _n)
-            finalized_features = []
-            for _ in range(_n):
-                _finalized_features_item, _tag_pos = _read_api_versions_response_finalized_feature_key_v3(_tag, _tag_pos)
-                finalized_features.append(_finalized_features_item)
-            if _tag_pos > len(_tag):
-                fail_tag("finalized_features")
-        _tag = unknown.pop(3, None)
-        if _tag is not None:
-            _tag_pos = 0
-            (zk_migration_ready,) = unpack_o(_tag, _tag_pos)
-            _tag_pos += 1
-            if _tag_pos > len(_tag):
-                fail_tag("zk_migration_ready")
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -403,7 +430,7 @@ def _write_api_versions_response_api_version_v3(message: ApiVersionsResponse.Api
 
 def _write_api_versions_response_supported_feature_key_v3(message: ApiVersionsResponse.SupportedFeatureKey, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_hh(message.min_version, message.max_version))
     if message.unknown_tagged_fields is None:
@@ -414,7 +441,7 @@ def _write_api_versions_response_supported_feature_key_v3(message: ApiVersionsRe
 
 def _write_api_versions_response_finalized_feature_key_v3(message: ApiVersionsResponse.FinalizedFeatureKey, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_hh(message.max_version_level, message.min_version_level))
     if message.unknown_tagged_fields is None:
@@ -430,7 +457,7 @@ def _write_api_versions_response_v3(message: ApiVersionsResponse, parts: list[Bu
         _write_api_versions_response_api_version_v3(_api_keys_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     tagged: list[tuple[int, list[Buffer]]] = []
-    if message.supported_features:
+    if message.supported_features != []:
         _tag: list[Buffer] = []
         _tag.append(unsigned_varint(len(message.supported_features) + 1))
         for _supported_features_item in message.supported_features:
@@ -440,7 +467,7 @@ def _write_api_versions_response_v3(message: ApiVersionsResponse, parts: list[Bu
         _tag = []
         _tag.append(pack_q(message.finalized_features_epoch))
         tagged.append((1, _tag))
-    if message.finalized_features:
+    if message.finalized_features != []:
         _tag = []
         _tag.append(unsigned_varint(len(message.finalized_features) + 1))
         for _finalized_features_item in message.finalized_features:

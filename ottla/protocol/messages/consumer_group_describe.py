@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -42,6 +44,11 @@ pack_ii = _ii.pack
 
 class ConsumerGroupDescribeRequest(Message):
     __slots__ = ("group_ids", "include_authorized_operations", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_ids []string 0+",
+        "include_authorized_operations bool 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -58,7 +65,7 @@ def _read_consumer_group_describe_request_v0(frame: bytes, pos: int) -> tuple[Co
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("group_ids")
     _n -= 1
@@ -70,7 +77,7 @@ def _read_consumer_group_describe_request_v0(frame: bytes, pos: int) -> tuple[Co
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("group_ids_item")
         _end = pos + _n - 1
@@ -94,7 +101,7 @@ def _write_consumer_group_describe_request_v0(message: ConsumerGroupDescribeRequ
     parts.append(unsigned_varint(len(message.group_ids) + 1))
     for _group_ids_item in message.group_ids:
         _text = _group_ids_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(pack_o(message.include_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -117,6 +124,11 @@ ConsumerGroupDescribeRequest.WRITERS = {
 
 class ConsumerGroupDescribeResponse(Message):
     __slots__ = ("throttle_time_ms", "groups", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "groups []DescribedGroup 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -129,6 +141,12 @@ class ConsumerGroupDescribeResponse(Message):
 
     class TopicPartitions(Message):
         __slots__ = ("topic_id", "topic_name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "topic_name string 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -143,6 +161,10 @@ class ConsumerGroupDescribeResponse(Message):
 
     class Assignment(Message):
         __slots__ = ("topic_partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_partitions []TopicPartitions 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -153,6 +175,18 @@ class ConsumerGroupDescribeResponse(Message):
 
     class DescribedGroup(Message):
         __slots__ = ("error_code", "error_message", "group_id", "group_state", "group_epoch", "assignment_epoch", "assignor_name", "members", "authorized_operations", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "group_id string 0+",
+            "group_state string 0+",
+            "group_epoch int32 0+",
+            "assignment_epoch int32 0+",
+            "assignor_name string 0+",
+            "members []Member 0+",
+            "authorized_operations int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -179,6 +213,20 @@ class ConsumerGroupDescribeResponse(Message):
 
     class Member(Message):
         __slots__ = ("member_id", "instance_id", "rack_id", "member_epoch", "client_id", "client_host", "subscribed_topic_names", "subscribed_topic_regex", "assignment", "target_assignment", "member_type", "unknown_tagged_fields")
+        LAYOUT = (
+            "member_id string 0+",
+            "instance_id string 0+ nullable 0+",
+            "rack_id string 0+ nullable 0+",
+            "member_epoch int32 0+",
+            "client_id string 0+",
+            "client_host string 0+",
+            "subscribed_topic_names []string 0+",
+            "subscribed_topic_regex string 0+ nullable 0+",
+            "assignment Assignment 0+",
+            "target_assignment Assignment 0+",
+            "member_type int8 1+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -215,7 +263,7 @@ def _read_consumer_group_describe_response_topic_partitions_v0(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -225,7 +273,7 @@ def _read_consumer_group_describe_response_topic_partitions_v0(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -249,7 +297,7 @@ def _read_consumer_group_describe_response_assignment_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topic_partitions")
     _n -= 1
@@ -275,7 +323,7 @@ def _read_consumer_group_describe_response_member_v0(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -285,7 +333,7 @@ def _read_consumer_group_describe_response_member_v0(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         instance_id = None
     else:
@@ -296,7 +344,7 @@ def _read_consumer_group_describe_response_member_v0(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack_id = None
     else:
@@ -309,7 +357,7 @@ def _read_consumer_group_describe_response_member_v0(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_id")
     _end = pos + _n - 1
@@ -319,7 +367,7 @@ def _read_consumer_group_describe_response_member_v0(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_host")
     _end = pos + _n - 1
@@ -329,7 +377,7 @@ def _read_consumer_group_describe_response_member_v0(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("subscribed_topic_names")
     _n -= 1
@@ -341,7 +389,7 @@ def _read_consumer_group_describe_response_member_v0(frame: bytes, pos: int) -> 
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("subscribed_topic_names_item")
         _end = pos + _n - 1
@@ -352,7 +400,7 @@ def _read_consumer_group_describe_response_member_v0(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         subscribed_topic_regex = None
     else:
@@ -379,7 +427,7 @@ def _read_consumer_group_describe_response_described_group_v0(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -390,7 +438,7 @@ def _read_consumer_group_describe_response_described_group_v0(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -400,7 +448,7 @@ def _read_consumer_group_describe_response_described_group_v0(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_state")
     _end = pos + _n - 1
@@ -412,7 +460,7 @@ def _read_consumer_group_describe_response_described_group_v0(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("assignor_name")
     _end = pos + _n - 1
@@ -422,7 +470,7 @@ def _read_consumer_group_describe_response_described_group_v0(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("members")
     _n -= 1
@@ -452,7 +500,7 @@ def _read_consumer_group_describe_response_v0(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -478,7 +526,7 @@ def _read_consumer_group_describe_response_member_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -488,7 +536,7 @@ def _read_consumer_group_describe_response_member_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         instance_id = None
     else:
@@ -499,7 +547,7 @@ def _read_consumer_group_describe_response_member_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack_id = None
     else:
@@ -512,7 +560,7 @@ def _read_consumer_group_describe_response_member_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_id")
     _end = pos + _n - 1
@@ -522,7 +570,7 @@ def _read_consumer_group_describe_response_member_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_host")
     _end = pos + _n - 1
@@ -532,7 +580,7 @@ def _read_consumer_group_describe_response_member_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("subscribed_topic_names")
     _n -= 1
@@ -544,7 +592,7 @@ def _read_consumer_group_describe_response_member_v1(frame: bytes, pos: int) -> 
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("subscribed_topic_names_item")
         _end = pos + _n - 1
@@ -555,7 +603,7 @@ def _read_consumer_group_describe_response_member_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         subscribed_topic_regex = None
     else:
@@ -584,7 +632,7 @@ def _read_consumer_group_describe_response_described_group_v1(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -595,7 +643,7 @@ def _read_consumer_group_describe_response_described_group_v1(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -605,7 +653,7 @@ def _read_consumer_group_describe_response_described_group_v1(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_state")
     _end = pos + _n - 1
@@ -617,7 +665,7 @@ def _read_consumer_group_describe_response_described_group_v1(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("assignor_name")
     _end = pos + _n - 1
@@ -627,7 +675,7 @@ def _read_consumer_group_describe_response_described_group_v1(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("members")
     _n -= 1
@@ -657,7 +705,7 @@ def _read_consumer_group_describe_response_v1(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -681,7 +729,7 @@ def _read_consumer_group_describe_response_v1(frame: bytes, pos: int) -> tuple[C
 def _write_consumer_group_describe_response_topic_partitions_v0(message: ConsumerGroupDescribeResponse.TopicPartitions, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     if message.partitions:
@@ -704,28 +752,28 @@ def _write_consumer_group_describe_response_assignment_v0(message: ConsumerGroup
 
 def _write_consumer_group_describe_response_member_v0(message: ConsumerGroupDescribeResponse.Member, parts: list[Buffer]) -> None:
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.instance_id is None else message.instance_id.encode()
-    parts.append(unsigned_varint(0 if message.instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.instance_id is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack_id is None else message.rack_id.encode()
-    parts.append(unsigned_varint(0 if message.rack_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack_id is None else len(_text) + 1))
     parts.append(_text)
     _text = message.client_id.encode()
     parts.append(pack_i(message.member_epoch))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.client_host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.subscribed_topic_names) + 1))
     for _subscribed_topic_names_item in message.subscribed_topic_names:
         _text = _subscribed_topic_names_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     _text = b"" if message.subscribed_topic_regex is None else message.subscribed_topic_regex.encode()
-    parts.append(unsigned_varint(0 if message.subscribed_topic_regex is None else len(_text) + 1))
+    parts.append(string_length(0 if message.subscribed_topic_regex is None else len(_text) + 1))
     parts.append(_text)
     _write_consumer_group_describe_response_assignment_v0(message.assignment, parts)
     _write_consumer_group_describe_response_assignment_v0(message.target_assignment, parts)
@@ -738,17 +786,17 @@ def _write_consumer_group_describe_response_member_v0(message: ConsumerGroupDesc
 def _write_consumer_group_describe_response_described_group_v0(message: ConsumerGroupDescribeResponse.DescribedGroup, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.group_state.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.assignor_name.encode()
     parts.append(pack_ii(message.group_epoch, message.assignment_epoch))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
     for _members_item in message.members:
@@ -773,28 +821,28 @@ def _write_consumer_group_describe_response_v0(message: ConsumerGroupDescribeRes
 
 def _write_consumer_group_describe_response_member_v1(message: ConsumerGroupDescribeResponse.Member, parts: list[Buffer]) -> None:
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.instance_id is None else message.instance_id.encode()
-    parts.append(unsigned_varint(0 if message.instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.instance_id is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack_id is None else message.rack_id.encode()
-    parts.append(unsigned_varint(0 if message.rack_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack_id is None else len(_text) + 1))
     parts.append(_text)
     _text = message.client_id.encode()
     parts.append(pack_i(message.member_epoch))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.client_host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.subscribed_topic_names) + 1))
     for _subscribed_topic_names_item in message.subscribed_topic_names:
         _text = _subscribed_topic_names_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     _text = b"" if message.subscribed_topic_regex is None else message.subscribed_topic_regex.encode()
-    parts.append(unsigned_varint(0 if message.subscribed_topic_regex is None else len(_text) + 1))
+    parts.append(string_length(0 if message.subscribed_topic_regex is None else len(_text) + 1))
     parts.append(_text)
     _write_consumer_group_describe_response_assignment_v0(message.assignment, parts)
     _write_consumer_group_describe_response_assignment_v0(message.target_assignment, parts)
@@ -808,17 +856,17 @@ def _write_consumer_group_describe_response_member_v1(message: ConsumerGroupDesc
 def _write_consumer_group_describe_response_described_group_v1(message: ConsumerGroupDescribeResponse.DescribedGroup, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.group_state.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.assignor_name.encode()
     parts.append(pack_ii(message.group_epoch, message.assignment_epoch))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
     for _members_item in message.members:

@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -23,6 +25,9 @@ from ottla.protocol.primitives import (
 _16s = struct.Struct(">16s")
 unpack_16s = _16s.unpack_from
 pack_16s = _16s.pack
+_b = struct.Struct(">b")
+unpack_b = _b.unpack_from
+pack_b = _b.pack
 _i = struct.Struct(">i")
 unpack_i = _i.unpack_from
 pack_i = _i.pack
@@ -30,14 +35,25 @@ _ih = struct.Struct(">ih")
 unpack_ih = _ih.unpack_from
 pack_ih = _ih.pack
 _ii = struct.Struct(">ii")
+unpack_ii = _ii.unpack_from
 pack_ii = _ii.pack
-_iib = struct.Struct(">iib")
-unpack_iib = _iib.unpack_from
-pack_iib = _iib.pack
 
 
 class ConsumerGroupHeartbeatRequest(Message):
     __slots__ = ("group_id", "member_id", "member_epoch", "instance_id", "rack_id", "rebalance_timeout_ms", "subscribed_topic_names", "subscribed_topic_regex", "server_assignor", "topic_partitions", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "member_id string 0+",
+        "member_epoch int32 0+",
+        "instance_id string 0+ nullable 0+",
+        "rack_id string 0+ nullable 0+",
+        "rebalance_timeout_ms int32 0+",
+        "subscribed_topic_names []string 0+ nullable 0+",
+        "subscribed_topic_regex string 1+ nullable 1+",
+        "server_assignor string 0+ nullable 0+",
+        "topic_partitions []TopicPartitions 0+ nullable 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -66,6 +82,11 @@ class ConsumerGroupHeartbeatRequest(Message):
 
     class TopicPartitions(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -84,7 +105,7 @@ def _read_consumer_group_heartbeat_request_topic_partitions_v0(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -108,7 +129,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -118,7 +139,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -130,7 +151,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         instance_id = None
     else:
@@ -141,7 +162,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack_id = None
     else:
@@ -154,7 +175,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         subscribed_topic_names: list[str] | None = None
     else:
@@ -167,7 +188,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
             if _n < 128:
                 pos += 1
             else:
-                _n, pos = read_unsigned_varint(frame, pos)
+                _n, pos = read_string_length(frame, pos)
             if _n <= 0:
                 fail_null("subscribed_topic_names_item")
             _end = pos + _n - 1
@@ -178,7 +199,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         server_assignor = None
     else:
@@ -189,7 +210,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topic_partitions: list[ConsumerGroupHeartbeatRequest.TopicPartitions] | None = None
     else:
@@ -216,7 +237,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -226,7 +247,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -238,7 +259,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         instance_id = None
     else:
@@ -249,7 +270,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack_id = None
     else:
@@ -262,7 +283,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         subscribed_topic_names: list[str] | None = None
     else:
@@ -275,7 +296,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
             if _n < 128:
                 pos += 1
             else:
-                _n, pos = read_unsigned_varint(frame, pos)
+                _n, pos = read_string_length(frame, pos)
             if _n <= 0:
                 fail_null("subscribed_topic_names_item")
             _end = pos + _n - 1
@@ -286,7 +307,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         subscribed_topic_regex = None
     else:
@@ -297,7 +318,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         server_assignor = None
     else:
@@ -308,7 +329,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topic_partitions: list[ConsumerGroupHeartbeatRequest.TopicPartitions] | None = None
     else:
@@ -343,26 +364,26 @@ def _write_consumer_group_heartbeat_request_topic_partitions_v0(message: Consume
 
 def _write_consumer_group_heartbeat_request_v0(message: ConsumerGroupHeartbeatRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.instance_id is None else message.instance_id.encode()
     parts.append(pack_i(message.member_epoch))
-    parts.append(unsigned_varint(0 if message.instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.instance_id is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack_id is None else message.rack_id.encode()
-    parts.append(unsigned_varint(0 if message.rack_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.rebalance_timeout_ms))
     parts.append(unsigned_varint(0 if message.subscribed_topic_names is None else len(message.subscribed_topic_names) + 1))
     for _subscribed_topic_names_item in message.subscribed_topic_names or ():
         _text = _subscribed_topic_names_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     _text = b"" if message.server_assignor is None else message.server_assignor.encode()
-    parts.append(unsigned_varint(0 if message.server_assignor is None else len(_text) + 1))
+    parts.append(string_length(0 if message.server_assignor is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topic_partitions is None else len(message.topic_partitions) + 1))
     for _topic_partitions_item in message.topic_partitions or ():
@@ -375,29 +396,29 @@ def _write_consumer_group_heartbeat_request_v0(message: ConsumerGroupHeartbeatRe
 
 def _write_consumer_group_heartbeat_request_v1(message: ConsumerGroupHeartbeatRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.instance_id is None else message.instance_id.encode()
     parts.append(pack_i(message.member_epoch))
-    parts.append(unsigned_varint(0 if message.instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.instance_id is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack_id is None else message.rack_id.encode()
-    parts.append(unsigned_varint(0 if message.rack_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.rebalance_timeout_ms))
     parts.append(unsigned_varint(0 if message.subscribed_topic_names is None else len(message.subscribed_topic_names) + 1))
     for _subscribed_topic_names_item in message.subscribed_topic_names or ():
         _text = _subscribed_topic_names_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     _text = b"" if message.subscribed_topic_regex is None else message.subscribed_topic_regex.encode()
-    parts.append(unsigned_varint(0 if message.subscribed_topic_regex is None else len(_text) + 1))
+    parts.append(string_length(0 if message.subscribed_topic_regex is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.server_assignor is None else message.server_assignor.encode()
-    parts.append(unsigned_varint(0 if message.server_assignor is None else len(_text) + 1))
+    parts.append(string_length(0 if message.server_assignor is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topic_partitions is None else len(message.topic_partitions) + 1))
     for _topic_partitions_item in message.topic_partitions or ():
@@ -422,6 +443,16 @@ ConsumerGroupHeartbeatRequest.WRITERS = {
 
 class ConsumerGroupHeartbeatResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "member_id", "member_epoch", "heartbeat_interval_ms", "assignment", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "member_id string 0+ nullable 0+",
+        "member_epoch int32 0+",
+        "heartbeat_interval_ms int32 0+",
+        "assignment Assignment 0+ nullable 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -444,6 +475,11 @@ class ConsumerGroupHeartbeatResponse(Message):
 
     class TopicPartitions(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -456,6 +492,10 @@ class ConsumerGroupHeartbeatResponse(Message):
 
     class Assignment(Message):
         __slots__ = ("topic_partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_partitions []TopicPartitions 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -472,7 +512,7 @@ def _read_consumer_group_heartbeat_response_topic_partitions_v0(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -496,7 +536,7 @@ def _read_consumer_group_heartbeat_response_assignment_v0(frame: bytes, pos: int
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topic_partitions")
     _n -= 1
@@ -524,7 +564,7 @@ def _read_consumer_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -535,15 +575,17 @@ def _read_consumer_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         member_id = None
     else:
         _end = pos + _n - 1
         member_id = frame[pos:_end].decode("utf-8", "replace")
         pos = _end
-    member_epoch, heartbeat_interval_ms, _n = unpack_iib(frame, pos)
-    pos += 9
+    member_epoch, heartbeat_interval_ms = unpack_ii(frame, pos)
+    pos += 8
+    (_n,) = unpack_b(frame, pos)
+    pos += 1
     if _n < 0:
         assignment = None
     else:
@@ -583,10 +625,10 @@ def _write_consumer_group_heartbeat_response_assignment_v0(message: ConsumerGrou
 def _write_consumer_group_heartbeat_response_v0(message: ConsumerGroupHeartbeatResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.member_id is None else message.member_id.encode()
-    parts.append(unsigned_varint(0 if message.member_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ii(message.member_epoch, message.heartbeat_interval_ms))
     if message.assignment is None:

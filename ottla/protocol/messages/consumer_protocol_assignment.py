@@ -24,6 +24,10 @@ pack_i = _i.pack
 
 class ConsumerProtocolAssignment(Message):
     __slots__ = ("assigned_partitions", "user_data")
+    LAYOUT = (
+        "assigned_partitions []TopicPartition 0+",
+        "user_data bytes 0+ nullable 0+",
+    )
 
     def __init__(
         self,
@@ -35,6 +39,10 @@ class ConsumerProtocolAssignment(Message):
 
     class TopicPartition(Message):
         __slots__ = ("topic", "partitions")
+        LAYOUT = (
+            "topic string 0+",
+            "partitions []int32 0+",
+        )
 
         def __init__(
             self,

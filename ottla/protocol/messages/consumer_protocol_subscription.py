@@ -27,6 +27,13 @@ pack_ih = _ih.pack
 
 class ConsumerProtocolSubscription(Message):
     __slots__ = ("topics", "user_data", "owned_partitions", "generation_id", "rack_id")
+    LAYOUT = (
+        "topics []string 0+",
+        "user_data bytes 0+ nullable 0+",
+        "owned_partitions []TopicPartition 1+",
+        "generation_id int32 2+",
+        "rack_id string 3+ nullable 3+",
+    )
 
     def __init__(
         self,
@@ -44,6 +51,10 @@ class ConsumerProtocolSubscription(Message):
 
     class TopicPartition(Message):
         __slots__ = ("topic", "partitions")
+        LAYOUT = (
+            "topic string 1+",
+            "partitions []int32 1+",
+        )
 
         def __init__(
             self,

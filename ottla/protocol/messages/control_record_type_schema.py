@@ -19,6 +19,9 @@ pack_h = _h.pack
 
 class ControlRecordTypeSchema(Message):
     __slots__ = ("type",)
+    LAYOUT = (
+        "type int16 0+",
+    )
 
     def __init__(
         self,

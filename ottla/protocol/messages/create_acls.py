@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -44,6 +46,10 @@ pack_ii = _ii.pack
 
 class CreateAclsRequest(Message):
     __slots__ = ("creations", "unknown_tagged_fields")
+    LAYOUT = (
+        "creations []AclCreation 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -54,6 +60,16 @@ class CreateAclsRequest(Message):
 
     class AclCreation(Message):
         __slots__ = ("resource_type", "resource_name", "resource_pattern_type", "principal", "host", "operation", "permission_type", "unknown_tagged_fields")
+        LAYOUT = (
+            "resource_type int8 0+",
+            "resource_name string 0+",
+            "resource_pattern_type int8 1+",
+            "principal string 0+",
+            "host string 0+",
+            "operation int8 0+",
+            "permission_type int8 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -123,7 +139,7 @@ def _read_create_acls_request_acl_creation_v2(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("resource_name")
     _end = pos + _n - 1
@@ -135,7 +151,7 @@ def _read_create_acls_request_acl_creation_v2(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal")
     _end = pos + _n - 1
@@ -145,7 +161,7 @@ def _read_create_acls_request_acl_creation_v2(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -169,7 +185,7 @@ def _read_create_acls_request_v2(frame: bytes, pos: int) -> tuple[CreateAclsRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("creations")
     _n -= 1
@@ -212,14 +228,14 @@ def _write_create_acls_request_v1(message: CreateAclsRequest, parts: list[Buffer
 def _write_create_acls_request_acl_creation_v2(message: CreateAclsRequest.AclCreation, parts: list[Buffer]) -> None:
     _text = message.resource_name.encode()
     parts.append(pack_b(message.resource_type))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.principal.encode()
     parts.append(pack_b(message.resource_pattern_type))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_bb(message.operation, message.permission_type))
     if message.unknown_tagged_fields is None:
@@ -254,6 +270,11 @@ CreateAclsRequest.WRITERS = {
 
 class CreateAclsResponse(Message):
     __slots__ = ("throttle_time_ms", "results", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "results []AclCreationResult 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -266,6 +287,11 @@ class CreateAclsResponse(Message):
 
     class AclCreationResult(Message):
         __slots__ = ("error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -310,7 +336,7 @@ def _read_create_acls_response_acl_creation_result_v2(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -335,7 +361,7 @@ def _read_create_acls_response_v2(frame: bytes, pos: int) -> tuple[CreateAclsRes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -371,7 +397,7 @@ def _write_create_acls_response_v1(message: CreateAclsResponse, parts: list[Buff
 def _write_create_acls_response_acl_creation_result_v2(message: CreateAclsResponse.AclCreationResult, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

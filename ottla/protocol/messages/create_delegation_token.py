@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -41,6 +43,13 @@ pack_qqqh = _qqqh.pack
 
 class CreateDelegationTokenRequest(Message):
     __slots__ = ("owner_principal_type", "owner_principal_name", "renewers", "max_lifetime_ms", "unknown_tagged_fields")
+    LAYOUT = (
+        "owner_principal_type string 3+ nullable 3+",
+        "owner_principal_name string 3+ nullable 3+",
+        "renewers []CreatableRenewers 0+",
+        "max_lifetime_ms int64 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -57,6 +66,11 @@ class CreateDelegationTokenRequest(Message):
 
     class CreatableRenewers(Message):
         __slots__ = ("principal_type", "principal_name", "unknown_tagged_fields")
+        LAYOUT = (
+            "principal_type string 0+",
+            "principal_name string 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -107,7 +121,7 @@ def _read_create_delegation_token_request_creatable_renewers_v2(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_type")
     _end = pos + _n - 1
@@ -117,7 +131,7 @@ def _read_create_delegation_token_request_creatable_renewers_v2(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_name")
     _end = pos + _n - 1
@@ -139,7 +153,7 @@ def _read_create_delegation_token_request_v2(frame: bytes, pos: int) -> tuple[Cr
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("renewers")
     _n -= 1
@@ -167,7 +181,7 @@ def _read_create_delegation_token_request_v3(frame: bytes, pos: int) -> tuple[Cr
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         owner_principal_type = None
     else:
@@ -178,7 +192,7 @@ def _read_create_delegation_token_request_v3(frame: bytes, pos: int) -> tuple[Cr
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         owner_principal_name = None
     else:
@@ -189,7 +203,7 @@ def _read_create_delegation_token_request_v3(frame: bytes, pos: int) -> tuple[Cr
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("renewers")
     _n -= 1
@@ -230,10 +244,10 @@ def _write_create_delegation_token_request_v1(message: CreateDelegationTokenRequ
 
 def _write_create_delegation_token_request_creatable_renewers_v2(message: CreateDelegationTokenRequest.CreatableRenewers, parts: list[Buffer]) -> None:
     _text = message.principal_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.principal_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -254,10 +268,10 @@ def _write_create_delegation_token_request_v2(message: CreateDelegationTokenRequ
 
 def _write_create_delegation_token_request_v3(message: CreateDelegationTokenRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.owner_principal_type is None else message.owner_principal_type.encode()
-    parts.append(unsigned_varint(0 if message.owner_principal_type is None else len(_text) + 1))
+    parts.append(string_length(0 if message.owner_principal_type is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.owner_principal_name is None else message.owner_principal_name.encode()
-    parts.append(unsigned_varint(0 if message.owner_principal_name is None else len(_text) + 1))
+    parts.append(string_length(0 if message.owner_principal_name is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.renewers) + 1))
     for _renewers_item in message.renewers:
@@ -285,6 +299,20 @@ CreateDelegationTokenRequest.WRITERS = {
 
 class CreateDelegationTokenResponse(Message):
     __slots__ = ("error_code", "principal_type", "principal_name", "token_requester_principal_type", "token_requester_principal_name", "issue_timestamp_ms", "expiry_timestamp_ms", "max_timestamp_ms", "token_id", "hmac", "throttle_time_ms", "unknown_tagged_fields")
+    LAYOUT = (
+        "error_code int16 0+",
+        "principal_type string 0+",
+        "principal_name string 0+",
+        "token_requester_principal_type string 3+",
+        "token_requester_principal_name string 3+",
+        "issue_timestamp_ms int64 0+",
+        "expiry_timestamp_ms int64 0+",
+        "max_timestamp_ms int64 0+",
+        "token_id string 0+",
+        "hmac bytes 0+",
+        "throttle_time_ms int32 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -355,7 +383,7 @@ def _read_create_delegation_token_response_v2(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_type")
     _end = pos + _n - 1
@@ -365,7 +393,7 @@ def _read_create_delegation_token_response_v2(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_name")
     _end = pos + _n - 1
@@ -377,7 +405,7 @@ def _read_create_delegation_token_response_v2(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("token_id")
     _end = pos + _n - 1
@@ -387,7 +415,7 @@ def _read_create_delegation_token_response_v2(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("hmac")
     _end = pos + _n - 1
@@ -413,7 +441,7 @@ def _read_create_delegation_token_response_v3(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_type")
     _end = pos + _n - 1
@@ -423,7 +451,7 @@ def _read_create_delegation_token_response_v3(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_name")
     _end = pos + _n - 1
@@ -433,7 +461,7 @@ def _read_create_delegation_token_response_v3(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("token_requester_principal_type")
     _end = pos + _n - 1
@@ -443,7 +471,7 @@ def _read_create_delegation_token_response_v3(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("token_requester_principal_name")
     _end = pos + _n - 1
@@ -455,7 +483,7 @@ def _read_create_delegation_token_response_v3(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("token_id")
     _end = pos + _n - 1
@@ -465,7 +493,7 @@ def _read_create_delegation_token_response_v3(frame: bytes, pos: int) -> tuple[C
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("hmac")
     _end = pos + _n - 1
@@ -503,14 +531,14 @@ def _write_create_delegation_token_response_v1(message: CreateDelegationTokenRes
 def _write_create_delegation_token_response_v2(message: CreateDelegationTokenResponse, parts: list[Buffer]) -> None:
     _text = message.principal_type.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.principal_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.token_id.encode()
     parts.append(pack_qqq(message.issue_timestamp_ms, message.expiry_timestamp_ms, message.max_timestamp_ms))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _bytes = message.hmac
     parts.append(unsigned_varint(len(_bytes) + 1))
@@ -525,20 +553,20 @@ def _write_create_delegation_token_response_v2(message: CreateDelegationTokenRes
 def _write_create_delegation_token_response_v3(message: CreateDelegationTokenResponse, parts: list[Buffer]) -> None:
     _text = message.principal_type.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.principal_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.token_requester_principal_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.token_requester_principal_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.token_id.encode()
     parts.append(pack_qqq(message.issue_timestamp_ms, message.expiry_timestamp_ms, message.max_timestamp_ms))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _bytes = message.hmac
     parts.append(unsigned_varint(len(_bytes) + 1))

@@ -8,13 +8,16 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    LEFT_OUT,
     Buffer,
     Message,
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -38,6 +41,12 @@ pack_ii = _ii.pack
 
 class CreatePartitionsRequest(Message):
     __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tagged_fields")
+    LAYOUT = (
+        "topics []CreatePartitionsTopic 0+",
+        "timeout_ms int32 0+",
+        "validate_only bool 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -52,20 +61,30 @@ class CreatePartitionsRequest(Message):
 
     class CreatePartitionsTopic(Message):
         __slots__ = ("name", "count", "assignments", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "count int32 0+",
+            "assignments []CreatePartitionsAssignment 0+ nullable 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
             name: str = "",
             count: int = 0,
-            assignments: list[CreatePartitionsRequest.CreatePartitionsAssignment] | None = None,
+            assignments: list[CreatePartitionsRequest.CreatePartitionsAssignment] | None = LEFT_OUT,
         ) -> None:
             self.name = name
             self.count = count
-            self.assignments = assignments
+            self.assignments: list[CreatePartitionsRequest.CreatePartitionsAssignment] | None = [] if assignments is LEFT_OUT else assignments
             self.unknown_tagged_fields: TaggedFields | None = None
 
     class CreatePartitionsAssignment(Message):
         __slots__ = ("broker_ids", "unknown_tagged_fields")
+        LAYOUT = (
+            "broker_ids []int32 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -130,7 +149,7 @@ def _read_create_partitions_request_create_partitions_assignment_v2(frame: bytes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("broker_ids")
     _n -= 1
@@ -154,7 +173,7 @@ def _read_create_partitions_request_create_partitions_topic_v2(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -166,7 +185,7 @@ def _read_create_partitions_request_create_partitions_topic_v2(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         assignments: list[CreatePartitionsRequest.CreatePartitionsAssignment] | None = None
     else:
@@ -193,7 +212,7 @@ def _read_create_partitions_request_v2(frame: bytes, pos: int) -> tuple[CreatePa
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -250,7 +269,7 @@ def _write_create_partitions_request_create_partitions_assignment_v2(message: Cr
 
 def _write_create_partitions_request_create_partitions_topic_v2(message: CreatePartitionsRequest.CreatePartitionsTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.count))
     parts.append(unsigned_varint(0 if message.assignments is None else len(message.assignments) + 1))
@@ -291,6 +310,11 @@ CreatePartitionsRequest.WRITERS = {
 
 class CreatePartitionsResponse(Message):
     __slots__ = ("throttle_time_ms", "results", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "results []CreatePartitionsTopicResult 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -303,6 +327,12 @@ class CreatePartitionsResponse(Message):
 
     class CreatePartitionsTopicResult(Message):
         __slots__ = ("name", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -354,7 +384,7 @@ def _read_create_partitions_response_create_partitions_topic_result_v2(frame: by
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -366,7 +396,7 @@ def _read_create_partitions_response_create_partitions_topic_result_v2(frame: by
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -391,7 +421,7 @@ def _read_create_partitions_response_v2(frame: bytes, pos: int) -> tuple[CreateP
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -429,11 +459,11 @@ def _write_create_partitions_response_v0(message: CreatePartitionsResponse, part
 
 def _write_create_partitions_response_create_partitions_topic_result_v2(message: CreatePartitionsResponse.CreatePartitionsTopicResult, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

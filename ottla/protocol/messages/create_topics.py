@@ -8,15 +8,20 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    LEFT_OUT,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
     fail_count,
     fail_null,
-    fail_tag,
+    read_length,
+    read_string_length,
+    read_tag,
+    read_tag_bytes,
     read_tagged_fields,
     read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -52,6 +57,12 @@ pack_ii = _ii.pack
 
 class CreateTopicsRequest(Message):
     __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tagged_fields")
+    LAYOUT = (
+        "topics []CreatableTopic 0+",
+        "timeout_ms int32 0+",
+        "validate_only bool 1+",
+        "unknown_tagged_fields tags 5+",
+    )
 
     def __init__(
         self,
@@ -66,6 +77,14 @@ class CreateTopicsRequest(Message):
 
     class CreatableTopic(Message):
         __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "num_partitions int32 0+",
+            "replication_factor int16 0+",
+            "assignments []CreatableReplicaAssignment 0+",
+            "configs []CreatableTopicConfig 0+",
+            "unknown_tagged_fields tags 5+",
+        )
 
         def __init__(
             self,
@@ -84,6 +103,11 @@ class CreateTopicsRequest(Message):
 
     class CreatableReplicaAssignment(Message):
         __slots__ = ("partition_index", "broker_ids", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "broker_ids []int32 0+",
+            "unknown_tagged_fields tags 5+",
+        )
 
         def __init__(
             self,
@@ -96,6 +120,11 @@ class CreateTopicsRequest(Message):
 
     class CreatableTopicConfig(Message):
         __slots__ = ("name", "value", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "value string 0+ nullable 0+",
+            "unknown_tagged_fields tags 5+",
+        )
 
         def __init__(
             self,
@@ -192,7 +221,7 @@ def _read_create_topics_request_creatable_replica_assignment_v5(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("broker_ids")
     _n -= 1
@@ -216,7 +245,7 @@ def _read_create_topics_request_creatable_topic_config_v5(frame: bytes, pos: int
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -226,7 +255,7 @@ def _read_create_topics_request_creatable_topic_config_v5(frame: bytes, pos: int
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         value = None
     else:
@@ -249,7 +278,7 @@ def _read_create_topics_request_creatable_topic_v5(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -261,7 +290,7 @@ def _read_create_topics_request_creatable_topic_v5(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("assignments")
     _n -= 1
@@ -275,7 +304,7 @@ def _read_create_topics_request_creatable_topic_v5(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("configs")
     _n -= 1
@@ -301,7 +330,7 @@ def _read_create_topics_request_v5(frame: bytes, pos: int) -> tuple[CreateTopics
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -371,10 +400,10 @@ def _write_create_topics_request_creatable_replica_assignment_v5(message: Create
 
 def _write_create_topics_request_creatable_topic_config_v5(message: CreateTopicsRequest.CreatableTopicConfig, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.value is None else message.value.encode()
-    parts.append(unsigned_varint(0 if message.value is None else len(_text) + 1))
+    parts.append(string_length(0 if message.value is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -384,7 +413,7 @@ def _write_create_topics_request_creatable_topic_config_v5(message: CreateTopics
 
 def _write_create_topics_request_creatable_topic_v5(message: CreateTopicsRequest.CreatableTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
     parts.append(unsigned_varint(len(message.assignments) + 1))
@@ -432,6 +461,11 @@ CreateTopicsRequest.WRITERS = {
 
 class CreateTopicsResponse(Message):
     __slots__ = ("throttle_time_ms", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 2+",
+        "topics []CreatableTopicResult 0+",
+        "unknown_tagged_fields tags 5+",
+    )
 
     def __init__(
         self,
@@ -444,6 +478,17 @@ class CreateTopicsResponse(Message):
 
     class CreatableTopicResult(Message):
         __slots__ = ("name", "topic_id", "error_code", "error_message", "topic_config_error_code", "num_partitions", "replication_factor", "configs", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "topic_id uuid 7+",
+            "error_code int16 0+",
+            "error_message string 1+ nullable 0+",
+            "topic_config_error_code int16 5+ tag 0 5+",
+            "num_partitions int32 5+",
+            "replication_factor int16 5+",
+            "configs []CreatableTopicConfigs 5+ nullable 5+",
+            "unknown_tagged_fields tags 5+",
+        )
 
         def __init__(
             self,
@@ -454,7 +499,7 @@ class CreateTopicsResponse(Message):
             topic_config_error_code: int = 0,
             num_partitions: int = -1,
             replication_factor: int = -1,
-            configs: list[CreateTopicsResponse.CreatableTopicConfigs] | None = None,
+            configs: list[CreateTopicsResponse.CreatableTopicConfigs] | None = LEFT_OUT,
         ) -> None:
             self.name = name
             self.topic_id = topic_id
@@ -463,11 +508,19 @@ class CreateTopicsResponse(Message):
             self.topic_config_error_code = topic_config_error_code
             self.num_partitions = num_partitions
             self.replication_factor = replication_factor
-            self.configs = configs
+            self.configs: list[CreateTopicsResponse.CreatableTopicConfigs] | None = [] if configs is LEFT_OUT else configs
             self.unknown_tagged_fields: TaggedFields | None = None
 
     class CreatableTopicConfigs(Message):
         __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 5+",
+            "value string 5+ nullable 5+",
+            "read_only bool 5+",
+            "config_source int8 5+",
+            "is_sensitive bool 5+",
+            "unknown_tagged_fields tags 5+",
+        )
 
         def __init__(
             self,
@@ -523,7 +576,7 @@ def _read_create_topics_response_creatable_topic_configs_v5(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -533,7 +586,7 @@ def _read_create_topics_response_creatable_topic_configs_v5(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         value = None
     else:
@@ -558,7 +611,7 @@ def _read_create_topics_response_creatable_topic_result_v5(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -570,7 +623,7 @@ def _read_create_topics_response_creatable_topic_result_v5(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -583,7 +636,7 @@ def _read_create_topics_response_creatable_topic_result_v5(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         configs: list[CreateTopicsResponse.CreatableTopicConfigs] | None = None
     else:
@@ -596,14 +649,16 @@ def _read_create_topics_response_creatable_topic_result_v5(frame: bytes, pos: in
             configs.append(_configs_item)
     topic_config_error_code: int = 0
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            (topic_config_error_code,) = unpack_h(_tag, _tag_pos)
-            _tag_pos += 2
-            if _tag_pos > len(_tag):
-                fail_tag("topic_config_error_code")
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                (topic_config_error_code,) = unpack_h(frame, pos)
+                pos += 2
+            else:
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -620,7 +675,7 @@ def _read_create_topics_response_v5(frame: bytes, pos: int) -> tuple[CreateTopic
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -646,7 +701,7 @@ def _read_create_topics_response_creatable_topic_result_v7(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -658,7 +713,7 @@ def _read_create_topics_response_creatable_topic_result_v7(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -671,7 +726,7 @@ def _read_create_topics_response_creatable_topic_result_v7(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         configs: list[CreateTopicsResponse.CreatableTopicConfigs] | None = None
     else:
@@ -684,14 +739,16 @@ def _read_create_topics_response_creatable_topic_result_v7(frame: bytes, pos: in
             configs.append(_configs_item)
     topic_config_error_code: int = 0
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            (topic_config_error_code,) = unpack_h(_tag, _tag_pos)
-            _tag_pos += 2
-            if _tag_pos > len(_tag):
-                fail_tag("topic_config_error_code")
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                (topic_config_error_code,) = unpack_h(frame, pos)
+                pos += 2
+            else:
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -708,7 +765,7 @@ def _read_create_topics_response_v7(frame: bytes, pos: int) -> tuple[CreateTopic
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -746,10 +803,10 @@ def _write_create_topics_response_v2(message: CreateTopicsResponse, parts: list[
 
 def _write_create_topics_response_creatable_topic_configs_v5(message: CreateTopicsResponse.CreatableTopicConfigs, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.value is None else message.value.encode()
-    parts.append(unsigned_varint(0 if message.value is None else len(_text) + 1))
+    parts.append(string_length(0 if message.value is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_obo(message.read_only, message.config_source, message.is_sensitive))
     if message.unknown_tagged_fields is None:
@@ -760,11 +817,11 @@ def _write_create_topics_response_creatable_topic_configs_v5(message: CreateTopi
 
 def _write_create_topics_response_creatable_topic_result_v5(message: CreateTopicsResponse.CreatableTopicResult, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
     parts.append(unsigned_varint(0 if message.configs is None else len(message.configs) + 1))
@@ -791,11 +848,11 @@ def _write_create_topics_response_v5(message: CreateTopicsResponse, parts: list[
 
 def _write_create_topics_response_creatable_topic_result_v7(message: CreateTopicsResponse.CreatableTopicResult, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_16sh(message.topic_id, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
     parts.append(unsigned_varint(0 if message.configs is None else len(message.configs) + 1))

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -44,6 +46,10 @@ pack_ii = _ii.pack
 
 class DeleteAclsRequest(Message):
     __slots__ = ("filters", "unknown_tagged_fields")
+    LAYOUT = (
+        "filters []DeleteAclsFilter 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -54,6 +60,16 @@ class DeleteAclsRequest(Message):
 
     class DeleteAclsFilter(Message):
         __slots__ = ("resource_type_filter", "resource_name_filter", "pattern_type_filter", "principal_filter", "host_filter", "operation", "permission_type", "unknown_tagged_fields")
+        LAYOUT = (
+            "resource_type_filter int8 0+",
+            "resource_name_filter string 0+ nullable 0+",
+            "pattern_type_filter int8 1+",
+            "principal_filter string 0+ nullable 0+",
+            "host_filter string 0+ nullable 0+",
+            "operation int8 0+",
+            "permission_type int8 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -126,7 +142,7 @@ def _read_delete_acls_request_delete_acls_filter_v2(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         resource_name_filter = None
     else:
@@ -139,7 +155,7 @@ def _read_delete_acls_request_delete_acls_filter_v2(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         principal_filter = None
     else:
@@ -150,7 +166,7 @@ def _read_delete_acls_request_delete_acls_filter_v2(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         host_filter = None
     else:
@@ -175,7 +191,7 @@ def _read_delete_acls_request_v2(frame: bytes, pos: int) -> tuple[DeleteAclsRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("filters")
     _n -= 1
@@ -218,14 +234,14 @@ def _write_delete_acls_request_v1(message: DeleteAclsRequest, parts: list[Buffer
 def _write_delete_acls_request_delete_acls_filter_v2(message: DeleteAclsRequest.DeleteAclsFilter, parts: list[Buffer]) -> None:
     _text = b"" if message.resource_name_filter is None else message.resource_name_filter.encode()
     parts.append(pack_b(message.resource_type_filter))
-    parts.append(unsigned_varint(0 if message.resource_name_filter is None else len(_text) + 1))
+    parts.append(string_length(0 if message.resource_name_filter is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.principal_filter is None else message.principal_filter.encode()
     parts.append(pack_b(message.pattern_type_filter))
-    parts.append(unsigned_varint(0 if message.principal_filter is None else len(_text) + 1))
+    parts.append(string_length(0 if message.principal_filter is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.host_filter is None else message.host_filter.encode()
-    parts.append(unsigned_varint(0 if message.host_filter is None else len(_text) + 1))
+    parts.append(string_length(0 if message.host_filter is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_bb(message.operation, message.permission_type))
     if message.unknown_tagged_fields is None:
@@ -260,6 +276,11 @@ DeleteAclsRequest.WRITERS = {
 
 class DeleteAclsResponse(Message):
     __slots__ = ("throttle_time_ms", "filter_results", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "filter_results []DeleteAclsFilterResult 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -272,6 +293,12 @@ class DeleteAclsResponse(Message):
 
     class DeleteAclsFilterResult(Message):
         __slots__ = ("error_code", "error_message", "matching_acls", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "matching_acls []DeleteAclsMatchingAcl 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -286,6 +313,18 @@ class DeleteAclsResponse(Message):
 
     class DeleteAclsMatchingAcl(Message):
         __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "pattern_type", "principal", "host", "operation", "permission_type", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "resource_type int8 0+",
+            "resource_name string 0+",
+            "pattern_type int8 1+",
+            "principal string 0+",
+            "host string 0+",
+            "operation int8 0+",
+            "permission_type int8 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -389,7 +428,7 @@ def _read_delete_acls_response_delete_acls_matching_acl_v2(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -402,7 +441,7 @@ def _read_delete_acls_response_delete_acls_matching_acl_v2(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("resource_name")
     _end = pos + _n - 1
@@ -414,7 +453,7 @@ def _read_delete_acls_response_delete_acls_matching_acl_v2(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal")
     _end = pos + _n - 1
@@ -424,7 +463,7 @@ def _read_delete_acls_response_delete_acls_matching_acl_v2(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -450,7 +489,7 @@ def _read_delete_acls_response_delete_acls_filter_result_v2(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -461,7 +500,7 @@ def _read_delete_acls_response_delete_acls_filter_result_v2(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("matching_acls")
     _n -= 1
@@ -489,7 +528,7 @@ def _read_delete_acls_response_v2(frame: bytes, pos: int) -> tuple[DeleteAclsRes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("filter_results")
     _n -= 1
@@ -544,18 +583,18 @@ def _write_delete_acls_response_v1(message: DeleteAclsResponse, parts: list[Buff
 def _write_delete_acls_response_delete_acls_matching_acl_v2(message: DeleteAclsResponse.DeleteAclsMatchingAcl, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.resource_name.encode()
     parts.append(pack_b(message.resource_type))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.principal.encode()
     parts.append(pack_b(message.pattern_type))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_bb(message.operation, message.permission_type))
     if message.unknown_tagged_fields is None:
@@ -567,7 +606,7 @@ def _write_delete_acls_response_delete_acls_matching_acl_v2(message: DeleteAclsR
 def _write_delete_acls_response_delete_acls_filter_result_v2(message: DeleteAclsResponse.DeleteAclsFilterResult, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.matching_acls) + 1))
     for _matching_acls_item in message.matching_acls:

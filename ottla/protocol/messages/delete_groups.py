@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -32,6 +34,10 @@ pack_ii = _ii.pack
 
 class DeleteGroupsRequest(Message):
     __slots__ = ("groups_names", "unknown_tagged_fields")
+    LAYOUT = (
+        "groups_names []string 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -66,7 +72,7 @@ def _read_delete_groups_request_v2(frame: bytes, pos: int) -> tuple[DeleteGroups
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups_names")
     _n -= 1
@@ -78,7 +84,7 @@ def _read_delete_groups_request_v2(frame: bytes, pos: int) -> tuple[DeleteGroups
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("groups_names_item")
         _end = pos + _n - 1
@@ -108,7 +114,7 @@ def _write_delete_groups_request_v2(message: DeleteGroupsRequest, parts: list[Bu
     parts.append(unsigned_varint(len(message.groups_names) + 1))
     for _groups_names_item in message.groups_names:
         _text = _groups_names_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -132,6 +138,11 @@ DeleteGroupsRequest.WRITERS = {
 
 class DeleteGroupsResponse(Message):
     __slots__ = ("throttle_time_ms", "results", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "results []DeletableGroupResult 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -144,6 +155,11 @@ class DeleteGroupsResponse(Message):
 
     class DeletableGroupResult(Message):
         __slots__ = ("group_id", "error_code", "unknown_tagged_fields")
+        LAYOUT = (
+            "group_id string 0+",
+            "error_code int16 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -187,7 +203,7 @@ def _read_delete_groups_response_deletable_group_result_v2(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -213,7 +229,7 @@ def _read_delete_groups_response_v2(frame: bytes, pos: int) -> tuple[DeleteGroup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -249,7 +265,7 @@ def _write_delete_groups_response_v0(message: DeleteGroupsResponse, parts: list[
 
 def _write_delete_groups_response_deletable_group_result_v2(message: DeleteGroupsResponse.DeletableGroupResult, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -38,6 +40,11 @@ pack_iqh = _iqh.pack
 
 class DeleteRecordsRequest(Message):
     __slots__ = ("topics", "timeout_ms", "unknown_tagged_fields")
+    LAYOUT = (
+        "topics []DeleteRecordsTopic 0+",
+        "timeout_ms int32 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -50,6 +57,11 @@ class DeleteRecordsRequest(Message):
 
     class DeleteRecordsTopic(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []DeleteRecordsPartition 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -62,6 +74,11 @@ class DeleteRecordsRequest(Message):
 
     class DeleteRecordsPartition(Message):
         __slots__ = ("partition_index", "offset", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "offset int64 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -135,7 +152,7 @@ def _read_delete_records_request_delete_records_topic_v2(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -145,7 +162,7 @@ def _read_delete_records_request_delete_records_topic_v2(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -171,7 +188,7 @@ def _read_delete_records_request_v2(frame: bytes, pos: int) -> tuple[DeleteRecor
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -224,7 +241,7 @@ def _write_delete_records_request_delete_records_partition_v2(message: DeleteRec
 
 def _write_delete_records_request_delete_records_topic_v2(message: DeleteRecordsRequest.DeleteRecordsTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -262,6 +279,11 @@ DeleteRecordsRequest.WRITERS = {
 
 class DeleteRecordsResponse(Message):
     __slots__ = ("throttle_time_ms", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "topics []DeleteRecordsTopicResult 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -274,6 +296,11 @@ class DeleteRecordsResponse(Message):
 
     class DeleteRecordsTopicResult(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []DeleteRecordsPartitionResult 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -286,6 +313,12 @@ class DeleteRecordsResponse(Message):
 
     class DeleteRecordsPartitionResult(Message):
         __slots__ = ("partition_index", "low_watermark", "error_code", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "low_watermark int64 0+",
+            "error_code int16 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -359,7 +392,7 @@ def _read_delete_records_response_delete_records_topic_result_v2(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -369,7 +402,7 @@ def _read_delete_records_response_delete_records_topic_result_v2(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -397,7 +430,7 @@ def _read_delete_records_response_v2(frame: bytes, pos: int) -> tuple[DeleteReco
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -447,7 +480,7 @@ def _write_delete_records_response_delete_records_partition_result_v2(message: D
 
 def _write_delete_records_response_delete_records_topic_result_v2(message: DeleteRecordsResponse.DeleteRecordsTopicResult, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:

@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -30,6 +32,11 @@ pack_ih = _ih.pack
 
 class DeleteShareGroupOffsetsRequest(Message):
     __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "topics []DeleteShareGroupOffsetsRequestTopic 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -42,6 +49,10 @@ class DeleteShareGroupOffsetsRequest(Message):
 
     class DeleteShareGroupOffsetsRequestTopic(Message):
         __slots__ = ("topic_name", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_name string 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -56,7 +67,7 @@ def _read_delete_share_group_offsets_request_delete_share_group_offsets_request_
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -78,7 +89,7 @@ def _read_delete_share_group_offsets_request_v0(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -88,7 +99,7 @@ def _read_delete_share_group_offsets_request_v0(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -111,7 +122,7 @@ def _read_delete_share_group_offsets_request_v0(frame: bytes, pos: int) -> tuple
 
 def _write_delete_share_group_offsets_request_delete_share_group_offsets_request_topic_v0(message: DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -121,7 +132,7 @@ def _write_delete_share_group_offsets_request_delete_share_group_offsets_request
 
 def _write_delete_share_group_offsets_request_v0(message: DeleteShareGroupOffsetsRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -144,6 +155,13 @@ DeleteShareGroupOffsetsRequest.WRITERS = {
 
 class DeleteShareGroupOffsetsResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "responses []DeleteShareGroupOffsetsResponseTopic 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -160,6 +178,13 @@ class DeleteShareGroupOffsetsResponse(Message):
 
     class DeleteShareGroupOffsetsResponseTopic(Message):
         __slots__ = ("topic_name", "topic_id", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_name string 0+",
+            "topic_id uuid 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -180,7 +205,7 @@ def _read_delete_share_group_offsets_response_delete_share_group_offsets_respons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -192,7 +217,7 @@ def _read_delete_share_group_offsets_response_delete_share_group_offsets_respons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -217,7 +242,7 @@ def _read_delete_share_group_offsets_response_v0(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -228,7 +253,7 @@ def _read_delete_share_group_offsets_response_v0(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -251,11 +276,11 @@ def _read_delete_share_group_offsets_response_v0(frame: bytes, pos: int) -> tupl
 
 def _write_delete_share_group_offsets_response_delete_share_group_offsets_response_topic_v0(message: DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_16sh(message.topic_id, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -266,7 +291,7 @@ def _write_delete_share_group_offsets_response_delete_share_group_offsets_respon
 def _write_delete_share_group_offsets_response_v0(message: DeleteShareGroupOffsetsResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
     for _responses_item in message.responses:

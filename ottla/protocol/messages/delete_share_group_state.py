@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -33,6 +35,11 @@ pack_ih = _ih.pack
 
 class DeleteShareGroupStateRequest(Message):
     __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "topics []DeleteStateData 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -45,6 +52,11 @@ class DeleteShareGroupStateRequest(Message):
 
     class DeleteStateData(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []PartitionData 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -57,6 +69,10 @@ class DeleteShareGroupStateRequest(Message):
 
     class PartitionData(Message):
         __slots__ = ("partition", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -87,7 +103,7 @@ def _read_delete_share_group_state_request_delete_state_data_v0(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -113,7 +129,7 @@ def _read_delete_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[D
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -123,7 +139,7 @@ def _read_delete_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[D
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -165,7 +181,7 @@ def _write_delete_share_group_state_request_delete_state_data_v0(message: Delete
 
 def _write_delete_share_group_state_request_v0(message: DeleteShareGroupStateRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -188,6 +204,10 @@ DeleteShareGroupStateRequest.WRITERS = {
 
 class DeleteShareGroupStateResponse(Message):
     __slots__ = ("results", "unknown_tagged_fields")
+    LAYOUT = (
+        "results []DeleteStateResult 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -198,6 +218,11 @@ class DeleteShareGroupStateResponse(Message):
 
     class DeleteStateResult(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []PartitionResult 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -210,6 +235,12 @@ class DeleteShareGroupStateResponse(Message):
 
     class PartitionResult(Message):
         __slots__ = ("partition", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition int32 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -230,7 +261,7 @@ def _read_delete_share_group_state_response_partition_result_v0(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -255,7 +286,7 @@ def _read_delete_share_group_state_response_delete_state_result_v0(frame: bytes,
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -281,7 +312,7 @@ def _read_delete_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -305,7 +336,7 @@ def _read_delete_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[
 def _write_delete_share_group_state_response_partition_result_v0(message: DeleteShareGroupStateResponse.PartitionResult, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.partition, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

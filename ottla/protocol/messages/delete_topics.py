@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -39,6 +41,12 @@ pack_ii = _ii.pack
 
 class DeleteTopicsRequest(Message):
     __slots__ = ("topics", "topic_names", "timeout_ms", "unknown_tagged_fields")
+    LAYOUT = (
+        "topics []DeleteTopicState 6+",
+        "topic_names []string 0-5",
+        "timeout_ms int32 0+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,
@@ -53,6 +61,11 @@ class DeleteTopicsRequest(Message):
 
     class DeleteTopicState(Message):
         __slots__ = ("name", "topic_id", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 6+ nullable 6+",
+            "topic_id uuid 6+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
@@ -91,7 +104,7 @@ def _read_delete_topics_request_v4(frame: bytes, pos: int) -> tuple[DeleteTopics
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topic_names")
     _n -= 1
@@ -103,7 +116,7 @@ def _read_delete_topics_request_v4(frame: bytes, pos: int) -> tuple[DeleteTopics
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("topic_names_item")
         _end = pos + _n - 1
@@ -128,7 +141,7 @@ def _read_delete_topics_request_delete_topic_state_v6(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         name = None
     else:
@@ -153,7 +166,7 @@ def _read_delete_topics_request_v6(frame: bytes, pos: int) -> tuple[DeleteTopics
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -189,7 +202,7 @@ def _write_delete_topics_request_v4(message: DeleteTopicsRequest, parts: list[Bu
     parts.append(unsigned_varint(len(message.topic_names) + 1))
     for _topic_names_item in message.topic_names:
         _text = _topic_names_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(pack_i(message.timeout_ms))
     if message.unknown_tagged_fields is None:
@@ -200,7 +213,7 @@ def _write_delete_topics_request_v4(message: DeleteTopicsRequest, parts: list[Bu
 
 def _write_delete_topics_request_delete_topic_state_v6(message: DeleteTopicsRequest.DeleteTopicState, parts: list[Buffer]) -> None:
     _text = b"" if message.name is None else message.name.encode()
-    parts.append(unsigned_varint(0 if message.name is None else len(_text) + 1))
+    parts.append(string_length(0 if message.name is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_16s(message.topic_id))
     if message.unknown_tagged_fields is None:
@@ -242,6 +255,11 @@ DeleteTopicsRequest.WRITERS = {
 
 class DeleteTopicsResponse(Message):
     __slots__ = ("throttle_time_ms", "responses", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 1+",
+        "responses []DeletableTopicResult 0+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,
@@ -254,6 +272,13 @@ class DeleteTopicsResponse(Message):
 
     class DeletableTopicResult(Message):
         __slots__ = ("name", "topic_id", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+ nullable 6+",
+            "topic_id uuid 6+",
+            "error_code int16 0+",
+            "error_message string 5+ nullable 5+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
@@ -301,7 +326,7 @@ def _read_delete_topics_response_deletable_topic_result_v4(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -327,7 +352,7 @@ def _read_delete_topics_response_v4(frame: bytes, pos: int) -> tuple[DeleteTopic
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -353,7 +378,7 @@ def _read_delete_topics_response_deletable_topic_result_v5(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -365,7 +390,7 @@ def _read_delete_topics_response_deletable_topic_result_v5(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -390,7 +415,7 @@ def _read_delete_topics_response_v5(frame: bytes, pos: int) -> tuple[DeleteTopic
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -416,7 +441,7 @@ def _read_delete_topics_response_deletable_topic_result_v6(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         name = None
     else:
@@ -429,7 +454,7 @@ def _read_delete_topics_response_deletable_topic_result_v6(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -454,7 +479,7 @@ def _read_delete_topics_response_v6(frame: bytes, pos: int) -> tuple[DeleteTopic
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -492,7 +517,7 @@ def _write_delete_topics_response_v1(message: DeleteTopicsResponse, parts: list[
 def _write_delete_topics_response_deletable_topic_result_v4(message: DeleteTopicsResponse.DeletableTopicResult, parts: list[Buffer]) -> None:
     assert message.name is not None
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:
@@ -515,11 +540,11 @@ def _write_delete_topics_response_v4(message: DeleteTopicsResponse, parts: list[
 def _write_delete_topics_response_deletable_topic_result_v5(message: DeleteTopicsResponse.DeletableTopicResult, parts: list[Buffer]) -> None:
     assert message.name is not None
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -540,11 +565,11 @@ def _write_delete_topics_response_v5(message: DeleteTopicsResponse, parts: list[
 
 def _write_delete_topics_response_deletable_topic_result_v6(message: DeleteTopicsResponse.DeletableTopicResult, parts: list[Buffer]) -> None:
     _text = b"" if message.name is None else message.name.encode()
-    parts.append(unsigned_varint(0 if message.name is None else len(_text) + 1))
+    parts.append(string_length(0 if message.name is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_16sh(message.topic_id, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -47,6 +49,16 @@ pack_ihh = _ihh.pack
 
 class DescribeAclsRequest(Message):
     __slots__ = ("resource_type_filter", "resource_name_filter", "pattern_type_filter", "principal_filter", "host_filter", "operation", "permission_type", "unknown_tagged_fields")
+    LAYOUT = (
+        "resource_type_filter int8 0+",
+        "resource_name_filter string 0+ nullable 0+",
+        "pattern_type_filter int8 1+",
+        "principal_filter string 0+ nullable 0+",
+        "host_filter string 0+ nullable 0+",
+        "operation int8 0+",
+        "permission_type int8 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -105,7 +117,7 @@ def _read_describe_acls_request_v2(frame: bytes, pos: int) -> tuple[DescribeAcls
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         resource_name_filter = None
     else:
@@ -118,7 +130,7 @@ def _read_describe_acls_request_v2(frame: bytes, pos: int) -> tuple[DescribeAcls
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         principal_filter = None
     else:
@@ -129,7 +141,7 @@ def _read_describe_acls_request_v2(frame: bytes, pos: int) -> tuple[DescribeAcls
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         host_filter = None
     else:
@@ -165,14 +177,14 @@ def _write_describe_acls_request_v1(message: DescribeAclsRequest, parts: list[Bu
 def _write_describe_acls_request_v2(message: DescribeAclsRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.resource_name_filter is None else message.resource_name_filter.encode()
     parts.append(pack_b(message.resource_type_filter))
-    parts.append(unsigned_varint(0 if message.resource_name_filter is None else len(_text) + 1))
+    parts.append(string_length(0 if message.resource_name_filter is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.principal_filter is None else message.principal_filter.encode()
     parts.append(pack_b(message.pattern_type_filter))
-    parts.append(unsigned_varint(0 if message.principal_filter is None else len(_text) + 1))
+    parts.append(string_length(0 if message.principal_filter is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.host_filter is None else message.host_filter.encode()
-    parts.append(unsigned_varint(0 if message.host_filter is None else len(_text) + 1))
+    parts.append(string_length(0 if message.host_filter is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_bb(message.operation, message.permission_type))
     if message.unknown_tagged_fields is None:
@@ -197,6 +209,13 @@ DescribeAclsRequest.WRITERS = {
 
 class DescribeAclsResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "resources", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "resources []DescribeAclsResource 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -213,6 +232,13 @@ class DescribeAclsResponse(Message):
 
     class DescribeAclsResource(Message):
         __slots__ = ("resource_type", "resource_name", "pattern_type", "acls", "unknown_tagged_fields")
+        LAYOUT = (
+            "resource_type int8 0+",
+            "resource_name string 0+",
+            "pattern_type int8 1+",
+            "acls []AclDescription 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -229,6 +255,13 @@ class DescribeAclsResponse(Message):
 
     class AclDescription(Message):
         __slots__ = ("principal", "host", "operation", "permission_type", "unknown_tagged_fields")
+        LAYOUT = (
+            "principal string 0+",
+            "host string 0+",
+            "operation int8 0+",
+            "permission_type int8 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -312,7 +345,7 @@ def _read_describe_acls_response_acl_description_v2(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal")
     _end = pos + _n - 1
@@ -322,7 +355,7 @@ def _read_describe_acls_response_acl_description_v2(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -348,7 +381,7 @@ def _read_describe_acls_response_describe_acls_resource_v2(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("resource_name")
     _end = pos + _n - 1
@@ -360,7 +393,7 @@ def _read_describe_acls_response_describe_acls_resource_v2(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("acls")
     _n -= 1
@@ -388,7 +421,7 @@ def _read_describe_acls_response_v2(frame: bytes, pos: int) -> tuple[DescribeAcl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -399,7 +432,7 @@ def _read_describe_acls_response_v2(frame: bytes, pos: int) -> tuple[DescribeAcl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("resources")
     _n -= 1
@@ -450,10 +483,10 @@ def _write_describe_acls_response_v1(message: DescribeAclsResponse, parts: list[
 
 def _write_describe_acls_response_acl_description_v2(message: DescribeAclsResponse.AclDescription, parts: list[Buffer]) -> None:
     _text = message.principal.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_bb(message.operation, message.permission_type))
     if message.unknown_tagged_fields is None:
@@ -465,7 +498,7 @@ def _write_describe_acls_response_acl_description_v2(message: DescribeAclsRespon
 def _write_describe_acls_response_describe_acls_resource_v2(message: DescribeAclsResponse.DescribeAclsResource, parts: list[Buffer]) -> None:
     _text = message.resource_name.encode()
     parts.append(pack_b(message.resource_type))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_b(message.pattern_type))
     parts.append(unsigned_varint(len(message.acls) + 1))
@@ -480,7 +513,7 @@ def _write_describe_acls_response_describe_acls_resource_v2(message: DescribeAcl
 def _write_describe_acls_response_v2(message: DescribeAclsResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.resources) + 1))
     for _resources_item in message.resources:

@@ -8,13 +8,16 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    LEFT_OUT,
     Buffer,
     Message,
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -47,6 +50,11 @@ pack_ihh = _ihh.pack
 
 class DescribeClientQuotasRequest(Message):
     __slots__ = ("components", "strict", "unknown_tagged_fields")
+    LAYOUT = (
+        "components []ComponentData 0+",
+        "strict bool 0+",
+        "unknown_tagged_fields tags 1+",
+    )
 
     def __init__(
         self,
@@ -59,6 +67,12 @@ class DescribeClientQuotasRequest(Message):
 
     class ComponentData(Message):
         __slots__ = ("entity_type", "match_type", "match", "unknown_tagged_fields")
+        LAYOUT = (
+            "entity_type string 0+",
+            "match_type int8 0+",
+            "match string 0+ nullable 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -112,7 +126,7 @@ def _read_describe_client_quotas_request_component_data_v1(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("entity_type")
     _end = pos + _n - 1
@@ -124,7 +138,7 @@ def _read_describe_client_quotas_request_component_data_v1(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         match = None
     else:
@@ -147,7 +161,7 @@ def _read_describe_client_quotas_request_v1(frame: bytes, pos: int) -> tuple[Des
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("components")
     _n -= 1
@@ -188,11 +202,11 @@ def _write_describe_client_quotas_request_v0(message: DescribeClientQuotasReques
 
 def _write_describe_client_quotas_request_component_data_v1(message: DescribeClientQuotasRequest.ComponentData, parts: list[Buffer]) -> None:
     _text = message.entity_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.match is None else message.match.encode()
     parts.append(pack_b(message.match_type))
-    parts.append(unsigned_varint(0 if message.match is None else len(_text) + 1))
+    parts.append(string_length(0 if message.match is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -225,22 +239,34 @@ DescribeClientQuotasRequest.WRITERS = {
 
 class DescribeClientQuotasResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "entries", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "entries []EntryData 0+ nullable 0+",
+        "unknown_tagged_fields tags 1+",
+    )
 
     def __init__(
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        entries: list[DescribeClientQuotasResponse.EntryData] | None = None,
+        entries: list[DescribeClientQuotasResponse.EntryData] | None = LEFT_OUT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.entries = entries
+        self.entries: list[DescribeClientQuotasResponse.EntryData] | None = [] if entries is LEFT_OUT else entries
         self.unknown_tagged_fields: TaggedFields | None = None
 
     class EntryData(Message):
         __slots__ = ("entity", "values", "unknown_tagged_fields")
+        LAYOUT = (
+            "entity []EntityData 0+",
+            "values []ValueData 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -253,6 +279,11 @@ class DescribeClientQuotasResponse(Message):
 
     class EntityData(Message):
         __slots__ = ("entity_type", "entity_name", "unknown_tagged_fields")
+        LAYOUT = (
+            "entity_type string 0+",
+            "entity_name string 0+ nullable 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -265,6 +296,11 @@ class DescribeClientQuotasResponse(Message):
 
     class ValueData(Message):
         __slots__ = ("key", "value", "unknown_tagged_fields")
+        LAYOUT = (
+            "key string 0+",
+            "value float64 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -360,7 +396,7 @@ def _read_describe_client_quotas_response_entity_data_v1(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("entity_type")
     _end = pos + _n - 1
@@ -370,7 +406,7 @@ def _read_describe_client_quotas_response_entity_data_v1(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         entity_name = None
     else:
@@ -393,7 +429,7 @@ def _read_describe_client_quotas_response_value_data_v1(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("key")
     _end = pos + _n - 1
@@ -417,7 +453,7 @@ def _read_describe_client_quotas_response_entry_data_v1(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("entity")
     _n -= 1
@@ -431,7 +467,7 @@ def _read_describe_client_quotas_response_entry_data_v1(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("values")
     _n -= 1
@@ -459,7 +495,7 @@ def _read_describe_client_quotas_response_v1(frame: bytes, pos: int) -> tuple[De
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -470,7 +506,7 @@ def _read_describe_client_quotas_response_v1(frame: bytes, pos: int) -> tuple[De
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         entries: list[DescribeClientQuotasResponse.EntryData] | None = None
     else:
@@ -528,10 +564,10 @@ def _write_describe_client_quotas_response_v0(message: DescribeClientQuotasRespo
 
 def _write_describe_client_quotas_response_entity_data_v1(message: DescribeClientQuotasResponse.EntityData, parts: list[Buffer]) -> None:
     _text = message.entity_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.entity_name is None else message.entity_name.encode()
-    parts.append(unsigned_varint(0 if message.entity_name is None else len(_text) + 1))
+    parts.append(string_length(0 if message.entity_name is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -541,7 +577,7 @@ def _write_describe_client_quotas_response_entity_data_v1(message: DescribeClien
 
 def _write_describe_client_quotas_response_value_data_v1(message: DescribeClientQuotasResponse.ValueData, parts: list[Buffer]) -> None:
     _text = message.key.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_d(message.value))
     if message.unknown_tagged_fields is None:
@@ -566,7 +602,7 @@ def _write_describe_client_quotas_response_entry_data_v1(message: DescribeClient
 def _write_describe_client_quotas_response_v1(message: DescribeClientQuotasResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.entries is None else len(message.entries) + 1))
     for _entries_item in message.entries or ():

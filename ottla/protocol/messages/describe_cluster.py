@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -41,6 +43,12 @@ pack_ih = _ih.pack
 
 class DescribeClusterRequest(Message):
     __slots__ = ("include_cluster_authorized_operations", "endpoint_type", "include_fenced_brokers", "unknown_tagged_fields")
+    LAYOUT = (
+        "include_cluster_authorized_operations bool 0+",
+        "endpoint_type int8 1+",
+        "include_fenced_brokers bool 2+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -136,6 +144,17 @@ DescribeClusterRequest.WRITERS = {
 
 class DescribeClusterResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "endpoint_type", "cluster_id", "controller_id", "brokers", "cluster_authorized_operations", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "endpoint_type int8 1+",
+        "cluster_id string 0+",
+        "controller_id int32 0+",
+        "brokers []DescribeClusterBroker 0+",
+        "cluster_authorized_operations int32 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -160,6 +179,14 @@ class DescribeClusterResponse(Message):
 
     class DescribeClusterBroker(Message):
         __slots__ = ("broker_id", "host", "port", "rack", "is_fenced", "unknown_tagged_fields")
+        LAYOUT = (
+            "broker_id int32 0+",
+            "host string 0+",
+            "port int32 0+",
+            "rack string 0+ nullable 0+",
+            "is_fenced bool 2+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -184,7 +211,7 @@ def _read_describe_cluster_response_describe_cluster_broker_v0(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -196,7 +223,7 @@ def _read_describe_cluster_response_describe_cluster_broker_v0(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack = None
     else:
@@ -221,7 +248,7 @@ def _read_describe_cluster_response_v0(frame: bytes, pos: int) -> tuple[Describe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -232,7 +259,7 @@ def _read_describe_cluster_response_v0(frame: bytes, pos: int) -> tuple[Describe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("cluster_id")
     _end = pos + _n - 1
@@ -244,7 +271,7 @@ def _read_describe_cluster_response_v0(frame: bytes, pos: int) -> tuple[Describe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
@@ -274,7 +301,7 @@ def _read_describe_cluster_response_v1(frame: bytes, pos: int) -> tuple[Describe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -287,7 +314,7 @@ def _read_describe_cluster_response_v1(frame: bytes, pos: int) -> tuple[Describe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("cluster_id")
     _end = pos + _n - 1
@@ -299,7 +326,7 @@ def _read_describe_cluster_response_v1(frame: bytes, pos: int) -> tuple[Describe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
@@ -329,7 +356,7 @@ def _read_describe_cluster_response_describe_cluster_broker_v2(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -341,7 +368,7 @@ def _read_describe_cluster_response_describe_cluster_broker_v2(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack = None
     else:
@@ -368,7 +395,7 @@ def _read_describe_cluster_response_v2(frame: bytes, pos: int) -> tuple[Describe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -381,7 +408,7 @@ def _read_describe_cluster_response_v2(frame: bytes, pos: int) -> tuple[Describe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("cluster_id")
     _end = pos + _n - 1
@@ -393,7 +420,7 @@ def _read_describe_cluster_response_v2(frame: bytes, pos: int) -> tuple[Describe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
@@ -419,11 +446,11 @@ def _read_describe_cluster_response_v2(frame: bytes, pos: int) -> tuple[Describe
 def _write_describe_cluster_response_describe_cluster_broker_v0(message: DescribeClusterResponse.DescribeClusterBroker, parts: list[Buffer]) -> None:
     _text = message.host.encode()
     parts.append(pack_i(message.broker_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack is None else message.rack.encode()
     parts.append(pack_i(message.port))
-    parts.append(unsigned_varint(0 if message.rack is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -434,10 +461,10 @@ def _write_describe_cluster_response_describe_cluster_broker_v0(message: Describ
 def _write_describe_cluster_response_v0(message: DescribeClusterResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.cluster_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.brokers) + 1))
@@ -453,11 +480,11 @@ def _write_describe_cluster_response_v0(message: DescribeClusterResponse, parts:
 def _write_describe_cluster_response_v1(message: DescribeClusterResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.cluster_id.encode()
     parts.append(pack_b(message.endpoint_type))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.brokers) + 1))
@@ -473,11 +500,11 @@ def _write_describe_cluster_response_v1(message: DescribeClusterResponse, parts:
 def _write_describe_cluster_response_describe_cluster_broker_v2(message: DescribeClusterResponse.DescribeClusterBroker, parts: list[Buffer]) -> None:
     _text = message.host.encode()
     parts.append(pack_i(message.broker_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack is None else message.rack.encode()
     parts.append(pack_i(message.port))
-    parts.append(unsigned_varint(0 if message.rack is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_o(message.is_fenced))
     if message.unknown_tagged_fields is None:
@@ -489,11 +516,11 @@ def _write_describe_cluster_response_describe_cluster_broker_v2(message: Describ
 def _write_describe_cluster_response_v2(message: DescribeClusterResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.cluster_id.encode()
     parts.append(pack_b(message.endpoint_type))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.brokers) + 1))

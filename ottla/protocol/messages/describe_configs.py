@@ -8,13 +8,16 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    LEFT_OUT,
     Buffer,
     Message,
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -53,6 +56,12 @@ pack_ii = _ii.pack
 
 class DescribeConfigsRequest(Message):
     __slots__ = ("resources", "include_synonyms", "include_documentation", "unknown_tagged_fields")
+    LAYOUT = (
+        "resources []DescribeConfigsResource 0+",
+        "include_synonyms bool 1+",
+        "include_documentation bool 3+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,
@@ -67,16 +76,22 @@ class DescribeConfigsRequest(Message):
 
     class DescribeConfigsResource(Message):
         __slots__ = ("resource_type", "resource_name", "configuration_keys", "unknown_tagged_fields")
+        LAYOUT = (
+            "resource_type int8 0+",
+            "resource_name string 0+",
+            "configuration_keys []string 0+ nullable 0+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
             resource_type: int = 0,
             resource_name: str = "",
-            configuration_keys: list[str] | None = None,
+            configuration_keys: list[str] | None = LEFT_OUT,
         ) -> None:
             self.resource_type = resource_type
             self.resource_name = resource_name
-            self.configuration_keys = configuration_keys
+            self.configuration_keys: list[str] | None = [] if configuration_keys is LEFT_OUT else configuration_keys
             self.unknown_tagged_fields: TaggedFields | None = None
 
 
@@ -147,7 +162,7 @@ def _read_describe_configs_request_describe_configs_resource_v4(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("resource_name")
     _end = pos + _n - 1
@@ -157,7 +172,7 @@ def _read_describe_configs_request_describe_configs_resource_v4(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         configuration_keys: list[str] | None = None
     else:
@@ -170,7 +185,7 @@ def _read_describe_configs_request_describe_configs_resource_v4(frame: bytes, po
             if _n < 128:
                 pos += 1
             else:
-                _n, pos = read_unsigned_varint(frame, pos)
+                _n, pos = read_string_length(frame, pos)
             if _n <= 0:
                 fail_null("configuration_keys_item")
             _end = pos + _n - 1
@@ -193,7 +208,7 @@ def _read_describe_configs_request_v4(frame: bytes, pos: int) -> tuple[DescribeC
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("resources")
     _n -= 1
@@ -244,12 +259,12 @@ def _write_describe_configs_request_v3(message: DescribeConfigsRequest, parts: l
 def _write_describe_configs_request_describe_configs_resource_v4(message: DescribeConfigsRequest.DescribeConfigsResource, parts: list[Buffer]) -> None:
     _text = message.resource_name.encode()
     parts.append(pack_b(message.resource_type))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.configuration_keys is None else len(message.configuration_keys) + 1))
     for _configuration_keys_item in message.configuration_keys or ():
         _text = _configuration_keys_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -286,6 +301,11 @@ DescribeConfigsRequest.WRITERS = {
 
 class DescribeConfigsResponse(Message):
     __slots__ = ("throttle_time_ms", "results", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "results []DescribeConfigsResult 0+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,
@@ -298,6 +318,14 @@ class DescribeConfigsResponse(Message):
 
     class DescribeConfigsResult(Message):
         __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "configs", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "resource_type int8 0+",
+            "resource_name string 0+",
+            "configs []DescribeConfigsResourceResult 0+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
@@ -316,6 +344,17 @@ class DescribeConfigsResponse(Message):
 
     class DescribeConfigsResourceResult(Message):
         __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive", "synonyms", "config_type", "documentation", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "value string 0+ nullable 0+",
+            "read_only bool 0+",
+            "config_source int8 1+",
+            "is_sensitive bool 0+",
+            "synonyms []DescribeConfigsSynonym 1+",
+            "config_type int8 3+",
+            "documentation string 3+ nullable 0+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
@@ -340,6 +379,12 @@ class DescribeConfigsResponse(Message):
 
     class DescribeConfigsSynonym(Message):
         __slots__ = ("name", "value", "source", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 1+",
+            "value string 1+ nullable 0+",
+            "source int8 1+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
@@ -531,7 +576,7 @@ def _read_describe_configs_response_describe_configs_synonym_v4(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -541,7 +586,7 @@ def _read_describe_configs_response_describe_configs_synonym_v4(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         value = None
     else:
@@ -566,7 +611,7 @@ def _read_describe_configs_response_describe_configs_resource_result_v4(frame: b
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -576,7 +621,7 @@ def _read_describe_configs_response_describe_configs_resource_result_v4(frame: b
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         value = None
     else:
@@ -589,7 +634,7 @@ def _read_describe_configs_response_describe_configs_resource_result_v4(frame: b
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("synonyms")
     _n -= 1
@@ -605,7 +650,7 @@ def _read_describe_configs_response_describe_configs_resource_result_v4(frame: b
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         documentation = None
     else:
@@ -630,7 +675,7 @@ def _read_describe_configs_response_describe_configs_result_v4(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -643,7 +688,7 @@ def _read_describe_configs_response_describe_configs_result_v4(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("resource_name")
     _end = pos + _n - 1
@@ -653,7 +698,7 @@ def _read_describe_configs_response_describe_configs_result_v4(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("configs")
     _n -= 1
@@ -681,7 +726,7 @@ def _read_describe_configs_response_v4(frame: bytes, pos: int) -> tuple[Describe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -777,10 +822,10 @@ def _write_describe_configs_response_v3(message: DescribeConfigsResponse, parts:
 
 def _write_describe_configs_response_describe_configs_synonym_v4(message: DescribeConfigsResponse.DescribeConfigsSynonym, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.value is None else message.value.encode()
-    parts.append(unsigned_varint(0 if message.value is None else len(_text) + 1))
+    parts.append(string_length(0 if message.value is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_b(message.source))
     if message.unknown_tagged_fields is None:
@@ -791,10 +836,10 @@ def _write_describe_configs_response_describe_configs_synonym_v4(message: Descri
 
 def _write_describe_configs_response_describe_configs_resource_result_v4(message: DescribeConfigsResponse.DescribeConfigsResourceResult, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.value is None else message.value.encode()
-    parts.append(unsigned_varint(0 if message.value is None else len(_text) + 1))
+    parts.append(string_length(0 if message.value is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_obo(message.read_only, message.config_source, message.is_sensitive))
     parts.append(unsigned_varint(len(message.synonyms) + 1))
@@ -802,7 +847,7 @@ def _write_describe_configs_response_describe_configs_resource_result_v4(message
         _write_describe_configs_response_describe_configs_synonym_v4(_synonyms_item, parts)
     _text = b"" if message.documentation is None else message.documentation.encode()
     parts.append(pack_b(message.config_type))
-    parts.append(unsigned_varint(0 if message.documentation is None else len(_text) + 1))
+    parts.append(string_length(0 if message.documentation is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -813,11 +858,11 @@ def _write_describe_configs_response_describe_configs_resource_result_v4(message
 def _write_describe_configs_response_describe_configs_result_v4(message: DescribeConfigsResponse.DescribeConfigsResult, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.resource_name.encode()
     parts.append(pack_b(message.resource_type))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.configs) + 1))
     for _configs_item in message.configs:

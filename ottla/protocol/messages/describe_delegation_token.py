@@ -8,13 +8,16 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    LEFT_OUT,
     Buffer,
     Message,
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -38,16 +41,25 @@ pack_qqqh = _qqqh.pack
 
 class DescribeDelegationTokenRequest(Message):
     __slots__ = ("owners", "unknown_tagged_fields")
+    LAYOUT = (
+        "owners []DescribeDelegationTokenOwner 0+ nullable 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
-        owners: list[DescribeDelegationTokenRequest.DescribeDelegationTokenOwner] | None = None,
+        owners: list[DescribeDelegationTokenRequest.DescribeDelegationTokenOwner] | None = LEFT_OUT,
     ) -> None:
-        self.owners = owners
+        self.owners: list[DescribeDelegationTokenRequest.DescribeDelegationTokenOwner] | None = [] if owners is LEFT_OUT else owners
         self.unknown_tagged_fields: TaggedFields | None = None
 
     class DescribeDelegationTokenOwner(Message):
         __slots__ = ("principal_type", "principal_name", "unknown_tagged_fields")
+        LAYOUT = (
+            "principal_type string 0+",
+            "principal_name string 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -97,7 +109,7 @@ def _read_describe_delegation_token_request_describe_delegation_token_owner_v2(f
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_type")
     _end = pos + _n - 1
@@ -107,7 +119,7 @@ def _read_describe_delegation_token_request_describe_delegation_token_owner_v2(f
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_name")
     _end = pos + _n - 1
@@ -129,7 +141,7 @@ def _read_describe_delegation_token_request_v2(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         owners: list[DescribeDelegationTokenRequest.DescribeDelegationTokenOwner] | None = None
     else:
@@ -168,10 +180,10 @@ def _write_describe_delegation_token_request_v1(message: DescribeDelegationToken
 
 def _write_describe_delegation_token_request_describe_delegation_token_owner_v2(message: DescribeDelegationTokenRequest.DescribeDelegationTokenOwner, parts: list[Buffer]) -> None:
     _text = message.principal_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.principal_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -205,6 +217,12 @@ DescribeDelegationTokenRequest.WRITERS = {
 
 class DescribeDelegationTokenResponse(Message):
     __slots__ = ("error_code", "tokens", "throttle_time_ms", "unknown_tagged_fields")
+    LAYOUT = (
+        "error_code int16 0+",
+        "tokens []DescribedDelegationToken 0+",
+        "throttle_time_ms int32 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -219,6 +237,19 @@ class DescribeDelegationTokenResponse(Message):
 
     class DescribedDelegationToken(Message):
         __slots__ = ("principal_type", "principal_name", "token_requester_principal_type", "token_requester_principal_name", "issue_timestamp", "expiry_timestamp", "max_timestamp", "token_id", "hmac", "renewers", "unknown_tagged_fields")
+        LAYOUT = (
+            "principal_type string 0+",
+            "principal_name string 0+",
+            "token_requester_principal_type string 3+",
+            "token_requester_principal_name string 3+",
+            "issue_timestamp int64 0+",
+            "expiry_timestamp int64 0+",
+            "max_timestamp int64 0+",
+            "token_id string 0+",
+            "hmac bytes 0+",
+            "renewers []DescribedDelegationTokenRenewer 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -247,6 +278,11 @@ class DescribeDelegationTokenResponse(Message):
 
     class DescribedDelegationTokenRenewer(Message):
         __slots__ = ("principal_type", "principal_name", "unknown_tagged_fields")
+        LAYOUT = (
+            "principal_type string 0+",
+            "principal_name string 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -339,7 +375,7 @@ def _read_describe_delegation_token_response_described_delegation_token_renewer_
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_type")
     _end = pos + _n - 1
@@ -349,7 +385,7 @@ def _read_describe_delegation_token_response_described_delegation_token_renewer_
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_name")
     _end = pos + _n - 1
@@ -371,7 +407,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v2(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_type")
     _end = pos + _n - 1
@@ -381,7 +417,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v2(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_name")
     _end = pos + _n - 1
@@ -393,7 +429,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v2(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("token_id")
     _end = pos + _n - 1
@@ -403,7 +439,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v2(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("hmac")
     _end = pos + _n - 1
@@ -413,7 +449,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v2(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("renewers")
     _n -= 1
@@ -441,7 +477,7 @@ def _read_describe_delegation_token_response_v2(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("tokens")
     _n -= 1
@@ -469,7 +505,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v3(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_type")
     _end = pos + _n - 1
@@ -479,7 +515,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v3(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("principal_name")
     _end = pos + _n - 1
@@ -489,7 +525,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v3(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("token_requester_principal_type")
     _end = pos + _n - 1
@@ -499,7 +535,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v3(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("token_requester_principal_name")
     _end = pos + _n - 1
@@ -511,7 +547,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v3(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("token_id")
     _end = pos + _n - 1
@@ -521,7 +557,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v3(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("hmac")
     _end = pos + _n - 1
@@ -531,7 +567,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v3(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("renewers")
     _n -= 1
@@ -559,7 +595,7 @@ def _read_describe_delegation_token_response_v3(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("tokens")
     _n -= 1
@@ -618,10 +654,10 @@ def _write_describe_delegation_token_response_v1(message: DescribeDelegationToke
 
 def _write_describe_delegation_token_response_described_delegation_token_renewer_v2(message: DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer, parts: list[Buffer]) -> None:
     _text = message.principal_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.principal_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -631,14 +667,14 @@ def _write_describe_delegation_token_response_described_delegation_token_renewer
 
 def _write_describe_delegation_token_response_described_delegation_token_v2(message: DescribeDelegationTokenResponse.DescribedDelegationToken, parts: list[Buffer]) -> None:
     _text = message.principal_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.principal_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.token_id.encode()
     parts.append(pack_qqq(message.issue_timestamp, message.expiry_timestamp, message.max_timestamp))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _bytes = message.hmac
     parts.append(unsigned_varint(len(_bytes) + 1))
@@ -666,20 +702,20 @@ def _write_describe_delegation_token_response_v2(message: DescribeDelegationToke
 
 def _write_describe_delegation_token_response_described_delegation_token_v3(message: DescribeDelegationTokenResponse.DescribedDelegationToken, parts: list[Buffer]) -> None:
     _text = message.principal_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.principal_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.token_requester_principal_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.token_requester_principal_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.token_id.encode()
     parts.append(pack_qqq(message.issue_timestamp, message.expiry_timestamp, message.max_timestamp))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _bytes = message.hmac
     parts.append(unsigned_varint(len(_bytes) + 1))

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -38,6 +40,11 @@ pack_ii = _ii.pack
 
 class DescribeGroupsRequest(Message):
     __slots__ = ("groups", "include_authorized_operations", "unknown_tagged_fields")
+    LAYOUT = (
+        "groups []string 0+",
+        "include_authorized_operations bool 3+",
+        "unknown_tagged_fields tags 5+",
+    )
 
     def __init__(
         self,
@@ -96,7 +103,7 @@ def _read_describe_groups_request_v5(frame: bytes, pos: int) -> tuple[DescribeGr
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -108,7 +115,7 @@ def _read_describe_groups_request_v5(frame: bytes, pos: int) -> tuple[DescribeGr
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("groups_item")
         _end = pos + _n - 1
@@ -149,7 +156,7 @@ def _write_describe_groups_request_v5(message: DescribeGroupsRequest, parts: lis
     parts.append(unsigned_varint(len(message.groups) + 1))
     for _groups_item in message.groups:
         _text = _groups_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(pack_o(message.include_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -182,6 +189,11 @@ DescribeGroupsRequest.WRITERS = {
 
 class DescribeGroupsResponse(Message):
     __slots__ = ("throttle_time_ms", "groups", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 1+",
+        "groups []DescribedGroup 0+",
+        "unknown_tagged_fields tags 5+",
+    )
 
     def __init__(
         self,
@@ -194,6 +206,17 @@ class DescribeGroupsResponse(Message):
 
     class DescribedGroup(Message):
         __slots__ = ("error_code", "error_message", "group_id", "group_state", "protocol_type", "protocol_data", "members", "authorized_operations", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "error_message string 6+ nullable 6+",
+            "group_id string 0+",
+            "group_state string 0+",
+            "protocol_type string 0+",
+            "protocol_data string 0+",
+            "members []DescribedGroupMember 0+",
+            "authorized_operations int32 3+",
+            "unknown_tagged_fields tags 5+",
+        )
 
         def __init__(
             self,
@@ -218,6 +241,15 @@ class DescribeGroupsResponse(Message):
 
     class DescribedGroupMember(Message):
         __slots__ = ("member_id", "group_instance_id", "client_id", "client_host", "member_metadata", "member_assignment", "unknown_tagged_fields")
+        LAYOUT = (
+            "member_id string 0+",
+            "group_instance_id string 4+ nullable 4+",
+            "client_id string 0+",
+            "client_host string 0+",
+            "member_metadata bytes 0+",
+            "member_assignment bytes 0+",
+            "unknown_tagged_fields tags 5+",
+        )
 
         def __init__(
             self,
@@ -514,7 +546,7 @@ def _read_describe_groups_response_described_group_member_v5(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -524,7 +556,7 @@ def _read_describe_groups_response_described_group_member_v5(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -535,7 +567,7 @@ def _read_describe_groups_response_described_group_member_v5(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_id")
     _end = pos + _n - 1
@@ -545,7 +577,7 @@ def _read_describe_groups_response_described_group_member_v5(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_host")
     _end = pos + _n - 1
@@ -555,7 +587,7 @@ def _read_describe_groups_response_described_group_member_v5(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("member_metadata")
     _end = pos + _n - 1
@@ -565,7 +597,7 @@ def _read_describe_groups_response_described_group_member_v5(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("member_assignment")
     _end = pos + _n - 1
@@ -589,7 +621,7 @@ def _read_describe_groups_response_described_group_v5(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -599,7 +631,7 @@ def _read_describe_groups_response_described_group_v5(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_state")
     _end = pos + _n - 1
@@ -609,7 +641,7 @@ def _read_describe_groups_response_described_group_v5(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("protocol_type")
     _end = pos + _n - 1
@@ -619,7 +651,7 @@ def _read_describe_groups_response_described_group_v5(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("protocol_data")
     _end = pos + _n - 1
@@ -629,7 +661,7 @@ def _read_describe_groups_response_described_group_v5(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("members")
     _n -= 1
@@ -659,7 +691,7 @@ def _read_describe_groups_response_v5(frame: bytes, pos: int) -> tuple[DescribeG
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -687,7 +719,7 @@ def _read_describe_groups_response_described_group_v6(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -698,7 +730,7 @@ def _read_describe_groups_response_described_group_v6(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -708,7 +740,7 @@ def _read_describe_groups_response_described_group_v6(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_state")
     _end = pos + _n - 1
@@ -718,7 +750,7 @@ def _read_describe_groups_response_described_group_v6(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("protocol_type")
     _end = pos + _n - 1
@@ -728,7 +760,7 @@ def _read_describe_groups_response_described_group_v6(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("protocol_data")
     _end = pos + _n - 1
@@ -738,7 +770,7 @@ def _read_describe_groups_response_described_group_v6(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("members")
     _n -= 1
@@ -768,7 +800,7 @@ def _read_describe_groups_response_v6(frame: bytes, pos: int) -> tuple[DescribeG
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -910,16 +942,16 @@ def _write_describe_groups_response_v4(message: DescribeGroupsResponse, parts: l
 
 def _write_describe_groups_response_described_group_member_v5(message: DescribeGroupsResponse.DescribedGroupMember, parts: list[Buffer]) -> None:
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     _text = message.client_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.client_host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _bytes = message.member_metadata
     parts.append(unsigned_varint(len(_bytes) + 1))
@@ -936,16 +968,16 @@ def _write_describe_groups_response_described_group_member_v5(message: DescribeG
 def _write_describe_groups_response_described_group_v5(message: DescribeGroupsResponse.DescribedGroup, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.group_state.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.protocol_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.protocol_data.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
     for _members_item in message.members:
@@ -971,19 +1003,19 @@ def _write_describe_groups_response_v5(message: DescribeGroupsResponse, parts: l
 def _write_describe_groups_response_described_group_v6(message: DescribeGroupsResponse.DescribedGroup, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.group_state.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.protocol_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.protocol_data.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
     for _members_item in message.members:

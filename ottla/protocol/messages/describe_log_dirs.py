@@ -8,13 +8,16 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    LEFT_OUT,
     Buffer,
     Message,
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -47,16 +50,25 @@ pack_qqo = _qqo.pack
 
 class DescribeLogDirsRequest(Message):
     __slots__ = ("topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "topics []DescribableLogDirTopic 0+ nullable 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
-        topics: list[DescribeLogDirsRequest.DescribableLogDirTopic] | None = None,
+        topics: list[DescribeLogDirsRequest.DescribableLogDirTopic] | None = LEFT_OUT,
     ) -> None:
-        self.topics = topics
+        self.topics: list[DescribeLogDirsRequest.DescribableLogDirTopic] | None = [] if topics is LEFT_OUT else topics
         self.unknown_tagged_fields: TaggedFields | None = None
 
     class DescribableLogDirTopic(Message):
         __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic string 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -107,7 +119,7 @@ def _read_describe_log_dirs_request_describable_log_dir_topic_v2(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic")
     _end = pos + _n - 1
@@ -117,7 +129,7 @@ def _read_describe_log_dirs_request_describable_log_dir_topic_v2(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -141,7 +153,7 @@ def _read_describe_log_dirs_request_v2(frame: bytes, pos: int) -> tuple[Describe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topics: list[DescribeLogDirsRequest.DescribableLogDirTopic] | None = None
     else:
@@ -180,7 +192,7 @@ def _write_describe_log_dirs_request_v1(message: DescribeLogDirsRequest, parts: 
 
 def _write_describe_log_dirs_request_describable_log_dir_topic_v2(message: DescribeLogDirsRequest.DescribableLogDirTopic, parts: list[Buffer]) -> None:
     _text = message.topic.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     if message.partitions:
@@ -221,6 +233,12 @@ DescribeLogDirsRequest.WRITERS = {
 
 class DescribeLogDirsResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "results", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 3+",
+        "results []DescribeLogDirsResult 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -235,6 +253,15 @@ class DescribeLogDirsResponse(Message):
 
     class DescribeLogDirsResult(Message):
         __slots__ = ("error_code", "log_dir", "topics", "total_bytes", "usable_bytes", "is_cordoned", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "log_dir string 0+",
+            "topics []DescribeLogDirsTopic 0+",
+            "total_bytes int64 4+",
+            "usable_bytes int64 4+",
+            "is_cordoned bool 5+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -255,6 +282,11 @@ class DescribeLogDirsResponse(Message):
 
     class DescribeLogDirsTopic(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []DescribeLogDirsPartition 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -267,6 +299,13 @@ class DescribeLogDirsResponse(Message):
 
     class DescribeLogDirsPartition(Message):
         __slots__ = ("partition_index", "partition_size", "offset_lag", "is_future_key", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "partition_size int64 0+",
+            "offset_lag int64 0+",
+            "is_future_key bool 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -363,7 +402,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_topic_v2(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -373,7 +412,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_topic_v2(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -401,7 +440,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v2(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("log_dir")
     _end = pos + _n - 1
@@ -411,7 +450,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v2(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -439,7 +478,7 @@ def _read_describe_log_dirs_response_v2(frame: bytes, pos: int) -> tuple[Describ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -467,7 +506,7 @@ def _read_describe_log_dirs_response_v3(frame: bytes, pos: int) -> tuple[Describ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -495,7 +534,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v4(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("log_dir")
     _end = pos + _n - 1
@@ -505,7 +544,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v4(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -535,7 +574,7 @@ def _read_describe_log_dirs_response_v4(frame: bytes, pos: int) -> tuple[Describ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -563,7 +602,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v5(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("log_dir")
     _end = pos + _n - 1
@@ -573,7 +612,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v5(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -603,7 +642,7 @@ def _read_describe_log_dirs_response_v5(frame: bytes, pos: int) -> tuple[Describ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -662,7 +701,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_partition_v2(message: De
 
 def _write_describe_log_dirs_response_describe_log_dirs_topic_v2(message: DescribeLogDirsResponse.DescribeLogDirsTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -676,7 +715,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_topic_v2(message: Descri
 def _write_describe_log_dirs_response_describe_log_dirs_result_v2(message: DescribeLogDirsResponse.DescribeLogDirsResult, parts: list[Buffer]) -> None:
     _text = message.log_dir.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -712,7 +751,7 @@ def _write_describe_log_dirs_response_v3(message: DescribeLogDirsResponse, parts
 def _write_describe_log_dirs_response_describe_log_dirs_result_v4(message: DescribeLogDirsResponse.DescribeLogDirsResult, parts: list[Buffer]) -> None:
     _text = message.log_dir.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -738,7 +777,7 @@ def _write_describe_log_dirs_response_v4(message: DescribeLogDirsResponse, parts
 def _write_describe_log_dirs_response_describe_log_dirs_result_v5(message: DescribeLogDirsResponse.DescribeLogDirsResult, parts: list[Buffer]) -> None:
     _text = message.log_dir.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -32,6 +34,10 @@ pack_qiiqiq = _qiiqiq.pack
 
 class DescribeProducersRequest(Message):
     __slots__ = ("topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "topics []TopicRequest 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -42,6 +48,11 @@ class DescribeProducersRequest(Message):
 
     class TopicRequest(Message):
         __slots__ = ("name", "partition_indexes", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partition_indexes []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -58,7 +69,7 @@ def _read_describe_producers_request_topic_request_v0(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -68,7 +79,7 @@ def _read_describe_producers_request_topic_request_v0(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
@@ -92,7 +103,7 @@ def _read_describe_producers_request_v0(frame: bytes, pos: int) -> tuple[Describ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -115,7 +126,7 @@ def _read_describe_producers_request_v0(frame: bytes, pos: int) -> tuple[Describ
 
 def _write_describe_producers_request_topic_request_v0(message: DescribeProducersRequest.TopicRequest, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_indexes) + 1))
     if message.partition_indexes:
@@ -148,6 +159,11 @@ DescribeProducersRequest.WRITERS = {
 
 class DescribeProducersResponse(Message):
     __slots__ = ("throttle_time_ms", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "topics []TopicResponse 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -160,6 +176,11 @@ class DescribeProducersResponse(Message):
 
     class TopicResponse(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []PartitionResponse 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -172,6 +193,13 @@ class DescribeProducersResponse(Message):
 
     class PartitionResponse(Message):
         __slots__ = ("partition_index", "error_code", "error_message", "active_producers", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "active_producers []ProducerState 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -188,6 +216,15 @@ class DescribeProducersResponse(Message):
 
     class ProducerState(Message):
         __slots__ = ("producer_id", "producer_epoch", "last_sequence", "last_timestamp", "coordinator_epoch", "current_txn_start_offset", "unknown_tagged_fields")
+        LAYOUT = (
+            "producer_id int64 0+",
+            "producer_epoch int32 0+",
+            "last_sequence int32 0+",
+            "last_timestamp int64 0+",
+            "coordinator_epoch int32 0+",
+            "current_txn_start_offset int64 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -228,7 +265,7 @@ def _read_describe_producers_response_partition_response_v0(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -239,7 +276,7 @@ def _read_describe_producers_response_partition_response_v0(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("active_producers")
     _n -= 1
@@ -265,7 +302,7 @@ def _read_describe_producers_response_topic_response_v0(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -275,7 +312,7 @@ def _read_describe_producers_response_topic_response_v0(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -303,7 +340,7 @@ def _read_describe_producers_response_v0(frame: bytes, pos: int) -> tuple[Descri
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -335,7 +372,7 @@ def _write_describe_producers_response_producer_state_v0(message: DescribeProduc
 def _write_describe_producers_response_partition_response_v0(message: DescribeProducersResponse.PartitionResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.partition_index, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.active_producers) + 1))
     for _active_producers_item in message.active_producers:
@@ -348,7 +385,7 @@ def _write_describe_producers_response_partition_response_v0(message: DescribePr
 
 def _write_describe_producers_response_topic_response_v0(message: DescribeProducersResponse.TopicResponse, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:

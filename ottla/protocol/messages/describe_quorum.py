@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -51,6 +53,10 @@ pack_iqqq = _iqqq.pack
 
 class DescribeQuorumRequest(Message):
     __slots__ = ("topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "topics []TopicData 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -61,6 +67,11 @@ class DescribeQuorumRequest(Message):
 
     class TopicData(Message):
         __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_name string 0+",
+            "partitions []PartitionData 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -73,6 +84,10 @@ class DescribeQuorumRequest(Message):
 
     class PartitionData(Message):
         __slots__ = ("partition_index", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -101,7 +116,7 @@ def _read_describe_quorum_request_topic_data_v0(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -111,7 +126,7 @@ def _read_describe_quorum_request_topic_data_v0(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -137,7 +152,7 @@ def _read_describe_quorum_request_v0(frame: bytes, pos: int) -> tuple[DescribeQu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -168,7 +183,7 @@ def _write_describe_quorum_request_partition_data_v0(message: DescribeQuorumRequ
 
 def _write_describe_quorum_request_topic_data_v0(message: DescribeQuorumRequest.TopicData, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -205,6 +220,13 @@ DescribeQuorumRequest.WRITERS = {
 
 class DescribeQuorumResponse(Message):
     __slots__ = ("error_code", "error_message", "topics", "nodes", "unknown_tagged_fields")
+    LAYOUT = (
+        "error_code int16 0+",
+        "error_message string 2+ nullable 2+",
+        "topics []TopicData 0+",
+        "nodes []Node 2+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -221,6 +243,14 @@ class DescribeQuorumResponse(Message):
 
     class ReplicaState(Message):
         __slots__ = ("replica_id", "replica_directory_id", "log_end_offset", "last_fetch_timestamp", "last_caught_up_timestamp", "unknown_tagged_fields")
+        LAYOUT = (
+            "replica_id int32 0+",
+            "replica_directory_id uuid 2+",
+            "log_end_offset int64 0+",
+            "last_fetch_timestamp int64 1+",
+            "last_caught_up_timestamp int64 1+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -239,6 +269,11 @@ class DescribeQuorumResponse(Message):
 
     class TopicData(Message):
         __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_name string 0+",
+            "partitions []PartitionData 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -251,6 +286,17 @@ class DescribeQuorumResponse(Message):
 
     class PartitionData(Message):
         __slots__ = ("partition_index", "error_code", "error_message", "leader_id", "leader_epoch", "high_watermark", "current_voters", "observers", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "error_code int16 0+",
+            "error_message string 2+ nullable 2+",
+            "leader_id int32 0+",
+            "leader_epoch int32 0+",
+            "high_watermark int64 0+",
+            "current_voters []ReplicaState 0+",
+            "observers []ReplicaState 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -275,6 +321,11 @@ class DescribeQuorumResponse(Message):
 
     class Node(Message):
         __slots__ = ("node_id", "listeners", "unknown_tagged_fields")
+        LAYOUT = (
+            "node_id int32 2+",
+            "listeners []Listener 2+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -287,6 +338,12 @@ class DescribeQuorumResponse(Message):
 
     class Listener(Message):
         __slots__ = ("name", "host", "port", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 2+",
+            "host string 2+",
+            "port uint16 2+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -321,7 +378,7 @@ def _read_describe_quorum_response_partition_data_v0(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("current_voters")
     _n -= 1
@@ -335,7 +392,7 @@ def _read_describe_quorum_response_partition_data_v0(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("observers")
     _n -= 1
@@ -361,7 +418,7 @@ def _read_describe_quorum_response_topic_data_v0(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -371,7 +428,7 @@ def _read_describe_quorum_response_topic_data_v0(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -399,7 +456,7 @@ def _read_describe_quorum_response_v0(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -441,7 +498,7 @@ def _read_describe_quorum_response_partition_data_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("current_voters")
     _n -= 1
@@ -455,7 +512,7 @@ def _read_describe_quorum_response_partition_data_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("observers")
     _n -= 1
@@ -481,7 +538,7 @@ def _read_describe_quorum_response_topic_data_v1(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -491,7 +548,7 @@ def _read_describe_quorum_response_topic_data_v1(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -519,7 +576,7 @@ def _read_describe_quorum_response_v1(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -561,7 +618,7 @@ def _read_describe_quorum_response_partition_data_v2(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -574,7 +631,7 @@ def _read_describe_quorum_response_partition_data_v2(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("current_voters")
     _n -= 1
@@ -588,7 +645,7 @@ def _read_describe_quorum_response_partition_data_v2(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("observers")
     _n -= 1
@@ -614,7 +671,7 @@ def _read_describe_quorum_response_topic_data_v2(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -624,7 +681,7 @@ def _read_describe_quorum_response_topic_data_v2(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -650,7 +707,7 @@ def _read_describe_quorum_response_listener_v2(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -660,7 +717,7 @@ def _read_describe_quorum_response_listener_v2(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -686,7 +743,7 @@ def _read_describe_quorum_response_node_v2(frame: bytes, pos: int) -> tuple[Desc
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("listeners")
     _n -= 1
@@ -714,7 +771,7 @@ def _read_describe_quorum_response_v2(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -725,7 +782,7 @@ def _read_describe_quorum_response_v2(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -739,7 +796,7 @@ def _read_describe_quorum_response_v2(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("nodes")
     _n -= 1
@@ -784,7 +841,7 @@ def _write_describe_quorum_response_partition_data_v0(message: DescribeQuorumRes
 
 def _write_describe_quorum_response_topic_data_v0(message: DescribeQuorumResponse.TopicData, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -830,7 +887,7 @@ def _write_describe_quorum_response_partition_data_v1(message: DescribeQuorumRes
 
 def _write_describe_quorum_response_topic_data_v1(message: DescribeQuorumResponse.TopicData, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -863,7 +920,7 @@ def _write_describe_quorum_response_replica_state_v2(message: DescribeQuorumResp
 def _write_describe_quorum_response_partition_data_v2(message: DescribeQuorumResponse.PartitionData, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.partition_index, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iiq(message.leader_id, message.leader_epoch, message.high_watermark))
     parts.append(unsigned_varint(len(message.current_voters) + 1))
@@ -880,7 +937,7 @@ def _write_describe_quorum_response_partition_data_v2(message: DescribeQuorumRes
 
 def _write_describe_quorum_response_topic_data_v2(message: DescribeQuorumResponse.TopicData, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -893,10 +950,10 @@ def _write_describe_quorum_response_topic_data_v2(message: DescribeQuorumRespons
 
 def _write_describe_quorum_response_listener_v2(message: DescribeQuorumResponse.Listener, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_H(message.port))
     if message.unknown_tagged_fields is None:
@@ -919,7 +976,7 @@ def _write_describe_quorum_response_node_v2(message: DescribeQuorumResponse.Node
 def _write_describe_quorum_response_v2(message: DescribeQuorumResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:

@@ -8,14 +8,17 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    LEFT_OUT,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -39,6 +42,10 @@ pack_iqiqh = _iqiqh.pack
 
 class DescribeShareGroupOffsetsRequest(Message):
     __slots__ = ("groups", "unknown_tagged_fields")
+    LAYOUT = (
+        "groups []DescribeShareGroupOffsetsRequestGroup 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -49,18 +56,28 @@ class DescribeShareGroupOffsetsRequest(Message):
 
     class DescribeShareGroupOffsetsRequestGroup(Message):
         __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+        LAYOUT = (
+            "group_id string 0+",
+            "topics []DescribeShareGroupOffsetsRequestTopic 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
             group_id: str = "",
-            topics: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic] | None = None,
+            topics: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic] | None = LEFT_OUT,
         ) -> None:
             self.group_id = group_id
-            self.topics = topics
+            self.topics: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic] | None = [] if topics is LEFT_OUT else topics
             self.unknown_tagged_fields: TaggedFields | None = None
 
     class DescribeShareGroupOffsetsRequestTopic(Message):
         __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_name string 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -77,7 +94,7 @@ def _read_describe_share_group_offsets_request_describe_share_group_offsets_requ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -87,7 +104,7 @@ def _read_describe_share_group_offsets_request_describe_share_group_offsets_requ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -111,7 +128,7 @@ def _read_describe_share_group_offsets_request_describe_share_group_offsets_requ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -121,7 +138,7 @@ def _read_describe_share_group_offsets_request_describe_share_group_offsets_requ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topics: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic] | None = None
     else:
@@ -148,7 +165,7 @@ def _read_describe_share_group_offsets_request_v0(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -171,7 +188,7 @@ def _read_describe_share_group_offsets_request_v0(frame: bytes, pos: int) -> tup
 
 def _write_describe_share_group_offsets_request_describe_share_group_offsets_request_topic_v0(message: DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     if message.partitions:
@@ -184,7 +201,7 @@ def _write_describe_share_group_offsets_request_describe_share_group_offsets_req
 
 def _write_describe_share_group_offsets_request_describe_share_group_offsets_request_group_v0(message: DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
     for _topics_item in message.topics or ():
@@ -219,6 +236,11 @@ DescribeShareGroupOffsetsRequest.WRITERS = {
 
 class DescribeShareGroupOffsetsResponse(Message):
     __slots__ = ("throttle_time_ms", "groups", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "groups []DescribeShareGroupOffsetsResponseGroup 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -231,6 +253,13 @@ class DescribeShareGroupOffsetsResponse(Message):
 
     class DescribeShareGroupOffsetsResponseGroup(Message):
         __slots__ = ("group_id", "topics", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "group_id string 0+",
+            "topics []DescribeShareGroupOffsetsResponseTopic 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -247,6 +276,12 @@ class DescribeShareGroupOffsetsResponse(Message):
 
     class DescribeShareGroupOffsetsResponseTopic(Message):
         __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_name string 0+",
+            "topic_id uuid 0+",
+            "partitions []DescribeShareGroupOffsetsResponsePartition 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -261,6 +296,15 @@ class DescribeShareGroupOffsetsResponse(Message):
 
     class DescribeShareGroupOffsetsResponsePartition(Message):
         __slots__ = ("partition_index", "start_offset", "leader_epoch", "lag", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "start_offset int64 0+",
+            "leader_epoch int32 0+",
+            "lag int64 1+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -287,7 +331,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -310,7 +354,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -322,7 +366,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -348,7 +392,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -358,7 +402,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -374,7 +418,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -399,7 +443,7 @@ def _read_describe_share_group_offsets_response_v0(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -427,7 +471,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -450,7 +494,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -462,7 +506,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -488,7 +532,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -498,7 +542,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -514,7 +558,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -539,7 +583,7 @@ def _read_describe_share_group_offsets_response_v1(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -563,7 +607,7 @@ def _read_describe_share_group_offsets_response_v1(frame: bytes, pos: int) -> tu
 def _write_describe_share_group_offsets_response_describe_share_group_offsets_response_partition_v0(message: DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_iqih(message.partition_index, message.start_offset, message.leader_epoch, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -573,7 +617,7 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
 
 def _write_describe_share_group_offsets_response_describe_share_group_offsets_response_topic_v0(message: DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
@@ -587,14 +631,14 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
 
 def _write_describe_share_group_offsets_response_describe_share_group_offsets_response_group_v0(message: DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_topic_v0(_topics_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -616,7 +660,7 @@ def _write_describe_share_group_offsets_response_v0(message: DescribeShareGroupO
 def _write_describe_share_group_offsets_response_describe_share_group_offsets_response_partition_v1(message: DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_iqiqh(message.partition_index, message.start_offset, message.leader_epoch, message.lag, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -626,7 +670,7 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
 
 def _write_describe_share_group_offsets_response_describe_share_group_offsets_response_topic_v1(message: DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
@@ -640,14 +684,14 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
 
 def _write_describe_share_group_offsets_response_describe_share_group_offsets_response_group_v1(message: DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_topic_v1(_topics_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -35,13 +37,16 @@ pack_hiii = _hiii.pack
 _i = struct.Struct(">i")
 unpack_i = _i.unpack_from
 pack_i = _i.pack
-_ib = struct.Struct(">ib")
-unpack_ib = _ib.unpack_from
-pack_ib = _ib.pack
 
 
 class DescribeTopicPartitionsRequest(Message):
     __slots__ = ("topics", "response_partition_limit", "cursor", "unknown_tagged_fields")
+    LAYOUT = (
+        "topics []TopicRequest 0+",
+        "response_partition_limit int32 0+",
+        "cursor Cursor 0+ nullable 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -56,6 +61,10 @@ class DescribeTopicPartitionsRequest(Message):
 
     class TopicRequest(Message):
         __slots__ = ("name", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -66,6 +75,11 @@ class DescribeTopicPartitionsRequest(Message):
 
     class Cursor(Message):
         __slots__ = ("topic_name", "partition_index", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_name string 0+",
+            "partition_index int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -82,7 +96,7 @@ def _read_describe_topic_partitions_request_topic_request_v0(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -104,7 +118,7 @@ def _read_describe_topic_partitions_request_cursor_v0(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -128,7 +142,7 @@ def _read_describe_topic_partitions_request_v0(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -138,8 +152,10 @@ def _read_describe_topic_partitions_request_v0(frame: bytes, pos: int) -> tuple[
     for _ in range(_n):
         _topics_item, pos = _read_describe_topic_partitions_request_topic_request_v0(frame, pos)
         topics.append(_topics_item)
-    response_partition_limit, _n = unpack_ib(frame, pos)
-    pos += 5
+    (response_partition_limit,) = unpack_i(frame, pos)
+    pos += 4
+    (_n,) = unpack_b(frame, pos)
+    pos += 1
     if _n < 0:
         cursor = None
     else:
@@ -157,7 +173,7 @@ def _read_describe_topic_partitions_request_v0(frame: bytes, pos: int) -> tuple[
 
 def _write_describe_topic_partitions_request_topic_request_v0(message: DescribeTopicPartitionsRequest.TopicRequest, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -167,7 +183,7 @@ def _write_describe_topic_partitions_request_topic_request_v0(message: DescribeT
 
 def _write_describe_topic_partitions_request_cursor_v0(message: DescribeTopicPartitionsRequest.Cursor, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.partition_index))
     if message.unknown_tagged_fields is None:
@@ -204,6 +220,12 @@ DescribeTopicPartitionsRequest.WRITERS = {
 
 class DescribeTopicPartitionsResponse(Message):
     __slots__ = ("throttle_time_ms", "topics", "next_cursor", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "topics []DescribeTopicPartitionsResponseTopic 0+",
+        "next_cursor Cursor 0+ nullable 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -218,6 +240,15 @@ class DescribeTopicPartitionsResponse(Message):
 
     class DescribeTopicPartitionsResponseTopic(Message):
         __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "name string 0+ nullable 0+",
+            "topic_id uuid 0+",
+            "is_internal bool 0+",
+            "partitions []DescribeTopicPartitionsResponsePartition 0+",
+            "topic_authorized_operations int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -238,6 +269,18 @@ class DescribeTopicPartitionsResponse(Message):
 
     class DescribeTopicPartitionsResponsePartition(Message):
         __slots__ = ("error_code", "partition_index", "leader_id", "leader_epoch", "replica_nodes", "isr_nodes", "eligible_leader_replicas", "last_known_elr", "offline_replicas", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "partition_index int32 0+",
+            "leader_id int32 0+",
+            "leader_epoch int32 0+",
+            "replica_nodes []int32 0+",
+            "isr_nodes []int32 0+",
+            "eligible_leader_replicas []int32 0+ nullable 0+",
+            "last_known_elr []int32 0+ nullable 0+",
+            "offline_replicas []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -264,6 +307,11 @@ class DescribeTopicPartitionsResponse(Message):
 
     class Cursor(Message):
         __slots__ = ("topic_name", "partition_index", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_name string 0+",
+            "partition_index int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -282,7 +330,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("replica_nodes")
     _n -= 1
@@ -294,7 +342,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("isr_nodes")
     _n -= 1
@@ -306,7 +354,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         eligible_leader_replicas: list[int] | None = None
     else:
@@ -319,7 +367,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         last_known_elr: list[int] | None = None
     else:
@@ -332,7 +380,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("offline_replicas")
     _n -= 1
@@ -358,7 +406,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         name = None
     else:
@@ -371,7 +419,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -399,7 +447,7 @@ def _read_describe_topic_partitions_response_cursor_v0(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -425,7 +473,7 @@ def _read_describe_topic_partitions_response_v0(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -478,7 +526,7 @@ def _write_describe_topic_partitions_response_describe_topic_partitions_response
 def _write_describe_topic_partitions_response_describe_topic_partitions_response_topic_v0(message: DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic, parts: list[Buffer]) -> None:
     _text = b"" if message.name is None else message.name.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.name is None else len(_text) + 1))
+    parts.append(string_length(0 if message.name is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
@@ -493,7 +541,7 @@ def _write_describe_topic_partitions_response_describe_topic_partitions_response
 
 def _write_describe_topic_partitions_response_cursor_v0(message: DescribeTopicPartitionsResponse.Cursor, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.partition_index))
     if message.unknown_tagged_fields is None:

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -32,6 +34,10 @@ pack_iqqh = _iqqh.pack
 
 class DescribeTransactionsRequest(Message):
     __slots__ = ("transactional_ids", "unknown_tagged_fields")
+    LAYOUT = (
+        "transactional_ids []string 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -46,7 +52,7 @@ def _read_describe_transactions_request_v0(frame: bytes, pos: int) -> tuple[Desc
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("transactional_ids")
     _n -= 1
@@ -58,7 +64,7 @@ def _read_describe_transactions_request_v0(frame: bytes, pos: int) -> tuple[Desc
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("transactional_ids_item")
         _end = pos + _n - 1
@@ -80,7 +86,7 @@ def _write_describe_transactions_request_v0(message: DescribeTransactionsRequest
     parts.append(unsigned_varint(len(message.transactional_ids) + 1))
     for _transactional_ids_item in message.transactional_ids:
         _text = _transactional_ids_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -100,6 +106,11 @@ DescribeTransactionsRequest.WRITERS = {
 
 class DescribeTransactionsResponse(Message):
     __slots__ = ("throttle_time_ms", "transaction_states", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "transaction_states []TransactionState 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -112,6 +123,17 @@ class DescribeTransactionsResponse(Message):
 
     class TransactionState(Message):
         __slots__ = ("error_code", "transactional_id", "transaction_state", "transaction_timeout_ms", "transaction_start_time_ms", "producer_id", "producer_epoch", "topics", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "transactional_id string 0+",
+            "transaction_state string 0+",
+            "transaction_timeout_ms int32 0+",
+            "transaction_start_time_ms int64 0+",
+            "producer_id int64 0+",
+            "producer_epoch int16 0+",
+            "topics []TopicData 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -136,6 +158,11 @@ class DescribeTransactionsResponse(Message):
 
     class TopicData(Message):
         __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic string 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -152,7 +179,7 @@ def _read_describe_transactions_response_topic_data_v0(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic")
     _end = pos + _n - 1
@@ -162,7 +189,7 @@ def _read_describe_transactions_response_topic_data_v0(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -188,7 +215,7 @@ def _read_describe_transactions_response_transaction_state_v0(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("transactional_id")
     _end = pos + _n - 1
@@ -198,7 +225,7 @@ def _read_describe_transactions_response_transaction_state_v0(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("transaction_state")
     _end = pos + _n - 1
@@ -210,7 +237,7 @@ def _read_describe_transactions_response_transaction_state_v0(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -238,7 +265,7 @@ def _read_describe_transactions_response_v0(frame: bytes, pos: int) -> tuple[Des
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("transaction_states")
     _n -= 1
@@ -261,7 +288,7 @@ def _read_describe_transactions_response_v0(frame: bytes, pos: int) -> tuple[Des
 
 def _write_describe_transactions_response_topic_data_v0(message: DescribeTransactionsResponse.TopicData, parts: list[Buffer]) -> None:
     _text = message.topic.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     if message.partitions:
@@ -275,10 +302,10 @@ def _write_describe_transactions_response_topic_data_v0(message: DescribeTransac
 def _write_describe_transactions_response_transaction_state_v0(message: DescribeTransactionsResponse.TransactionState, parts: list[Buffer]) -> None:
     _text = message.transactional_id.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.transaction_state.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iqqh(message.transaction_timeout_ms, message.transaction_start_time_ms, message.producer_id, message.producer_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))

@@ -8,13 +8,16 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    LEFT_OUT,
     Buffer,
     Message,
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -32,16 +35,24 @@ pack_ih = _ih.pack
 
 class DescribeUserScramCredentialsRequest(Message):
     __slots__ = ("users", "unknown_tagged_fields")
+    LAYOUT = (
+        "users []UserName 0+ nullable 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
-        users: list[DescribeUserScramCredentialsRequest.UserName] | None = None,
+        users: list[DescribeUserScramCredentialsRequest.UserName] | None = LEFT_OUT,
     ) -> None:
-        self.users = users
+        self.users: list[DescribeUserScramCredentialsRequest.UserName] | None = [] if users is LEFT_OUT else users
         self.unknown_tagged_fields: TaggedFields | None = None
 
     class UserName(Message):
         __slots__ = ("name", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -56,7 +67,7 @@ def _read_describe_user_scram_credentials_request_user_name_v0(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -78,7 +89,7 @@ def _read_describe_user_scram_credentials_request_v0(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         users: list[DescribeUserScramCredentialsRequest.UserName] | None = None
     else:
@@ -102,7 +113,7 @@ def _read_describe_user_scram_credentials_request_v0(frame: bytes, pos: int) -> 
 
 def _write_describe_user_scram_credentials_request_user_name_v0(message: DescribeUserScramCredentialsRequest.UserName, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -132,6 +143,13 @@ DescribeUserScramCredentialsRequest.WRITERS = {
 
 class DescribeUserScramCredentialsResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "results []DescribeUserScramCredentialsResult 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -148,6 +166,13 @@ class DescribeUserScramCredentialsResponse(Message):
 
     class DescribeUserScramCredentialsResult(Message):
         __slots__ = ("user", "error_code", "error_message", "credential_infos", "unknown_tagged_fields")
+        LAYOUT = (
+            "user string 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "credential_infos []CredentialInfo 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -164,6 +189,11 @@ class DescribeUserScramCredentialsResponse(Message):
 
     class CredentialInfo(Message):
         __slots__ = ("mechanism", "iterations", "unknown_tagged_fields")
+        LAYOUT = (
+            "mechanism int8 0+",
+            "iterations int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -194,7 +224,7 @@ def _read_describe_user_scram_credentials_response_describe_user_scram_credentia
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("user")
     _end = pos + _n - 1
@@ -206,7 +236,7 @@ def _read_describe_user_scram_credentials_response_describe_user_scram_credentia
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -217,7 +247,7 @@ def _read_describe_user_scram_credentials_response_describe_user_scram_credentia
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("credential_infos")
     _n -= 1
@@ -245,7 +275,7 @@ def _read_describe_user_scram_credentials_response_v0(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -256,7 +286,7 @@ def _read_describe_user_scram_credentials_response_v0(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -287,11 +317,11 @@ def _write_describe_user_scram_credentials_response_credential_info_v0(message: 
 
 def _write_describe_user_scram_credentials_response_describe_user_scram_credentials_result_v0(message: DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult, parts: list[Buffer]) -> None:
     _text = message.user.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.credential_infos) + 1))
     for _credential_infos_item in message.credential_infos:
@@ -305,7 +335,7 @@ def _write_describe_user_scram_credentials_response_describe_user_scram_credenti
 def _write_describe_user_scram_credentials_response_v0(message: DescribeUserScramCredentialsResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.results) + 1))
     for _results_item in message.results:

@@ -8,13 +8,16 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    LEFT_OUT,
     Buffer,
     Message,
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -47,20 +50,31 @@ pack_ii = _ii.pack
 
 class ElectLeadersRequest(Message):
     __slots__ = ("election_type", "topic_partitions", "timeout_ms", "unknown_tagged_fields")
+    LAYOUT = (
+        "election_type int8 1+",
+        "topic_partitions []TopicPartitions 0+ nullable 0+",
+        "timeout_ms int32 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
         election_type: int = 0,
-        topic_partitions: list[ElectLeadersRequest.TopicPartitions] | None = None,
+        topic_partitions: list[ElectLeadersRequest.TopicPartitions] | None = LEFT_OUT,
         timeout_ms: int = 60000,
     ) -> None:
         self.election_type = election_type
-        self.topic_partitions = topic_partitions
+        self.topic_partitions: list[ElectLeadersRequest.TopicPartitions] | None = [] if topic_partitions is LEFT_OUT else topic_partitions
         self.timeout_ms = timeout_ms
         self.unknown_tagged_fields: TaggedFields | None = None
 
     class TopicPartitions(Message):
         __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic string 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -130,7 +144,7 @@ def _read_elect_leaders_request_topic_partitions_v2(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic")
     _end = pos + _n - 1
@@ -140,7 +154,7 @@ def _read_elect_leaders_request_topic_partitions_v2(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -166,7 +180,7 @@ def _read_elect_leaders_request_v2(frame: bytes, pos: int) -> tuple[ElectLeaders
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topic_partitions: list[ElectLeadersRequest.TopicPartitions] | None = None
     else:
@@ -215,7 +229,7 @@ def _write_elect_leaders_request_v1(message: ElectLeadersRequest, parts: list[Bu
 
 def _write_elect_leaders_request_topic_partitions_v2(message: ElectLeadersRequest.TopicPartitions, parts: list[Buffer]) -> None:
     _text = message.topic.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     if message.partitions:
@@ -254,6 +268,12 @@ ElectLeadersRequest.WRITERS = {
 
 class ElectLeadersResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "replica_election_results", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 1+",
+        "replica_election_results []ReplicaElectionResult 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -268,6 +288,11 @@ class ElectLeadersResponse(Message):
 
     class ReplicaElectionResult(Message):
         __slots__ = ("topic", "partition_result", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic string 0+",
+            "partition_result []PartitionResult 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -280,6 +305,12 @@ class ElectLeadersResponse(Message):
 
     class PartitionResult(Message):
         __slots__ = ("partition_id", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_id int32 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "unknown_tagged_fields tags 2+",
+        )
 
         def __init__(
             self,
@@ -361,7 +392,7 @@ def _read_elect_leaders_response_partition_result_v2(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -384,7 +415,7 @@ def _read_elect_leaders_response_replica_election_result_v2(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic")
     _end = pos + _n - 1
@@ -394,7 +425,7 @@ def _read_elect_leaders_response_replica_election_result_v2(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partition_result")
     _n -= 1
@@ -422,7 +453,7 @@ def _read_elect_leaders_response_v2(frame: bytes, pos: int) -> tuple[ElectLeader
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("replica_election_results")
     _n -= 1
@@ -473,7 +504,7 @@ def _write_elect_leaders_response_v1(message: ElectLeadersResponse, parts: list[
 def _write_elect_leaders_response_partition_result_v2(message: ElectLeadersResponse.PartitionResult, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.partition_id, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -483,7 +514,7 @@ def _write_elect_leaders_response_partition_result_v2(message: ElectLeadersRespo
 
 def _write_elect_leaders_response_replica_election_result_v2(message: ElectLeadersResponse.ReplicaElectionResult, parts: list[Buffer]) -> None:
     _text = message.topic.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_result) + 1))
     for _partition_result_item in message.partition_result:

@@ -12,9 +12,9 @@ from ottla.protocol.primitives import (
     Message,
     TaggedFields,
     fail_null,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
-    unsigned_varint,
+    string_length,
     write_tagged_fields,
 )
 
@@ -34,6 +34,13 @@ pack_qho = _qho.pack
 
 class EndTxnRequest(Message):
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "committed", "unknown_tagged_fields")
+    LAYOUT = (
+        "transactional_id string 0+",
+        "producer_id int64 0+",
+        "producer_epoch int16 0+",
+        "committed bool 0+",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,
@@ -67,7 +74,7 @@ def _read_end_txn_request_v3(frame: bytes, pos: int) -> tuple[EndTxnRequest, int
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("transactional_id")
     _end = pos + _n - 1
@@ -95,7 +102,7 @@ def _write_end_txn_request_v0(message: EndTxnRequest, parts: list[Buffer]) -> No
 
 def _write_end_txn_request_v3(message: EndTxnRequest, parts: list[Buffer]) -> None:
     _text = message.transactional_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_qho(message.producer_id, message.producer_epoch, message.committed))
     if message.unknown_tagged_fields is None:
@@ -126,6 +133,13 @@ EndTxnRequest.WRITERS = {
 
 class EndTxnResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "producer_id int64 5+",
+        "producer_epoch int16 5+",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,

@@ -19,6 +19,9 @@ pack_i = _i.pack
 
 class EndTxnMarker(Message):
     __slots__ = ("coordinator_epoch",)
+    LAYOUT = (
+        "coordinator_epoch int32 0+",
+    )
 
     def __init__(
         self,

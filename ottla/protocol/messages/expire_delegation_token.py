@@ -12,8 +12,8 @@ from ottla.protocol.primitives import (
     Message,
     TaggedFields,
     fail_null,
+    read_length,
     read_tagged_fields,
-    read_unsigned_varint,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -31,6 +31,11 @@ pack_q = _q.pack
 
 class ExpireDelegationTokenRequest(Message):
     __slots__ = ("hmac", "expiry_time_period_ms", "unknown_tagged_fields")
+    LAYOUT = (
+        "hmac bytes 0+",
+        "expiry_time_period_ms int64 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -60,7 +65,7 @@ def _read_expire_delegation_token_request_v2(frame: bytes, pos: int) -> tuple[Ex
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("hmac")
     _end = pos + _n - 1
@@ -111,6 +116,12 @@ ExpireDelegationTokenRequest.WRITERS = {
 
 class ExpireDelegationTokenResponse(Message):
     __slots__ = ("error_code", "expiry_timestamp_ms", "throttle_time_ms", "unknown_tagged_fields")
+    LAYOUT = (
+        "error_code int16 0+",
+        "expiry_timestamp_ms int64 0+",
+        "throttle_time_ms int32 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    LEFT_OUT,
     ZERO_UUID,
     Buffer,
     Message,
@@ -15,8 +16,13 @@ from ottla.protocol.primitives import (
     fail_count,
     fail_null,
     fail_tag,
+    read_length,
+    read_string_length,
+    read_tag,
+    read_tag_bytes,
     read_tagged_fields,
     read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -88,6 +94,21 @@ pack_qq = _qq.pack
 
 class FetchRequest(Message):
     __slots__ = ("cluster_id", "replica_id", "replica_state", "max_wait_ms", "min_bytes", "max_bytes", "isolation_level", "session_id", "session_epoch", "topics", "forgotten_topics_data", "rack_id", "unknown_tagged_fields")
+    LAYOUT = (
+        "cluster_id string 12+ nullable 12+ tag 0 12+",
+        "replica_id int32 0-14",
+        "replica_state ReplicaState 15+ tag 1 15+",
+        "max_wait_ms int32 0+",
+        "min_bytes int32 0+",
+        "max_bytes int32 3+",
+        "isolation_level int8 4+",
+        "session_id int32 7+",
+        "session_epoch int32 7+",
+        "topics []FetchTopic 0+",
+        "forgotten_topics_data []ForgottenTopic 7+",
+        "rack_id string 11+",
+        "unknown_tagged_fields tags 12+",
+    )
 
     def __init__(
         self,
@@ -120,6 +141,11 @@ class FetchRequest(Message):
 
     class ReplicaState(Message):
         __slots__ = ("replica_id", "replica_epoch", "unknown_tagged_fields")
+        LAYOUT = (
+            "replica_id int32 15+",
+            "replica_epoch int64 15+",
+            "unknown_tagged_fields tags 12+",
+        )
 
         def __init__(
             self,
@@ -132,6 +158,12 @@ class FetchRequest(Message):
 
     class FetchTopic(Message):
         __slots__ = ("topic", "topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic string 0-12",
+            "topic_id uuid 13+",
+            "partitions []FetchPartition 0+",
+            "unknown_tagged_fields tags 12+",
+        )
 
         def __init__(
             self,
@@ -146,6 +178,17 @@ class FetchRequest(Message):
 
     class FetchPartition(Message):
         __slots__ = ("partition", "current_leader_epoch", "fetch_offset", "last_fetched_epoch", "log_start_offset", "partition_max_bytes", "replica_directory_id", "high_watermark", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition int32 0+",
+            "current_leader_epoch int32 9+",
+            "fetch_offset int64 0+",
+            "last_fetched_epoch int32 12+",
+            "log_start_offset int64 5+",
+            "partition_max_bytes int32 0+",
+            "replica_directory_id uuid 17+ tag 0 17+",
+            "high_watermark int64 18+ tag 1 18+",
+            "unknown_tagged_fields tags 12+",
+        )
 
         def __init__(
             self,
@@ -170,6 +213,12 @@ class FetchRequest(Message):
 
     class ForgottenTopic(Message):
         __slots__ = ("topic", "topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic string 7-12",
+            "topic_id uuid 13+",
+            "partitions []int32 7+",
+            "unknown_tagged_fields tags 12+",
+        )
 
         def __init__(
             self,
@@ -394,7 +443,15 @@ def _read_fetch_request_fetch_partition_v12(frame: bytes, pos: int) -> tuple[Fet
     partition, current_leader_epoch, fetch_offset, last_fetched_epoch, log_start_offset, partition_max_bytes = unpack_iiqiqi(frame, pos)
     pos += 32
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag in (0, 1):
+                fail_tag(_tag)
+            else:
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -409,7 +466,7 @@ def _read_fetch_request_fetch_topic_v12(frame: bytes, pos: int) -> tuple[FetchRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic")
     _end = pos + _n - 1
@@ -419,7 +476,7 @@ def _read_fetch_request_fetch_topic_v12(frame: bytes, pos: int) -> tuple[FetchRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -445,7 +502,7 @@ def _read_fetch_request_forgotten_topic_v12(frame: bytes, pos: int) -> tuple[Fet
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic")
     _end = pos + _n - 1
@@ -455,7 +512,7 @@ def _read_fetch_request_forgotten_topic_v12(frame: bytes, pos: int) -> tuple[Fet
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -481,7 +538,7 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -495,7 +552,7 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
@@ -509,7 +566,7 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("rack_id")
     _end = pos + _n - 1
@@ -517,23 +574,27 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos = _end
     cluster_id: str | None = None
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            _n = _tag[_tag_pos]
-            if _n < 128:
-                _tag_pos += 1
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                _n = frame[pos]
+                if _n < 128:
+                    pos += 1
+                else:
+                    _n, pos = read_string_length(frame, pos)
+                if _n <= 0:
+                    cluster_id = None
+                else:
+                    _end = pos + _n - 1
+                    cluster_id = frame[pos:_end].decode("utf-8", "replace")
+                    pos = _end
+            elif _tag == 1:
+                fail_tag(_tag)
             else:
-                _n, _tag_pos = read_unsigned_varint(_tag, _tag_pos)
-            if _n <= 0:
-                cluster_id = None
-            else:
-                _end = _tag_pos + _n - 1
-                cluster_id = _tag[_tag_pos:_end].decode("utf-8", "replace")
-                _tag_pos = _end
-            if _tag_pos > len(_tag):
-                fail_tag("cluster_id")
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -550,7 +611,7 @@ def _read_fetch_request_fetch_topic_v13(frame: bytes, pos: int) -> tuple[FetchRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -578,7 +639,7 @@ def _read_fetch_request_forgotten_topic_v13(frame: bytes, pos: int) -> tuple[Fet
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -604,7 +665,7 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -618,7 +679,7 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
@@ -632,7 +693,7 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("rack_id")
     _end = pos + _n - 1
@@ -640,23 +701,27 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos = _end
     cluster_id: str | None = None
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            _n = _tag[_tag_pos]
-            if _n < 128:
-                _tag_pos += 1
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                _n = frame[pos]
+                if _n < 128:
+                    pos += 1
+                else:
+                    _n, pos = read_string_length(frame, pos)
+                if _n <= 0:
+                    cluster_id = None
+                else:
+                    _end = pos + _n - 1
+                    cluster_id = frame[pos:_end].decode("utf-8", "replace")
+                    pos = _end
+            elif _tag == 1:
+                fail_tag(_tag)
             else:
-                _n, _tag_pos = read_unsigned_varint(_tag, _tag_pos)
-            if _n <= 0:
-                cluster_id = None
-            else:
-                _end = _tag_pos + _n - 1
-                cluster_id = _tag[_tag_pos:_end].decode("utf-8", "replace")
-                _tag_pos = _end
-            if _tag_pos > len(_tag):
-                fail_tag("cluster_id")
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -687,7 +752,7 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -701,7 +766,7 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
@@ -715,7 +780,7 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("rack_id")
     _end = pos + _n - 1
@@ -724,29 +789,27 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     cluster_id: str | None = None
     replica_state: FetchRequest.ReplicaState = FetchRequest.ReplicaState()
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            _n = _tag[_tag_pos]
-            if _n < 128:
-                _tag_pos += 1
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                _n = frame[pos]
+                if _n < 128:
+                    pos += 1
+                else:
+                    _n, pos = read_string_length(frame, pos)
+                if _n <= 0:
+                    cluster_id = None
+                else:
+                    _end = pos + _n - 1
+                    cluster_id = frame[pos:_end].decode("utf-8", "replace")
+                    pos = _end
+            elif _tag == 1:
+                replica_state, pos = _read_fetch_request_replica_state_v15(frame, pos)
             else:
-                _n, _tag_pos = read_unsigned_varint(_tag, _tag_pos)
-            if _n <= 0:
-                cluster_id = None
-            else:
-                _end = _tag_pos + _n - 1
-                cluster_id = _tag[_tag_pos:_end].decode("utf-8", "replace")
-                _tag_pos = _end
-            if _tag_pos > len(_tag):
-                fail_tag("cluster_id")
-        _tag = unknown.pop(1, None)
-        if _tag is not None:
-            _tag_pos = 0
-            replica_state, _tag_pos = _read_fetch_request_replica_state_v15(_tag, _tag_pos)
-            if _tag_pos > len(_tag):
-                fail_tag("replica_state")
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -761,14 +824,18 @@ def _read_fetch_request_fetch_partition_v17(frame: bytes, pos: int) -> tuple[Fet
     pos += 32
     replica_directory_id: bytes = ZERO_UUID
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            (replica_directory_id,) = unpack_16s(_tag, _tag_pos)
-            _tag_pos += 16
-            if _tag_pos > len(_tag):
-                fail_tag("replica_directory_id")
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                (replica_directory_id,) = unpack_16s(frame, pos)
+                pos += 16
+            elif _tag == 1:
+                fail_tag(_tag)
+            else:
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -785,7 +852,7 @@ def _read_fetch_request_fetch_topic_v17(frame: bytes, pos: int) -> tuple[FetchRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -813,7 +880,7 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -827,7 +894,7 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
@@ -841,7 +908,7 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("rack_id")
     _end = pos + _n - 1
@@ -850,29 +917,27 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     cluster_id: str | None = None
     replica_state: FetchRequest.ReplicaState = FetchRequest.ReplicaState()
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            _n = _tag[_tag_pos]
-            if _n < 128:
-                _tag_pos += 1
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                _n = frame[pos]
+                if _n < 128:
+                    pos += 1
+                else:
+                    _n, pos = read_string_length(frame, pos)
+                if _n <= 0:
+                    cluster_id = None
+                else:
+                    _end = pos + _n - 1
+                    cluster_id = frame[pos:_end].decode("utf-8", "replace")
+                    pos = _end
+            elif _tag == 1:
+                replica_state, pos = _read_fetch_request_replica_state_v15(frame, pos)
             else:
-                _n, _tag_pos = read_unsigned_varint(_tag, _tag_pos)
-            if _n <= 0:
-                cluster_id = None
-            else:
-                _end = _tag_pos + _n - 1
-                cluster_id = _tag[_tag_pos:_end].decode("utf-8", "replace")
-                _tag_pos = _end
-            if _tag_pos > len(_tag):
-                fail_tag("cluster_id")
-        _tag = unknown.pop(1, None)
-        if _tag is not None:
-            _tag_pos = 0
-            replica_state, _tag_pos = _read_fetch_request_replica_state_v15(_tag, _tag_pos)
-            if _tag_pos > len(_tag):
-                fail_tag("replica_state")
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -888,21 +953,19 @@ def _read_fetch_request_fetch_partition_v18(frame: bytes, pos: int) -> tuple[Fet
     replica_directory_id: bytes = ZERO_UUID
     high_watermark: int = 9223372036854775807
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            (replica_directory_id,) = unpack_16s(_tag, _tag_pos)
-            _tag_pos += 16
-            if _tag_pos > len(_tag):
-                fail_tag("replica_directory_id")
-        _tag = unknown.pop(1, None)
-        if _tag is not None:
-            _tag_pos = 0
-            (high_watermark,) = unpack_q(_tag, _tag_pos)
-            _tag_pos += 8
-            if _tag_pos > len(_tag):
-                fail_tag("high_watermark")
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                (replica_directory_id,) = unpack_16s(frame, pos)
+                pos += 16
+            elif _tag == 1:
+                (high_watermark,) = unpack_q(frame, pos)
+                pos += 8
+            else:
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -919,7 +982,7 @@ def _read_fetch_request_fetch_topic_v18(frame: bytes, pos: int) -> tuple[FetchRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -947,7 +1010,7 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -961,7 +1024,7 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
@@ -975,7 +1038,7 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("rack_id")
     _end = pos + _n - 1
@@ -984,29 +1047,27 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     cluster_id: str | None = None
     replica_state: FetchRequest.ReplicaState = FetchRequest.ReplicaState()
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            _n = _tag[_tag_pos]
-            if _n < 128:
-                _tag_pos += 1
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                _n = frame[pos]
+                if _n < 128:
+                    pos += 1
+                else:
+                    _n, pos = read_string_length(frame, pos)
+                if _n <= 0:
+                    cluster_id = None
+                else:
+                    _end = pos + _n - 1
+                    cluster_id = frame[pos:_end].decode("utf-8", "replace")
+                    pos = _end
+            elif _tag == 1:
+                replica_state, pos = _read_fetch_request_replica_state_v15(frame, pos)
             else:
-                _n, _tag_pos = read_unsigned_varint(_tag, _tag_pos)
-            if _n <= 0:
-                cluster_id = None
-            else:
-                _end = _tag_pos + _n - 1
-                cluster_id = _tag[_tag_pos:_end].decode("utf-8", "replace")
-                _tag_pos = _end
-            if _tag_pos > len(_tag):
-                fail_tag("cluster_id")
-        _tag = unknown.pop(1, None)
-        if _tag is not None:
-            _tag_pos = 0
-            replica_state, _tag_pos = _read_fetch_request_replica_state_v15(_tag, _tag_pos)
-            if _tag_pos > len(_tag):
-                fail_tag("replica_state")
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -1116,7 +1177,7 @@ def _write_fetch_request_fetch_partition_v12(message: FetchRequest.FetchPartitio
 
 def _write_fetch_request_fetch_topic_v12(message: FetchRequest.FetchTopic, parts: list[Buffer]) -> None:
     _text = message.topic.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -1129,7 +1190,7 @@ def _write_fetch_request_fetch_topic_v12(message: FetchRequest.FetchTopic, parts
 
 def _write_fetch_request_forgotten_topic_v12(message: FetchRequest.ForgottenTopic, parts: list[Buffer]) -> None:
     _text = message.topic.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     if message.partitions:
@@ -1149,13 +1210,13 @@ def _write_fetch_request_v12(message: FetchRequest, parts: list[Buffer]) -> None
     for _forgotten_topics_data_item in message.forgotten_topics_data:
         _write_fetch_request_forgotten_topic_v12(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.cluster_id is not None:
         _tag: list[Buffer] = []
         _text = b"" if message.cluster_id is None else message.cluster_id.encode()
-        _tag.append(unsigned_varint(0 if message.cluster_id is None else len(_text) + 1))
+        _tag.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
         _tag.append(_text)
         tagged.append((0, _tag))
     write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
@@ -1192,13 +1253,13 @@ def _write_fetch_request_v13(message: FetchRequest, parts: list[Buffer]) -> None
     for _forgotten_topics_data_item in message.forgotten_topics_data:
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.cluster_id is not None:
         _tag: list[Buffer] = []
         _text = b"" if message.cluster_id is None else message.cluster_id.encode()
-        _tag.append(unsigned_varint(0 if message.cluster_id is None else len(_text) + 1))
+        _tag.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
         _tag.append(_text)
         tagged.append((0, _tag))
     write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
@@ -1221,13 +1282,13 @@ def _write_fetch_request_v15(message: FetchRequest, parts: list[Buffer]) -> None
     for _forgotten_topics_data_item in message.forgotten_topics_data:
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.cluster_id is not None:
         _tag: list[Buffer] = []
         _text = b"" if message.cluster_id is None else message.cluster_id.encode()
-        _tag.append(unsigned_varint(0 if message.cluster_id is None else len(_text) + 1))
+        _tag.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
         _tag.append(_text)
         tagged.append((0, _tag))
     if message.replica_state != FetchRequest.ReplicaState():
@@ -1267,13 +1328,13 @@ def _write_fetch_request_v17(message: FetchRequest, parts: list[Buffer]) -> None
     for _forgotten_topics_data_item in message.forgotten_topics_data:
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.cluster_id is not None:
         _tag: list[Buffer] = []
         _text = b"" if message.cluster_id is None else message.cluster_id.encode()
-        _tag.append(unsigned_varint(0 if message.cluster_id is None else len(_text) + 1))
+        _tag.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
         _tag.append(_text)
         tagged.append((0, _tag))
     if message.replica_state != FetchRequest.ReplicaState():
@@ -1317,13 +1378,13 @@ def _write_fetch_request_v18(message: FetchRequest, parts: list[Buffer]) -> None
     for _forgotten_topics_data_item in message.forgotten_topics_data:
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.cluster_id is not None:
         _tag: list[Buffer] = []
         _text = b"" if message.cluster_id is None else message.cluster_id.encode()
-        _tag.append(unsigned_varint(0 if message.cluster_id is None else len(_text) + 1))
+        _tag.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
         _tag.append(_text)
         tagged.append((0, _tag))
     if message.replica_state != FetchRequest.ReplicaState():
@@ -1373,6 +1434,14 @@ FetchRequest.WRITERS = {
 
 class FetchResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "session_id", "responses", "node_endpoints", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 1+",
+        "error_code int16 7+",
+        "session_id int32 7+",
+        "responses []FetchableTopicResponse 0+",
+        "node_endpoints []NodeEndpoint 16+ tag 0 16+",
+        "unknown_tagged_fields tags 12+",
+    )
 
     def __init__(
         self,
@@ -1391,6 +1460,12 @@ class FetchResponse(Message):
 
     class FetchableTopicResponse(Message):
         __slots__ = ("topic", "topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic string 0-12",
+            "topic_id uuid 13+",
+            "partitions []PartitionData 0+",
+            "unknown_tagged_fields tags 12+",
+        )
 
         def __init__(
             self,
@@ -1405,6 +1480,20 @@ class FetchResponse(Message):
 
     class PartitionData(Message):
         __slots__ = ("partition_index", "error_code", "high_watermark", "last_stable_offset", "log_start_offset", "diverging_epoch", "current_leader", "snapshot_id", "aborted_transactions", "preferred_read_replica", "records", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "error_code int16 0+",
+            "high_watermark int64 0+",
+            "last_stable_offset int64 4+",
+            "log_start_offset int64 5+",
+            "diverging_epoch EpochEndOffset 12+ tag 0 12+",
+            "current_leader LeaderIdAndEpoch 12+ tag 1 12+",
+            "snapshot_id SnapshotId 12+ tag 2 12+",
+            "aborted_transactions []AbortedTransaction 4+ nullable 4+",
+            "preferred_read_replica int32 11+",
+            "records records 0+ nullable 0+",
+            "unknown_tagged_fields tags 12+",
+        )
 
         def __init__(
             self,
@@ -1416,7 +1505,7 @@ class FetchResponse(Message):
             diverging_epoch: FetchResponse.EpochEndOffset | None = None,
             current_leader: FetchResponse.LeaderIdAndEpoch | None = None,
             snapshot_id: FetchResponse.SnapshotId | None = None,
-            aborted_transactions: list[FetchResponse.AbortedTransaction] | None = None,
+            aborted_transactions: list[FetchResponse.AbortedTransaction] | None = LEFT_OUT,
             preferred_read_replica: int = -1,
             records: Buffer | None = None,
         ) -> None:
@@ -1428,13 +1517,18 @@ class FetchResponse(Message):
             self.diverging_epoch: FetchResponse.EpochEndOffset = FetchResponse.EpochEndOffset() if diverging_epoch is None else diverging_epoch
             self.current_leader: FetchResponse.LeaderIdAndEpoch = FetchResponse.LeaderIdAndEpoch() if current_leader is None else current_leader
             self.snapshot_id: FetchResponse.SnapshotId = FetchResponse.SnapshotId() if snapshot_id is None else snapshot_id
-            self.aborted_transactions = aborted_transactions
+            self.aborted_transactions: list[FetchResponse.AbortedTransaction] | None = [] if aborted_transactions is LEFT_OUT else aborted_transactions
             self.preferred_read_replica = preferred_read_replica
             self.records = records
             self.unknown_tagged_fields: TaggedFields | None = None
 
     class EpochEndOffset(Message):
         __slots__ = ("epoch", "end_offset", "unknown_tagged_fields")
+        LAYOUT = (
+            "epoch int32 12+",
+            "end_offset int64 12+",
+            "unknown_tagged_fields tags 12+",
+        )
 
         def __init__(
             self,
@@ -1447,6 +1541,11 @@ class FetchResponse(Message):
 
     class LeaderIdAndEpoch(Message):
         __slots__ = ("leader_id", "leader_epoch", "unknown_tagged_fields")
+        LAYOUT = (
+            "leader_id int32 12+",
+            "leader_epoch int32 12+",
+            "unknown_tagged_fields tags 12+",
+        )
 
         def __init__(
             self,
@@ -1459,6 +1558,11 @@ class FetchResponse(Message):
 
     class SnapshotId(Message):
         __slots__ = ("end_offset", "epoch", "unknown_tagged_fields")
+        LAYOUT = (
+            "end_offset int64 0+",
+            "epoch int32 0+",
+            "unknown_tagged_fields tags 12+",
+        )
 
         def __init__(
             self,
@@ -1471,6 +1575,11 @@ class FetchResponse(Message):
 
     class AbortedTransaction(Message):
         __slots__ = ("producer_id", "first_offset", "unknown_tagged_fields")
+        LAYOUT = (
+            "producer_id int64 4+",
+            "first_offset int64 4+",
+            "unknown_tagged_fields tags 12+",
+        )
 
         def __init__(
             self,
@@ -1483,6 +1592,13 @@ class FetchResponse(Message):
 
     class NodeEndpoint(Message):
         __slots__ = ("node_id", "host", "port", "rack", "unknown_tagged_fields")
+        LAYOUT = (
+            "node_id int32 16+",
+            "host string 16+",
+            "port int32 16+",
+            "rack string 16+ nullable 16+",
+            "unknown_tagged_fields tags 12+",
+        )
 
         def __init__(
             self,
@@ -1755,7 +1871,7 @@ def _read_fetch_response_partition_data_v12(frame: bytes, pos: int) -> tuple[Fet
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         aborted_transactions: list[FetchResponse.AbortedTransaction] | None = None
     else:
@@ -1772,7 +1888,7 @@ def _read_fetch_response_partition_data_v12(frame: bytes, pos: int) -> tuple[Fet
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         records = None
     else:
@@ -1783,25 +1899,19 @@ def _read_fetch_response_partition_data_v12(frame: bytes, pos: int) -> tuple[Fet
     current_leader: FetchResponse.LeaderIdAndEpoch = FetchResponse.LeaderIdAndEpoch()
     snapshot_id: FetchResponse.SnapshotId = FetchResponse.SnapshotId()
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            diverging_epoch, _tag_pos = _read_fetch_response_epoch_end_offset_v12(_tag, _tag_pos)
-            if _tag_pos > len(_tag):
-                fail_tag("diverging_epoch")
-        _tag = unknown.pop(1, None)
-        if _tag is not None:
-            _tag_pos = 0
-            current_leader, _tag_pos = _read_fetch_response_leader_id_and_epoch_v12(_tag, _tag_pos)
-            if _tag_pos > len(_tag):
-                fail_tag("current_leader")
-        _tag = unknown.pop(2, None)
-        if _tag is not None:
-            _tag_pos = 0
-            snapshot_id, _tag_pos = _read_fetch_response_snapshot_id_v12(_tag, _tag_pos)
-            if _tag_pos > len(_tag):
-                fail_tag("snapshot_id")
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                diverging_epoch, pos = _read_fetch_response_epoch_end_offset_v12(frame, pos)
+            elif _tag == 1:
+                current_leader, pos = _read_fetch_response_leader_id_and_epoch_v12(frame, pos)
+            elif _tag == 2:
+                snapshot_id, pos = _read_fetch_response_snapshot_id_v12(frame, pos)
+            else:
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -1816,7 +1926,7 @@ def _read_fetch_response_fetchable_topic_response_v12(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic")
     _end = pos + _n - 1
@@ -1826,7 +1936,7 @@ def _read_fetch_response_fetchable_topic_response_v12(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -1854,7 +1964,7 @@ def _read_fetch_response_v12(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -1865,7 +1975,15 @@ def _read_fetch_response_v12(frame: bytes, pos: int) -> tuple[FetchResponse, int
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v12(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                fail_tag(_tag)
+            else:
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -1882,7 +2000,7 @@ def _read_fetch_response_fetchable_topic_response_v13(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -1910,7 +2028,7 @@ def _read_fetch_response_v13(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -1921,7 +2039,15 @@ def _read_fetch_response_v13(frame: bytes, pos: int) -> tuple[FetchResponse, int
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v13(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                fail_tag(_tag)
+            else:
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -1938,7 +2064,7 @@ def _read_fetch_response_node_endpoint_v16(frame: bytes, pos: int) -> tuple[Fetc
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -1950,7 +2076,7 @@ def _read_fetch_response_node_endpoint_v16(frame: bytes, pos: int) -> tuple[Fetc
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack = None
     else:
@@ -1975,7 +2101,7 @@ def _read_fetch_response_v16(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -1987,26 +2113,28 @@ def _read_fetch_response_v16(frame: bytes, pos: int) -> tuple[FetchResponse, int
         responses.append(_responses_item)
     node_endpoints: list[FetchResponse.NodeEndpoint] = []
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            _n = _tag[_tag_pos]
-            if _n < 128:
-                _tag_pos += 1
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                _n = frame[pos]
+                if _n < 128:
+                    pos += 1
+                else:
+                    _n, pos = read_length(frame, pos)
+                if _n <= 0:
+                    fail_null("node_endpoints")
+                _n -= 1
+                if _n > len(frame) - pos:
+                    fail_count("node_endpoints", _n)
+                node_endpoints = []
+                for _ in range(_n):
+                    _node_endpoints_item, pos = _read_fetch_response_node_endpoint_v16(frame, pos)
+                    node_endpoints.append(_node_endpoints_item)
             else:
-                _n, _tag_pos = read_unsigned_varint(_tag, _tag_pos)
-            if _n <= 0:
-                fail_null("node_endpoints")
-            _n -= 1
-            if _n > len(_tag) - _tag_pos:
-                fail_count("node_endpoints", _n)
-            node_endpoints = []
-            for _ in range(_n):
-                _node_endpoints_item, _tag_pos = _read_fetch_response_node_endpoint_v16(_tag, _tag_pos)
-                node_endpoints.append(_node_endpoints_item)
-            if _tag_pos > len(_tag):
-                fail_tag("node_endpoints")
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -2157,7 +2285,7 @@ def _write_fetch_response_partition_data_v12(message: FetchResponse.PartitionDat
 
 def _write_fetch_response_fetchable_topic_response_v12(message: FetchResponse.FetchableTopicResponse, parts: list[Buffer]) -> None:
     _text = message.topic.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -2204,11 +2332,11 @@ def _write_fetch_response_v13(message: FetchResponse, parts: list[Buffer]) -> No
 def _write_fetch_response_node_endpoint_v16(message: FetchResponse.NodeEndpoint, parts: list[Buffer]) -> None:
     _text = message.host.encode()
     parts.append(pack_i(message.node_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack is None else message.rack.encode()
     parts.append(pack_i(message.port))
-    parts.append(unsigned_varint(0 if message.rack is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -2222,7 +2350,7 @@ def _write_fetch_response_v16(message: FetchResponse, parts: list[Buffer]) -> No
     for _responses_item in message.responses:
         _write_fetch_response_fetchable_topic_response_v13(_responses_item, parts)
     tagged: list[tuple[int, list[Buffer]]] = []
-    if message.node_endpoints:
+    if message.node_endpoints != []:
         _tag: list[Buffer] = []
         _tag.append(unsigned_varint(len(message.node_endpoints) + 1))
         for _node_endpoints_item in message.node_endpoints:

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -41,6 +43,12 @@ pack_ihh = _ihh.pack
 
 class FindCoordinatorRequest(Message):
     __slots__ = ("key", "key_type", "coordinator_keys", "unknown_tagged_fields")
+    LAYOUT = (
+        "key string 0-3",
+        "key_type int8 1+",
+        "coordinator_keys []string 4+",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,
@@ -83,7 +91,7 @@ def _read_find_coordinator_request_v3(frame: bytes, pos: int) -> tuple[FindCoord
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("key")
     _end = pos + _n - 1
@@ -109,7 +117,7 @@ def _read_find_coordinator_request_v4(frame: bytes, pos: int) -> tuple[FindCoord
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("coordinator_keys")
     _n -= 1
@@ -121,7 +129,7 @@ def _read_find_coordinator_request_v4(frame: bytes, pos: int) -> tuple[FindCoord
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("coordinator_keys_item")
         _end = pos + _n - 1
@@ -154,7 +162,7 @@ def _write_find_coordinator_request_v1(message: FindCoordinatorRequest, parts: l
 
 def _write_find_coordinator_request_v3(message: FindCoordinatorRequest, parts: list[Buffer]) -> None:
     _text = message.key.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_b(message.key_type))
     if message.unknown_tagged_fields is None:
@@ -168,7 +176,7 @@ def _write_find_coordinator_request_v4(message: FindCoordinatorRequest, parts: l
     parts.append(unsigned_varint(len(message.coordinator_keys) + 1))
     for _coordinator_keys_item in message.coordinator_keys:
         _text = _coordinator_keys_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -200,6 +208,16 @@ FindCoordinatorRequest.WRITERS = {
 
 class FindCoordinatorResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "node_id", "host", "port", "coordinators", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 1+",
+        "error_code int16 0-3",
+        "error_message string 1-3 nullable 1-3",
+        "node_id int32 0-3",
+        "host string 0-3",
+        "port int32 0-3",
+        "coordinators []Coordinator 4+",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,
@@ -222,6 +240,15 @@ class FindCoordinatorResponse(Message):
 
     class Coordinator(Message):
         __slots__ = ("key", "node_id", "host", "port", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "key string 4+",
+            "node_id int32 4+",
+            "host string 4+",
+            "port int32 4+",
+            "error_code int16 4+",
+            "error_message string 4+ nullable 4+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -282,7 +309,7 @@ def _read_find_coordinator_response_v3(frame: bytes, pos: int) -> tuple[FindCoor
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -295,7 +322,7 @@ def _read_find_coordinator_response_v3(frame: bytes, pos: int) -> tuple[FindCoor
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -319,7 +346,7 @@ def _read_find_coordinator_response_coordinator_v4(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("key")
     _end = pos + _n - 1
@@ -331,7 +358,7 @@ def _read_find_coordinator_response_coordinator_v4(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -343,7 +370,7 @@ def _read_find_coordinator_response_coordinator_v4(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -368,7 +395,7 @@ def _read_find_coordinator_response_v4(frame: bytes, pos: int) -> tuple[FindCoor
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("coordinators")
     _n -= 1
@@ -409,11 +436,11 @@ def _write_find_coordinator_response_v1(message: FindCoordinatorResponse, parts:
 def _write_find_coordinator_response_v3(message: FindCoordinatorResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.host.encode()
     parts.append(pack_i(message.node_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.port))
     if message.unknown_tagged_fields is None:
@@ -424,15 +451,15 @@ def _write_find_coordinator_response_v3(message: FindCoordinatorResponse, parts:
 
 def _write_find_coordinator_response_coordinator_v4(message: FindCoordinatorResponse.Coordinator, parts: list[Buffer]) -> None:
     _text = message.key.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.host.encode()
     parts.append(pack_i(message.node_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.port, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -33,6 +35,10 @@ pack_iio = _iio.pack
 
 class GetTelemetrySubscriptionsRequest(Message):
     __slots__ = ("client_instance_id", "unknown_tagged_fields")
+    LAYOUT = (
+        "client_instance_id uuid 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -76,6 +82,18 @@ GetTelemetrySubscriptionsRequest.WRITERS = {
 
 class GetTelemetrySubscriptionsResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "client_instance_id", "subscription_id", "accepted_compression_types", "push_interval_ms", "telemetry_max_bytes", "delta_temporality", "requested_metrics", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "client_instance_id uuid 0+",
+        "subscription_id int32 0+",
+        "accepted_compression_types []int8 0+",
+        "push_interval_ms int32 0+",
+        "telemetry_max_bytes int32 0+",
+        "delta_temporality bool 0+",
+        "requested_metrics []string 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -108,7 +126,7 @@ def _read_get_telemetry_subscriptions_response_v0(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("accepted_compression_types")
     _n -= 1
@@ -122,7 +140,7 @@ def _read_get_telemetry_subscriptions_response_v0(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("requested_metrics")
     _n -= 1
@@ -134,7 +152,7 @@ def _read_get_telemetry_subscriptions_response_v0(frame: bytes, pos: int) -> tup
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("requested_metrics_item")
         _end = pos + _n - 1
@@ -161,7 +179,7 @@ def _write_get_telemetry_subscriptions_response_v0(message: GetTelemetrySubscrip
     parts.append(unsigned_varint(len(message.requested_metrics) + 1))
     for _requested_metrics_item in message.requested_metrics:
         _text = _requested_metrics_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -20,6 +20,9 @@ pack_h = _h.pack
 
 class GroupMetadataKey(Message):
     __slots__ = ("group",)
+    LAYOUT = (
+        "group string 0",
+    )
 
     def __init__(
         self,

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -44,6 +46,15 @@ pack_qi = _qi.pack
 
 class GroupMetadataValue(Message):
     __slots__ = ("protocol_type", "generation", "protocol", "leader", "current_state_timestamp", "members", "unknown_tagged_fields")
+    LAYOUT = (
+        "protocol_type string 0+",
+        "generation int32 0+",
+        "protocol string 0+ nullable 0+",
+        "leader string 0+ nullable 0+",
+        "current_state_timestamp int64 2+",
+        "members []MemberMetadata 0+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,
@@ -64,6 +75,17 @@ class GroupMetadataValue(Message):
 
     class MemberMetadata(Message):
         __slots__ = ("member_id", "group_instance_id", "client_id", "client_host", "rebalance_timeout", "session_timeout", "subscription", "assignment", "unknown_tagged_fields")
+        LAYOUT = (
+            "member_id string 0+",
+            "group_instance_id string 3+ nullable 3+",
+            "client_id string 0+",
+            "client_host string 0+",
+            "rebalance_timeout int32 1+",
+            "session_timeout int32 0+",
+            "subscription bytes 0+",
+            "assignment bytes 0+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
@@ -365,7 +387,7 @@ def _read_group_metadata_value_member_metadata_v4(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -375,7 +397,7 @@ def _read_group_metadata_value_member_metadata_v4(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -386,7 +408,7 @@ def _read_group_metadata_value_member_metadata_v4(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_id")
     _end = pos + _n - 1
@@ -396,7 +418,7 @@ def _read_group_metadata_value_member_metadata_v4(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_host")
     _end = pos + _n - 1
@@ -408,7 +430,7 @@ def _read_group_metadata_value_member_metadata_v4(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("subscription")
     _end = pos + _n - 1
@@ -418,7 +440,7 @@ def _read_group_metadata_value_member_metadata_v4(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("assignment")
     _end = pos + _n - 1
@@ -440,7 +462,7 @@ def _read_group_metadata_value_v4(frame: bytes, pos: int) -> tuple[GroupMetadata
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("protocol_type")
     _end = pos + _n - 1
@@ -452,7 +474,7 @@ def _read_group_metadata_value_v4(frame: bytes, pos: int) -> tuple[GroupMetadata
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         protocol = None
     else:
@@ -463,7 +485,7 @@ def _read_group_metadata_value_v4(frame: bytes, pos: int) -> tuple[GroupMetadata
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         leader = None
     else:
@@ -476,7 +498,7 @@ def _read_group_metadata_value_v4(frame: bytes, pos: int) -> tuple[GroupMetadata
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("members")
     _n -= 1
@@ -616,16 +638,16 @@ def _write_group_metadata_value_v3(message: GroupMetadataValue, parts: list[Buff
 
 def _write_group_metadata_value_member_metadata_v4(message: GroupMetadataValue.MemberMetadata, parts: list[Buffer]) -> None:
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     _text = message.client_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.client_host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _bytes = message.subscription
     parts.append(pack_ii(message.rebalance_timeout, message.session_timeout))
@@ -642,14 +664,14 @@ def _write_group_metadata_value_member_metadata_v4(message: GroupMetadataValue.M
 
 def _write_group_metadata_value_v4(message: GroupMetadataValue, parts: list[Buffer]) -> None:
     _text = message.protocol_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.protocol is None else message.protocol.encode()
     parts.append(pack_i(message.generation))
-    parts.append(unsigned_varint(0 if message.protocol is None else len(_text) + 1))
+    parts.append(string_length(0 if message.protocol is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.leader is None else message.leader.encode()
-    parts.append(unsigned_varint(0 if message.leader is None else len(_text) + 1))
+    parts.append(string_length(0 if message.leader is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_q(message.current_state_timestamp))
     parts.append(unsigned_varint(len(message.members) + 1))

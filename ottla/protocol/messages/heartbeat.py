@@ -12,9 +12,9 @@ from ottla.protocol.primitives import (
     Message,
     TaggedFields,
     fail_null,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
-    unsigned_varint,
+    string_length,
     write_tagged_fields,
 )
 
@@ -31,6 +31,13 @@ pack_ih = _ih.pack
 
 class HeartbeatRequest(Message):
     __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "generation_id int32 0+",
+        "member_id string 0+",
+        "group_instance_id string 3+ nullable 3+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,
@@ -95,7 +102,7 @@ def _read_heartbeat_request_v4(frame: bytes, pos: int) -> tuple[HeartbeatRequest
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -107,7 +114,7 @@ def _read_heartbeat_request_v4(frame: bytes, pos: int) -> tuple[HeartbeatRequest
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -117,7 +124,7 @@ def _read_heartbeat_request_v4(frame: bytes, pos: int) -> tuple[HeartbeatRequest
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -158,14 +165,14 @@ def _write_heartbeat_request_v3(message: HeartbeatRequest, parts: list[Buffer]) 
 
 def _write_heartbeat_request_v4(message: HeartbeatRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
     parts.append(pack_i(message.generation_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -193,6 +200,11 @@ HeartbeatRequest.WRITERS = {
 
 class HeartbeatResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 1+",
+        "error_code int16 0+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,

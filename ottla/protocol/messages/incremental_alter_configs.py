@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -44,6 +46,11 @@ pack_ii = _ii.pack
 
 class IncrementalAlterConfigsRequest(Message):
     __slots__ = ("resources", "validate_only", "unknown_tagged_fields")
+    LAYOUT = (
+        "resources []AlterConfigsResource 0+",
+        "validate_only bool 0+",
+        "unknown_tagged_fields tags 1+",
+    )
 
     def __init__(
         self,
@@ -56,6 +63,12 @@ class IncrementalAlterConfigsRequest(Message):
 
     class AlterConfigsResource(Message):
         __slots__ = ("resource_type", "resource_name", "configs", "unknown_tagged_fields")
+        LAYOUT = (
+            "resource_type int8 0+",
+            "resource_name string 0+",
+            "configs []AlterableConfig 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -70,6 +83,12 @@ class IncrementalAlterConfigsRequest(Message):
 
     class AlterableConfig(Message):
         __slots__ = ("name", "config_operation", "value", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "config_operation int8 0+",
+            "value string 0+ nullable 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -144,7 +163,7 @@ def _read_incremental_alter_configs_request_alterable_config_v1(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -156,7 +175,7 @@ def _read_incremental_alter_configs_request_alterable_config_v1(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         value = None
     else:
@@ -181,7 +200,7 @@ def _read_incremental_alter_configs_request_alter_configs_resource_v1(frame: byt
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("resource_name")
     _end = pos + _n - 1
@@ -191,7 +210,7 @@ def _read_incremental_alter_configs_request_alter_configs_resource_v1(frame: byt
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("configs")
     _n -= 1
@@ -217,7 +236,7 @@ def _read_incremental_alter_configs_request_v1(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("resources")
     _n -= 1
@@ -267,11 +286,11 @@ def _write_incremental_alter_configs_request_v0(message: IncrementalAlterConfigs
 
 def _write_incremental_alter_configs_request_alterable_config_v1(message: IncrementalAlterConfigsRequest.AlterableConfig, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.value is None else message.value.encode()
     parts.append(pack_b(message.config_operation))
-    parts.append(unsigned_varint(0 if message.value is None else len(_text) + 1))
+    parts.append(string_length(0 if message.value is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -282,7 +301,7 @@ def _write_incremental_alter_configs_request_alterable_config_v1(message: Increm
 def _write_incremental_alter_configs_request_alter_configs_resource_v1(message: IncrementalAlterConfigsRequest.AlterConfigsResource, parts: list[Buffer]) -> None:
     _text = message.resource_name.encode()
     parts.append(pack_b(message.resource_type))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.configs) + 1))
     for _configs_item in message.configs:
@@ -318,6 +337,11 @@ IncrementalAlterConfigsRequest.WRITERS = {
 
 class IncrementalAlterConfigsResponse(Message):
     __slots__ = ("throttle_time_ms", "responses", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "responses []AlterConfigsResourceResponse 0+",
+        "unknown_tagged_fields tags 1+",
+    )
 
     def __init__(
         self,
@@ -330,6 +354,13 @@ class IncrementalAlterConfigsResponse(Message):
 
     class AlterConfigsResourceResponse(Message):
         __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "resource_type int8 0+",
+            "resource_name string 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -385,7 +416,7 @@ def _read_incremental_alter_configs_response_alter_configs_resource_response_v1(
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -398,7 +429,7 @@ def _read_incremental_alter_configs_response_alter_configs_resource_response_v1(
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("resource_name")
     _end = pos + _n - 1
@@ -422,7 +453,7 @@ def _read_incremental_alter_configs_response_v1(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -461,11 +492,11 @@ def _write_incremental_alter_configs_response_v0(message: IncrementalAlterConfig
 def _write_incremental_alter_configs_response_alter_configs_resource_response_v1(message: IncrementalAlterConfigsResponse.AlterConfigsResourceResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.resource_name.encode()
     parts.append(pack_b(message.resource_type))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

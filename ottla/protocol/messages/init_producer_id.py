@@ -11,9 +11,9 @@ from ottla.protocol.primitives import (
     Buffer,
     Message,
     TaggedFields,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
-    unsigned_varint,
+    string_length,
     write_tagged_fields,
 )
 
@@ -39,6 +39,15 @@ pack_iqhoo = _iqhoo.pack
 
 class InitProducerIdRequest(Message):
     __slots__ = ("transactional_id", "transaction_timeout_ms", "producer_id", "producer_epoch", "enable2_pc", "keep_prepared_txn", "unknown_tagged_fields")
+    LAYOUT = (
+        "transactional_id string 0+ nullable 0+",
+        "transaction_timeout_ms int32 0+",
+        "producer_id int64 3+",
+        "producer_epoch int16 3+",
+        "enable2_pc bool 6+",
+        "keep_prepared_txn bool 6+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -77,7 +86,7 @@ def _read_init_producer_id_request_v2(frame: bytes, pos: int) -> tuple[InitProdu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         transactional_id = None
     else:
@@ -102,7 +111,7 @@ def _read_init_producer_id_request_v3(frame: bytes, pos: int) -> tuple[InitProdu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         transactional_id = None
     else:
@@ -127,7 +136,7 @@ def _read_init_producer_id_request_v6(frame: bytes, pos: int) -> tuple[InitProdu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         transactional_id = None
     else:
@@ -156,7 +165,7 @@ def _write_init_producer_id_request_v0(message: InitProducerIdRequest, parts: li
 
 def _write_init_producer_id_request_v2(message: InitProducerIdRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.transactional_id is None else message.transactional_id.encode()
-    parts.append(unsigned_varint(0 if message.transactional_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.transactional_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.transaction_timeout_ms))
     if message.unknown_tagged_fields is None:
@@ -167,7 +176,7 @@ def _write_init_producer_id_request_v2(message: InitProducerIdRequest, parts: li
 
 def _write_init_producer_id_request_v3(message: InitProducerIdRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.transactional_id is None else message.transactional_id.encode()
-    parts.append(unsigned_varint(0 if message.transactional_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.transactional_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iqh(message.transaction_timeout_ms, message.producer_id, message.producer_epoch))
     if message.unknown_tagged_fields is None:
@@ -178,7 +187,7 @@ def _write_init_producer_id_request_v3(message: InitProducerIdRequest, parts: li
 
 def _write_init_producer_id_request_v6(message: InitProducerIdRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.transactional_id is None else message.transactional_id.encode()
-    parts.append(unsigned_varint(0 if message.transactional_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.transactional_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iqhoo(message.transaction_timeout_ms, message.producer_id, message.producer_epoch, message.enable2_pc, message.keep_prepared_txn))
     if message.unknown_tagged_fields is None:
@@ -211,6 +220,15 @@ InitProducerIdRequest.WRITERS = {
 
 class InitProducerIdResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch", "ongoing_txn_producer_id", "ongoing_txn_producer_epoch", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "producer_id int64 0+",
+        "producer_epoch int16 0+",
+        "ongoing_txn_producer_id int64 6+",
+        "ongoing_txn_producer_epoch int16 6+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,

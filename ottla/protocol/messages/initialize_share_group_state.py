@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -33,6 +35,11 @@ pack_iiq = _iiq.pack
 
 class InitializeShareGroupStateRequest(Message):
     __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "topics []InitializeStateData 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -45,6 +52,11 @@ class InitializeShareGroupStateRequest(Message):
 
     class InitializeStateData(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []PartitionData 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -57,6 +69,12 @@ class InitializeShareGroupStateRequest(Message):
 
     class PartitionData(Message):
         __slots__ = ("partition", "state_epoch", "start_offset", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition int32 0+",
+            "state_epoch int32 0+",
+            "start_offset int64 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -91,7 +109,7 @@ def _read_initialize_share_group_state_request_initialize_state_data_v0(frame: b
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -117,7 +135,7 @@ def _read_initialize_share_group_state_request_v0(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -127,7 +145,7 @@ def _read_initialize_share_group_state_request_v0(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -169,7 +187,7 @@ def _write_initialize_share_group_state_request_initialize_state_data_v0(message
 
 def _write_initialize_share_group_state_request_v0(message: InitializeShareGroupStateRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -192,6 +210,10 @@ InitializeShareGroupStateRequest.WRITERS = {
 
 class InitializeShareGroupStateResponse(Message):
     __slots__ = ("results", "unknown_tagged_fields")
+    LAYOUT = (
+        "results []InitializeStateResult 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -202,6 +224,11 @@ class InitializeShareGroupStateResponse(Message):
 
     class InitializeStateResult(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []PartitionResult 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -214,6 +241,12 @@ class InitializeShareGroupStateResponse(Message):
 
     class PartitionResult(Message):
         __slots__ = ("partition", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition int32 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -234,7 +267,7 @@ def _read_initialize_share_group_state_response_partition_result_v0(frame: bytes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -259,7 +292,7 @@ def _read_initialize_share_group_state_response_initialize_state_result_v0(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -285,7 +318,7 @@ def _read_initialize_share_group_state_response_v0(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -309,7 +342,7 @@ def _read_initialize_share_group_state_response_v0(frame: bytes, pos: int) -> tu
 def _write_initialize_share_group_state_response_partition_result_v0(message: InitializeShareGroupStateResponse.PartitionResult, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.partition, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -50,6 +52,17 @@ pack_iih = _iih.pack
 
 class JoinGroupRequest(Message):
     __slots__ = ("group_id", "session_timeout_ms", "rebalance_timeout_ms", "member_id", "group_instance_id", "protocol_type", "protocols", "reason", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "session_timeout_ms int32 0+",
+        "rebalance_timeout_ms int32 1+",
+        "member_id string 0+",
+        "group_instance_id string 5+ nullable 5+",
+        "protocol_type string 0+",
+        "protocols []JoinGroupRequestProtocol 0+",
+        "reason string 8+ nullable 8+",
+        "unknown_tagged_fields tags 6+",
+    )
 
     def __init__(
         self,
@@ -74,6 +87,11 @@ class JoinGroupRequest(Message):
 
     class JoinGroupRequestProtocol(Message):
         __slots__ = ("name", "metadata", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "metadata bytes 0+",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
@@ -221,7 +239,7 @@ def _read_join_group_request_join_group_request_protocol_v6(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -231,7 +249,7 @@ def _read_join_group_request_join_group_request_protocol_v6(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("metadata")
     _end = pos + _n - 1
@@ -253,7 +271,7 @@ def _read_join_group_request_v6(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -265,7 +283,7 @@ def _read_join_group_request_v6(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -275,7 +293,7 @@ def _read_join_group_request_v6(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -286,7 +304,7 @@ def _read_join_group_request_v6(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("protocol_type")
     _end = pos + _n - 1
@@ -296,7 +314,7 @@ def _read_join_group_request_v6(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("protocols")
     _n -= 1
@@ -322,7 +340,7 @@ def _read_join_group_request_v8(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -334,7 +352,7 @@ def _read_join_group_request_v8(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -344,7 +362,7 @@ def _read_join_group_request_v8(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -355,7 +373,7 @@ def _read_join_group_request_v8(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("protocol_type")
     _end = pos + _n - 1
@@ -365,7 +383,7 @@ def _read_join_group_request_v8(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("protocols")
     _n -= 1
@@ -379,7 +397,7 @@ def _read_join_group_request_v8(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         reason = None
     else:
@@ -456,7 +474,7 @@ def _write_join_group_request_v5(message: JoinGroupRequest, parts: list[Buffer])
 
 def _write_join_group_request_join_group_request_protocol_v6(message: JoinGroupRequest.JoinGroupRequestProtocol, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _bytes = message.metadata
     parts.append(unsigned_varint(len(_bytes) + 1))
@@ -469,17 +487,17 @@ def _write_join_group_request_join_group_request_protocol_v6(message: JoinGroupR
 
 def _write_join_group_request_v6(message: JoinGroupRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
     parts.append(pack_ii(message.session_timeout_ms, message.rebalance_timeout_ms))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     _text = message.protocol_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.protocols) + 1))
     for _protocols_item in message.protocols:
@@ -492,23 +510,23 @@ def _write_join_group_request_v6(message: JoinGroupRequest, parts: list[Buffer])
 
 def _write_join_group_request_v8(message: JoinGroupRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
     parts.append(pack_ii(message.session_timeout_ms, message.rebalance_timeout_ms))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     _text = message.protocol_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.protocols) + 1))
     for _protocols_item in message.protocols:
         _write_join_group_request_join_group_request_protocol_v6(_protocols_item, parts)
     _text = b"" if message.reason is None else message.reason.encode()
-    parts.append(unsigned_varint(0 if message.reason is None else len(_text) + 1))
+    parts.append(string_length(0 if message.reason is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -546,6 +564,18 @@ JoinGroupRequest.WRITERS = {
 
 class JoinGroupResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "generation_id", "protocol_type", "protocol_name", "leader", "skip_assignment", "member_id", "members", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 2+",
+        "error_code int16 0+",
+        "generation_id int32 0+",
+        "protocol_type string 7+ nullable 7+",
+        "protocol_name string 0+ nullable 7+",
+        "leader string 0+",
+        "skip_assignment bool 9+",
+        "member_id string 0+",
+        "members []JoinGroupResponseMember 0+",
+        "unknown_tagged_fields tags 6+",
+    )
 
     def __init__(
         self,
@@ -572,6 +602,12 @@ class JoinGroupResponse(Message):
 
     class JoinGroupResponseMember(Message):
         __slots__ = ("member_id", "group_instance_id", "metadata", "unknown_tagged_fields")
+        LAYOUT = (
+            "member_id string 0+",
+            "group_instance_id string 5+ nullable 5+",
+            "metadata bytes 0+",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
@@ -739,7 +775,7 @@ def _read_join_group_response_join_group_response_member_v6(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -749,7 +785,7 @@ def _read_join_group_response_join_group_response_member_v6(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -760,7 +796,7 @@ def _read_join_group_response_join_group_response_member_v6(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("metadata")
     _end = pos + _n - 1
@@ -784,7 +820,7 @@ def _read_join_group_response_v6(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("protocol_name")
     _end = pos + _n - 1
@@ -794,7 +830,7 @@ def _read_join_group_response_v6(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("leader")
     _end = pos + _n - 1
@@ -804,7 +840,7 @@ def _read_join_group_response_v6(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -814,7 +850,7 @@ def _read_join_group_response_v6(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("members")
     _n -= 1
@@ -842,7 +878,7 @@ def _read_join_group_response_v7(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         protocol_type = None
     else:
@@ -853,7 +889,7 @@ def _read_join_group_response_v7(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         protocol_name = None
     else:
@@ -864,7 +900,7 @@ def _read_join_group_response_v7(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("leader")
     _end = pos + _n - 1
@@ -874,7 +910,7 @@ def _read_join_group_response_v7(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -884,7 +920,7 @@ def _read_join_group_response_v7(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("members")
     _n -= 1
@@ -912,7 +948,7 @@ def _read_join_group_response_v9(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         protocol_type = None
     else:
@@ -923,7 +959,7 @@ def _read_join_group_response_v9(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         protocol_name = None
     else:
@@ -934,7 +970,7 @@ def _read_join_group_response_v9(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("leader")
     _end = pos + _n - 1
@@ -946,7 +982,7 @@ def _read_join_group_response_v9(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -956,7 +992,7 @@ def _read_join_group_response_v9(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("members")
     _n -= 1
@@ -1048,10 +1084,10 @@ def _write_join_group_response_v5(message: JoinGroupResponse, parts: list[Buffer
 
 def _write_join_group_response_join_group_response_member_v6(message: JoinGroupResponse.JoinGroupResponseMember, parts: list[Buffer]) -> None:
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     _bytes = message.metadata
     parts.append(unsigned_varint(len(_bytes) + 1))
@@ -1066,13 +1102,13 @@ def _write_join_group_response_v6(message: JoinGroupResponse, parts: list[Buffer
     assert message.protocol_name is not None
     _text = message.protocol_name.encode()
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, message.generation_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.leader.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
     for _members_item in message.members:
@@ -1086,16 +1122,16 @@ def _write_join_group_response_v6(message: JoinGroupResponse, parts: list[Buffer
 def _write_join_group_response_v7(message: JoinGroupResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.protocol_type is None else message.protocol_type.encode()
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, message.generation_id))
-    parts.append(unsigned_varint(0 if message.protocol_type is None else len(_text) + 1))
+    parts.append(string_length(0 if message.protocol_type is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.protocol_name is None else message.protocol_name.encode()
-    parts.append(unsigned_varint(0 if message.protocol_name is None else len(_text) + 1))
+    parts.append(string_length(0 if message.protocol_name is None else len(_text) + 1))
     parts.append(_text)
     _text = message.leader.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
     for _members_item in message.members:
@@ -1109,17 +1145,17 @@ def _write_join_group_response_v7(message: JoinGroupResponse, parts: list[Buffer
 def _write_join_group_response_v9(message: JoinGroupResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.protocol_type is None else message.protocol_type.encode()
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, message.generation_id))
-    parts.append(unsigned_varint(0 if message.protocol_type is None else len(_text) + 1))
+    parts.append(string_length(0 if message.protocol_type is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.protocol_name is None else message.protocol_name.encode()
-    parts.append(unsigned_varint(0 if message.protocol_name is None else len(_text) + 1))
+    parts.append(string_length(0 if message.protocol_name is None else len(_text) + 1))
     parts.append(_text)
     _text = message.leader.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
     parts.append(pack_o(message.skip_assignment))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
     for _members_item in message.members:

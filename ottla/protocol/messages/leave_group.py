@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -35,6 +37,12 @@ pack_ihi = _ihi.pack
 
 class LeaveGroupRequest(Message):
     __slots__ = ("group_id", "member_id", "members", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "member_id string 0-2",
+        "members []MemberIdentity 3+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,
@@ -49,6 +57,12 @@ class LeaveGroupRequest(Message):
 
     class MemberIdentity(Message):
         __slots__ = ("member_id", "group_instance_id", "reason", "unknown_tagged_fields")
+        LAYOUT = (
+            "member_id string 3+",
+            "group_instance_id string 3+ nullable 3+",
+            "reason string 5+ nullable 5+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
@@ -125,7 +139,7 @@ def _read_leave_group_request_member_identity_v4(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -135,7 +149,7 @@ def _read_leave_group_request_member_identity_v4(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -158,7 +172,7 @@ def _read_leave_group_request_v4(frame: bytes, pos: int) -> tuple[LeaveGroupRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -168,7 +182,7 @@ def _read_leave_group_request_v4(frame: bytes, pos: int) -> tuple[LeaveGroupRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("members")
     _n -= 1
@@ -194,7 +208,7 @@ def _read_leave_group_request_member_identity_v5(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -204,7 +218,7 @@ def _read_leave_group_request_member_identity_v5(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -215,7 +229,7 @@ def _read_leave_group_request_member_identity_v5(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         reason = None
     else:
@@ -238,7 +252,7 @@ def _read_leave_group_request_v5(frame: bytes, pos: int) -> tuple[LeaveGroupRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -248,7 +262,7 @@ def _read_leave_group_request_v5(frame: bytes, pos: int) -> tuple[LeaveGroupRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("members")
     _n -= 1
@@ -298,10 +312,10 @@ def _write_leave_group_request_v3(message: LeaveGroupRequest, parts: list[Buffer
 
 def _write_leave_group_request_member_identity_v4(message: LeaveGroupRequest.MemberIdentity, parts: list[Buffer]) -> None:
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -311,7 +325,7 @@ def _write_leave_group_request_member_identity_v4(message: LeaveGroupRequest.Mem
 
 def _write_leave_group_request_v4(message: LeaveGroupRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
     for _members_item in message.members:
@@ -324,13 +338,13 @@ def _write_leave_group_request_v4(message: LeaveGroupRequest, parts: list[Buffer
 
 def _write_leave_group_request_member_identity_v5(message: LeaveGroupRequest.MemberIdentity, parts: list[Buffer]) -> None:
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.reason is None else message.reason.encode()
-    parts.append(unsigned_varint(0 if message.reason is None else len(_text) + 1))
+    parts.append(string_length(0 if message.reason is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -340,7 +354,7 @@ def _write_leave_group_request_member_identity_v5(message: LeaveGroupRequest.Mem
 
 def _write_leave_group_request_v5(message: LeaveGroupRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
     for _members_item in message.members:
@@ -373,6 +387,12 @@ LeaveGroupRequest.WRITERS = {
 
 class LeaveGroupResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "members", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 1+",
+        "error_code int16 0+",
+        "members []MemberResponse 3+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,
@@ -387,6 +407,12 @@ class LeaveGroupResponse(Message):
 
     class MemberResponse(Message):
         __slots__ = ("member_id", "group_instance_id", "error_code", "unknown_tagged_fields")
+        LAYOUT = (
+            "member_id string 3+",
+            "group_instance_id string 3+ nullable 3+",
+            "error_code int16 3+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
@@ -452,7 +478,7 @@ def _read_leave_group_response_member_response_v4(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -462,7 +488,7 @@ def _read_leave_group_response_member_response_v4(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -489,7 +515,7 @@ def _read_leave_group_response_v4(frame: bytes, pos: int) -> tuple[LeaveGroupRes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("members")
     _n -= 1
@@ -536,10 +562,10 @@ def _write_leave_group_response_v3(message: LeaveGroupResponse, parts: list[Buff
 
 def _write_leave_group_response_member_response_v4(message: LeaveGroupResponse.MemberResponse, parts: list[Buffer]) -> None:
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:

@@ -23,6 +23,11 @@ pack_i = _i.pack
 
 class LegacyOffsetCommitKey(Message):
     __slots__ = ("group", "topic", "partition")
+    LAYOUT = (
+        "group string 0",
+        "topic string 0",
+        "partition int32 0",
+    )
 
     def __init__(
         self,

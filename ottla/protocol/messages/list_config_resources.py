@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -29,6 +31,10 @@ pack_ih = _ih.pack
 
 class ListConfigResourcesRequest(Message):
     __slots__ = ("resource_types", "unknown_tagged_fields")
+    LAYOUT = (
+        "resource_types []int8 1+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -55,7 +61,7 @@ def _read_list_config_resources_request_v1(frame: bytes, pos: int) -> tuple[List
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("resource_types")
     _n -= 1
@@ -105,6 +111,12 @@ ListConfigResourcesRequest.WRITERS = {
 
 class ListConfigResourcesResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "config_resources", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "config_resources []ConfigResource 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -119,6 +131,11 @@ class ListConfigResourcesResponse(Message):
 
     class ConfigResource(Message):
         __slots__ = ("resource_name", "resource_type", "unknown_tagged_fields")
+        LAYOUT = (
+            "resource_name string 0+",
+            "resource_type int8 1+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -135,7 +152,7 @@ def _read_list_config_resources_response_config_resource_v0(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("resource_name")
     _end = pos + _n - 1
@@ -159,7 +176,7 @@ def _read_list_config_resources_response_v0(frame: bytes, pos: int) -> tuple[Lis
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("config_resources")
     _n -= 1
@@ -185,7 +202,7 @@ def _read_list_config_resources_response_config_resource_v1(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("resource_name")
     _end = pos + _n - 1
@@ -211,7 +228,7 @@ def _read_list_config_resources_response_v1(frame: bytes, pos: int) -> tuple[Lis
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("config_resources")
     _n -= 1
@@ -234,7 +251,7 @@ def _read_list_config_resources_response_v1(frame: bytes, pos: int) -> tuple[Lis
 
 def _write_list_config_resources_response_config_resource_v0(message: ListConfigResourcesResponse.ConfigResource, parts: list[Buffer]) -> None:
     _text = message.resource_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -255,7 +272,7 @@ def _write_list_config_resources_response_v0(message: ListConfigResourcesRespons
 
 def _write_list_config_resources_response_config_resource_v1(message: ListConfigResourcesResponse.ConfigResource, parts: list[Buffer]) -> None:
     _text = message.resource_name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_b(message.resource_type))
     if message.unknown_tagged_fields is None:

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -35,6 +37,11 @@ pack_ihi = _ihi.pack
 
 class ListGroupsRequest(Message):
     __slots__ = ("states_filter", "types_filter", "unknown_tagged_fields")
+    LAYOUT = (
+        "states_filter []string 4+",
+        "types_filter []string 5+",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,
@@ -67,7 +74,7 @@ def _read_list_groups_request_v4(frame: bytes, pos: int) -> tuple[ListGroupsRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("states_filter")
     _n -= 1
@@ -79,7 +86,7 @@ def _read_list_groups_request_v4(frame: bytes, pos: int) -> tuple[ListGroupsRequ
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("states_filter_item")
         _end = pos + _n - 1
@@ -102,7 +109,7 @@ def _read_list_groups_request_v5(frame: bytes, pos: int) -> tuple[ListGroupsRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("states_filter")
     _n -= 1
@@ -114,7 +121,7 @@ def _read_list_groups_request_v5(frame: bytes, pos: int) -> tuple[ListGroupsRequ
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("states_filter_item")
         _end = pos + _n - 1
@@ -125,7 +132,7 @@ def _read_list_groups_request_v5(frame: bytes, pos: int) -> tuple[ListGroupsRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("types_filter")
     _n -= 1
@@ -137,7 +144,7 @@ def _read_list_groups_request_v5(frame: bytes, pos: int) -> tuple[ListGroupsRequ
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("types_filter_item")
         _end = pos + _n - 1
@@ -170,7 +177,7 @@ def _write_list_groups_request_v4(message: ListGroupsRequest, parts: list[Buffer
     parts.append(unsigned_varint(len(message.states_filter) + 1))
     for _states_filter_item in message.states_filter:
         _text = _states_filter_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -182,12 +189,12 @@ def _write_list_groups_request_v5(message: ListGroupsRequest, parts: list[Buffer
     parts.append(unsigned_varint(len(message.states_filter) + 1))
     for _states_filter_item in message.states_filter:
         _text = _states_filter_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.types_filter) + 1))
     for _types_filter_item in message.types_filter:
         _text = _types_filter_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -217,6 +224,12 @@ ListGroupsRequest.WRITERS = {
 
 class ListGroupsResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "groups", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 1+",
+        "error_code int16 0+",
+        "groups []ListedGroup 0+",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,
@@ -231,6 +244,13 @@ class ListGroupsResponse(Message):
 
     class ListedGroup(Message):
         __slots__ = ("group_id", "protocol_type", "group_state", "group_type", "unknown_tagged_fields")
+        LAYOUT = (
+            "group_id string 0+",
+            "protocol_type string 0+",
+            "group_state string 4+",
+            "group_type string 5+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -297,7 +317,7 @@ def _read_list_groups_response_listed_group_v3(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -307,7 +327,7 @@ def _read_list_groups_response_listed_group_v3(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("protocol_type")
     _end = pos + _n - 1
@@ -331,7 +351,7 @@ def _read_list_groups_response_v3(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -357,7 +377,7 @@ def _read_list_groups_response_listed_group_v4(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -367,7 +387,7 @@ def _read_list_groups_response_listed_group_v4(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("protocol_type")
     _end = pos + _n - 1
@@ -377,7 +397,7 @@ def _read_list_groups_response_listed_group_v4(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_state")
     _end = pos + _n - 1
@@ -401,7 +421,7 @@ def _read_list_groups_response_v4(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -427,7 +447,7 @@ def _read_list_groups_response_listed_group_v5(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -437,7 +457,7 @@ def _read_list_groups_response_listed_group_v5(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("protocol_type")
     _end = pos + _n - 1
@@ -447,7 +467,7 @@ def _read_list_groups_response_listed_group_v5(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_state")
     _end = pos + _n - 1
@@ -457,7 +477,7 @@ def _read_list_groups_response_listed_group_v5(frame: bytes, pos: int) -> tuple[
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_type")
     _end = pos + _n - 1
@@ -481,7 +501,7 @@ def _read_list_groups_response_v5(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -525,10 +545,10 @@ def _write_list_groups_response_v1(message: ListGroupsResponse, parts: list[Buff
 
 def _write_list_groups_response_listed_group_v3(message: ListGroupsResponse.ListedGroup, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.protocol_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -549,13 +569,13 @@ def _write_list_groups_response_v3(message: ListGroupsResponse, parts: list[Buff
 
 def _write_list_groups_response_listed_group_v4(message: ListGroupsResponse.ListedGroup, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.protocol_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.group_state.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -576,16 +596,16 @@ def _write_list_groups_response_v4(message: ListGroupsResponse, parts: list[Buff
 
 def _write_list_groups_response_listed_group_v5(message: ListGroupsResponse.ListedGroup, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.protocol_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.group_state.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.group_type.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -50,6 +52,13 @@ pack_iq = _iq.pack
 
 class ListOffsetsRequest(Message):
     __slots__ = ("replica_id", "isolation_level", "topics", "timeout_ms", "unknown_tagged_fields")
+    LAYOUT = (
+        "replica_id int32 0+",
+        "isolation_level int8 2+",
+        "topics []ListOffsetsTopic 0+",
+        "timeout_ms int32 10+",
+        "unknown_tagged_fields tags 6+",
+    )
 
     def __init__(
         self,
@@ -66,6 +75,11 @@ class ListOffsetsRequest(Message):
 
     class ListOffsetsTopic(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []ListOffsetsPartition 0+",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
@@ -78,6 +92,12 @@ class ListOffsetsRequest(Message):
 
     class ListOffsetsPartition(Message):
         __slots__ = ("partition_index", "current_leader_epoch", "timestamp", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "current_leader_epoch int32 4+",
+            "timestamp int64 0+",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
@@ -206,7 +226,7 @@ def _read_list_offsets_request_list_offsets_topic_v6(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -216,7 +236,7 @@ def _read_list_offsets_request_list_offsets_topic_v6(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -244,7 +264,7 @@ def _read_list_offsets_request_v6(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -272,7 +292,7 @@ def _read_list_offsets_request_v10(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -349,7 +369,7 @@ def _write_list_offsets_request_list_offsets_partition_v6(message: ListOffsetsRe
 
 def _write_list_offsets_request_list_offsets_topic_v6(message: ListOffsetsRequest.ListOffsetsTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -415,6 +435,11 @@ ListOffsetsRequest.WRITERS = {
 
 class ListOffsetsResponse(Message):
     __slots__ = ("throttle_time_ms", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 2+",
+        "topics []ListOffsetsTopicResponse 0+",
+        "unknown_tagged_fields tags 6+",
+    )
 
     def __init__(
         self,
@@ -427,6 +452,11 @@ class ListOffsetsResponse(Message):
 
     class ListOffsetsTopicResponse(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []ListOffsetsPartitionResponse 0+",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
@@ -439,6 +469,14 @@ class ListOffsetsResponse(Message):
 
     class ListOffsetsPartitionResponse(Message):
         __slots__ = ("partition_index", "error_code", "timestamp", "offset", "leader_epoch", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "error_code int16 0+",
+            "timestamp int64 1+",
+            "offset int64 1+",
+            "leader_epoch int32 4+",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
@@ -571,7 +609,7 @@ def _read_list_offsets_response_list_offsets_topic_response_v6(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -581,7 +619,7 @@ def _read_list_offsets_response_list_offsets_topic_response_v6(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -609,7 +647,7 @@ def _read_list_offsets_response_v6(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -684,7 +722,7 @@ def _write_list_offsets_response_list_offsets_partition_response_v6(message: Lis
 
 def _write_list_offsets_response_list_offsets_topic_response_v6(message: ListOffsetsResponse.ListOffsetsTopicResponse, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:

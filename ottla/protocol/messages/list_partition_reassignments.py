@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -29,6 +31,11 @@ pack_ih = _ih.pack
 
 class ListPartitionReassignmentsRequest(Message):
     __slots__ = ("timeout_ms", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "timeout_ms int32 0+",
+        "topics []ListPartitionReassignmentsTopics 0+ nullable 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -41,6 +48,11 @@ class ListPartitionReassignmentsRequest(Message):
 
     class ListPartitionReassignmentsTopics(Message):
         __slots__ = ("name", "partition_indexes", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partition_indexes []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -57,7 +69,7 @@ def _read_list_partition_reassignments_request_list_partition_reassignments_topi
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -67,7 +79,7 @@ def _read_list_partition_reassignments_request_list_partition_reassignments_topi
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
@@ -93,7 +105,7 @@ def _read_list_partition_reassignments_request_v0(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topics: list[ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics] | None = None
     else:
@@ -117,7 +129,7 @@ def _read_list_partition_reassignments_request_v0(frame: bytes, pos: int) -> tup
 
 def _write_list_partition_reassignments_request_list_partition_reassignments_topics_v0(message: ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_indexes) + 1))
     if message.partition_indexes:
@@ -151,6 +163,13 @@ ListPartitionReassignmentsRequest.WRITERS = {
 
 class ListPartitionReassignmentsResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "topics []OngoingTopicReassignment 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -167,6 +186,11 @@ class ListPartitionReassignmentsResponse(Message):
 
     class OngoingTopicReassignment(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []OngoingPartitionReassignment 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -179,6 +203,13 @@ class ListPartitionReassignmentsResponse(Message):
 
     class OngoingPartitionReassignment(Message):
         __slots__ = ("partition_index", "replicas", "adding_replicas", "removing_replicas", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "replicas []int32 0+",
+            "adding_replicas []int32 0+",
+            "removing_replicas []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -201,7 +232,7 @@ def _read_list_partition_reassignments_response_ongoing_partition_reassignment_v
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("replicas")
     _n -= 1
@@ -213,7 +244,7 @@ def _read_list_partition_reassignments_response_ongoing_partition_reassignment_v
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("adding_replicas")
     _n -= 1
@@ -225,7 +256,7 @@ def _read_list_partition_reassignments_response_ongoing_partition_reassignment_v
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("removing_replicas")
     _n -= 1
@@ -249,7 +280,7 @@ def _read_list_partition_reassignments_response_ongoing_topic_reassignment_v0(fr
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -259,7 +290,7 @@ def _read_list_partition_reassignments_response_ongoing_topic_reassignment_v0(fr
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -287,7 +318,7 @@ def _read_list_partition_reassignments_response_v0(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -298,7 +329,7 @@ def _read_list_partition_reassignments_response_v0(frame: bytes, pos: int) -> tu
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -338,7 +369,7 @@ def _write_list_partition_reassignments_response_ongoing_partition_reassignment_
 
 def _write_list_partition_reassignments_response_ongoing_topic_reassignment_v0(message: ListPartitionReassignmentsResponse.OngoingTopicReassignment, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -352,7 +383,7 @@ def _write_list_partition_reassignments_response_ongoing_topic_reassignment_v0(m
 def _write_list_partition_reassignments_response_v0(message: ListPartitionReassignmentsResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:

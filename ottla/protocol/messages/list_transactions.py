@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -29,6 +31,13 @@ pack_q = _q.pack
 
 class ListTransactionsRequest(Message):
     __slots__ = ("state_filters", "producer_id_filters", "duration_filter", "transactional_id_pattern", "unknown_tagged_fields")
+    LAYOUT = (
+        "state_filters []string 0+",
+        "producer_id_filters []int64 0+",
+        "duration_filter int64 1+",
+        "transactional_id_pattern string 2+ nullable 2+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -49,7 +58,7 @@ def _read_list_transactions_request_v0(frame: bytes, pos: int) -> tuple[ListTran
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("state_filters")
     _n -= 1
@@ -61,7 +70,7 @@ def _read_list_transactions_request_v0(frame: bytes, pos: int) -> tuple[ListTran
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("state_filters_item")
         _end = pos + _n - 1
@@ -72,7 +81,7 @@ def _read_list_transactions_request_v0(frame: bytes, pos: int) -> tuple[ListTran
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("producer_id_filters")
     _n -= 1
@@ -96,7 +105,7 @@ def _read_list_transactions_request_v1(frame: bytes, pos: int) -> tuple[ListTran
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("state_filters")
     _n -= 1
@@ -108,7 +117,7 @@ def _read_list_transactions_request_v1(frame: bytes, pos: int) -> tuple[ListTran
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("state_filters_item")
         _end = pos + _n - 1
@@ -119,7 +128,7 @@ def _read_list_transactions_request_v1(frame: bytes, pos: int) -> tuple[ListTran
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("producer_id_filters")
     _n -= 1
@@ -145,7 +154,7 @@ def _read_list_transactions_request_v2(frame: bytes, pos: int) -> tuple[ListTran
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("state_filters")
     _n -= 1
@@ -157,7 +166,7 @@ def _read_list_transactions_request_v2(frame: bytes, pos: int) -> tuple[ListTran
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("state_filters_item")
         _end = pos + _n - 1
@@ -168,7 +177,7 @@ def _read_list_transactions_request_v2(frame: bytes, pos: int) -> tuple[ListTran
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("producer_id_filters")
     _n -= 1
@@ -182,7 +191,7 @@ def _read_list_transactions_request_v2(frame: bytes, pos: int) -> tuple[ListTran
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         transactional_id_pattern = None
     else:
@@ -204,7 +213,7 @@ def _write_list_transactions_request_v0(message: ListTransactionsRequest, parts:
     parts.append(unsigned_varint(len(message.state_filters) + 1))
     for _state_filters_item in message.state_filters:
         _text = _state_filters_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.producer_id_filters) + 1))
     if message.producer_id_filters:
@@ -219,7 +228,7 @@ def _write_list_transactions_request_v1(message: ListTransactionsRequest, parts:
     parts.append(unsigned_varint(len(message.state_filters) + 1))
     for _state_filters_item in message.state_filters:
         _text = _state_filters_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.producer_id_filters) + 1))
     if message.producer_id_filters:
@@ -235,14 +244,14 @@ def _write_list_transactions_request_v2(message: ListTransactionsRequest, parts:
     parts.append(unsigned_varint(len(message.state_filters) + 1))
     for _state_filters_item in message.state_filters:
         _text = _state_filters_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.producer_id_filters) + 1))
     if message.producer_id_filters:
         parts.append(struct.pack(f">{len(message.producer_id_filters)}q", *message.producer_id_filters))
     _text = b"" if message.transactional_id_pattern is None else message.transactional_id_pattern.encode()
     parts.append(pack_q(message.duration_filter))
-    parts.append(unsigned_varint(0 if message.transactional_id_pattern is None else len(_text) + 1))
+    parts.append(string_length(0 if message.transactional_id_pattern is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -266,6 +275,13 @@ ListTransactionsRequest.WRITERS = {
 
 class ListTransactionsResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "unknown_state_filters", "transaction_states", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "unknown_state_filters []string 0+",
+        "transaction_states []TransactionState 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -282,6 +298,12 @@ class ListTransactionsResponse(Message):
 
     class TransactionState(Message):
         __slots__ = ("transactional_id", "producer_id", "transaction_state", "unknown_tagged_fields")
+        LAYOUT = (
+            "transactional_id string 0+",
+            "producer_id int64 0+",
+            "transaction_state string 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -300,7 +322,7 @@ def _read_list_transactions_response_transaction_state_v0(frame: bytes, pos: int
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("transactional_id")
     _end = pos + _n - 1
@@ -312,7 +334,7 @@ def _read_list_transactions_response_transaction_state_v0(frame: bytes, pos: int
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("transaction_state")
     _end = pos + _n - 1
@@ -336,7 +358,7 @@ def _read_list_transactions_response_v0(frame: bytes, pos: int) -> tuple[ListTra
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("unknown_state_filters")
     _n -= 1
@@ -348,7 +370,7 @@ def _read_list_transactions_response_v0(frame: bytes, pos: int) -> tuple[ListTra
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("unknown_state_filters_item")
         _end = pos + _n - 1
@@ -359,7 +381,7 @@ def _read_list_transactions_response_v0(frame: bytes, pos: int) -> tuple[ListTra
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("transaction_states")
     _n -= 1
@@ -382,11 +404,11 @@ def _read_list_transactions_response_v0(frame: bytes, pos: int) -> tuple[ListTra
 
 def _write_list_transactions_response_transaction_state_v0(message: ListTransactionsResponse.TransactionState, parts: list[Buffer]) -> None:
     _text = message.transactional_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.transaction_state.encode()
     parts.append(pack_q(message.producer_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -399,7 +421,7 @@ def _write_list_transactions_response_v0(message: ListTransactionsResponse, part
     parts.append(unsigned_varint(len(message.unknown_state_filters) + 1))
     for _unknown_state_filters_item in message.unknown_state_filters:
         _text = _unknown_state_filters_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.transaction_states) + 1))
     for _transaction_states_item in message.transaction_states:

@@ -8,14 +8,17 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    LEFT_OUT,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -63,15 +66,22 @@ pack_ii = _ii.pack
 
 class MetadataRequest(Message):
     __slots__ = ("topics", "allow_auto_topic_creation", "include_cluster_authorized_operations", "include_topic_authorized_operations", "unknown_tagged_fields")
+    LAYOUT = (
+        "topics []MetadataRequestTopic 0+ nullable 1+",
+        "allow_auto_topic_creation bool 4+",
+        "include_cluster_authorized_operations bool 8-10",
+        "include_topic_authorized_operations bool 8+",
+        "unknown_tagged_fields tags 9+",
+    )
 
     def __init__(
         self,
-        topics: list[MetadataRequest.MetadataRequestTopic] | None = None,
+        topics: list[MetadataRequest.MetadataRequestTopic] | None = LEFT_OUT,
         allow_auto_topic_creation: bool = True,
         include_cluster_authorized_operations: bool = False,
         include_topic_authorized_operations: bool = False,
     ) -> None:
-        self.topics = topics
+        self.topics: list[MetadataRequest.MetadataRequestTopic] | None = [] if topics is LEFT_OUT else topics
         self.allow_auto_topic_creation = allow_auto_topic_creation
         self.include_cluster_authorized_operations = include_cluster_authorized_operations
         self.include_topic_authorized_operations = include_topic_authorized_operations
@@ -79,6 +89,11 @@ class MetadataRequest(Message):
 
     class MetadataRequestTopic(Message):
         __slots__ = ("topic_id", "name", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 10+",
+            "name string 0+ nullable 10+",
+            "unknown_tagged_fields tags 9+",
+        )
 
         def __init__(
             self,
@@ -169,7 +184,7 @@ def _read_metadata_request_metadata_request_topic_v9(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -191,7 +206,7 @@ def _read_metadata_request_v9(frame: bytes, pos: int) -> tuple[MetadataRequest, 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
@@ -222,7 +237,7 @@ def _read_metadata_request_metadata_request_topic_v10(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         name = None
     else:
@@ -245,7 +260,7 @@ def _read_metadata_request_v10(frame: bytes, pos: int) -> tuple[MetadataRequest,
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
@@ -274,7 +289,7 @@ def _read_metadata_request_v11(frame: bytes, pos: int) -> tuple[MetadataRequest,
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
@@ -335,7 +350,7 @@ def _write_metadata_request_v8(message: MetadataRequest, parts: list[Buffer]) ->
 def _write_metadata_request_metadata_request_topic_v9(message: MetadataRequest.MetadataRequestTopic, parts: list[Buffer]) -> None:
     assert message.name is not None
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -357,7 +372,7 @@ def _write_metadata_request_v9(message: MetadataRequest, parts: list[Buffer]) ->
 def _write_metadata_request_metadata_request_topic_v10(message: MetadataRequest.MetadataRequestTopic, parts: list[Buffer]) -> None:
     _text = b"" if message.name is None else message.name.encode()
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(0 if message.name is None else len(_text) + 1))
+    parts.append(string_length(0 if message.name is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -425,6 +440,16 @@ MetadataRequest.WRITERS = {
 
 class MetadataResponse(Message):
     __slots__ = ("throttle_time_ms", "brokers", "cluster_id", "controller_id", "topics", "cluster_authorized_operations", "error_code", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 3+",
+        "brokers []MetadataResponseBroker 0+",
+        "cluster_id string 2+ nullable 2+",
+        "controller_id int32 1+",
+        "topics []MetadataResponseTopic 0+",
+        "cluster_authorized_operations int32 8-10",
+        "error_code int16 13+",
+        "unknown_tagged_fields tags 9+",
+    )
 
     def __init__(
         self,
@@ -447,6 +472,13 @@ class MetadataResponse(Message):
 
     class MetadataResponseBroker(Message):
         __slots__ = ("node_id", "host", "port", "rack", "unknown_tagged_fields")
+        LAYOUT = (
+            "node_id int32 0+",
+            "host string 0+",
+            "port int32 0+",
+            "rack string 1+ nullable 1+",
+            "unknown_tagged_fields tags 9+",
+        )
 
         def __init__(
             self,
@@ -463,6 +495,15 @@ class MetadataResponse(Message):
 
     class MetadataResponseTopic(Message):
         __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "name string 0+ nullable 12+",
+            "topic_id uuid 10+",
+            "is_internal bool 1+",
+            "partitions []MetadataResponsePartition 0+",
+            "topic_authorized_operations int32 8+",
+            "unknown_tagged_fields tags 9+",
+        )
 
         def __init__(
             self,
@@ -483,6 +524,16 @@ class MetadataResponse(Message):
 
     class MetadataResponsePartition(Message):
         __slots__ = ("error_code", "partition_index", "leader_id", "leader_epoch", "replica_nodes", "isr_nodes", "offline_replicas", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "partition_index int32 0+",
+            "leader_id int32 0+",
+            "leader_epoch int32 7+",
+            "replica_nodes []int32 0+",
+            "isr_nodes []int32 0+",
+            "offline_replicas []int32 5+",
+            "unknown_tagged_fields tags 9+",
+        )
 
         def __init__(
             self,
@@ -936,7 +987,7 @@ def _read_metadata_response_metadata_response_broker_v9(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -948,7 +999,7 @@ def _read_metadata_response_metadata_response_broker_v9(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack = None
     else:
@@ -973,7 +1024,7 @@ def _read_metadata_response_metadata_response_partition_v9(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("replica_nodes")
     _n -= 1
@@ -985,7 +1036,7 @@ def _read_metadata_response_metadata_response_partition_v9(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("isr_nodes")
     _n -= 1
@@ -997,7 +1048,7 @@ def _read_metadata_response_metadata_response_partition_v9(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("offline_replicas")
     _n -= 1
@@ -1023,7 +1074,7 @@ def _read_metadata_response_metadata_response_topic_v9(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -1035,7 +1086,7 @@ def _read_metadata_response_metadata_response_topic_v9(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -1065,7 +1116,7 @@ def _read_metadata_response_v9(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
@@ -1079,7 +1130,7 @@ def _read_metadata_response_v9(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         cluster_id = None
     else:
@@ -1092,7 +1143,7 @@ def _read_metadata_response_v9(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -1122,7 +1173,7 @@ def _read_metadata_response_metadata_response_topic_v10(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -1134,7 +1185,7 @@ def _read_metadata_response_metadata_response_topic_v10(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -1164,7 +1215,7 @@ def _read_metadata_response_v10(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
@@ -1178,7 +1229,7 @@ def _read_metadata_response_v10(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         cluster_id = None
     else:
@@ -1191,7 +1242,7 @@ def _read_metadata_response_v10(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -1221,7 +1272,7 @@ def _read_metadata_response_v11(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
@@ -1235,7 +1286,7 @@ def _read_metadata_response_v11(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         cluster_id = None
     else:
@@ -1248,7 +1299,7 @@ def _read_metadata_response_v11(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -1276,7 +1327,7 @@ def _read_metadata_response_metadata_response_topic_v12(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         name = None
     else:
@@ -1289,7 +1340,7 @@ def _read_metadata_response_metadata_response_topic_v12(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -1319,7 +1370,7 @@ def _read_metadata_response_v12(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
@@ -1333,7 +1384,7 @@ def _read_metadata_response_v12(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         cluster_id = None
     else:
@@ -1346,7 +1397,7 @@ def _read_metadata_response_v12(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -1374,7 +1425,7 @@ def _read_metadata_response_v13(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
@@ -1388,7 +1439,7 @@ def _read_metadata_response_v13(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         cluster_id = None
     else:
@@ -1401,7 +1452,7 @@ def _read_metadata_response_v13(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -1606,11 +1657,11 @@ def _write_metadata_response_v8(message: MetadataResponse, parts: list[Buffer]) 
 def _write_metadata_response_metadata_response_broker_v9(message: MetadataResponse.MetadataResponseBroker, parts: list[Buffer]) -> None:
     _text = message.host.encode()
     parts.append(pack_i(message.node_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack is None else message.rack.encode()
     parts.append(pack_i(message.port))
-    parts.append(unsigned_varint(0 if message.rack is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1639,7 +1690,7 @@ def _write_metadata_response_metadata_response_topic_v9(message: MetadataRespons
     assert message.name is not None
     _text = message.name.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_o(message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
@@ -1658,7 +1709,7 @@ def _write_metadata_response_v9(message: MetadataResponse, parts: list[Buffer]) 
     for _brokers_item in message.brokers:
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
-    parts.append(unsigned_varint(0 if message.cluster_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
@@ -1675,7 +1726,7 @@ def _write_metadata_response_metadata_response_topic_v10(message: MetadataRespon
     assert message.name is not None
     _text = message.name.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
@@ -1694,7 +1745,7 @@ def _write_metadata_response_v10(message: MetadataResponse, parts: list[Buffer])
     for _brokers_item in message.brokers:
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
-    parts.append(unsigned_varint(0 if message.cluster_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
@@ -1713,7 +1764,7 @@ def _write_metadata_response_v11(message: MetadataResponse, parts: list[Buffer])
     for _brokers_item in message.brokers:
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
-    parts.append(unsigned_varint(0 if message.cluster_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
@@ -1728,7 +1779,7 @@ def _write_metadata_response_v11(message: MetadataResponse, parts: list[Buffer])
 def _write_metadata_response_metadata_response_topic_v12(message: MetadataResponse.MetadataResponseTopic, parts: list[Buffer]) -> None:
     _text = b"" if message.name is None else message.name.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.name is None else len(_text) + 1))
+    parts.append(string_length(0 if message.name is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
@@ -1747,7 +1798,7 @@ def _write_metadata_response_v12(message: MetadataResponse, parts: list[Buffer])
     for _brokers_item in message.brokers:
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
-    parts.append(unsigned_varint(0 if message.cluster_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
@@ -1765,7 +1816,7 @@ def _write_metadata_response_v13(message: MetadataResponse, parts: list[Buffer])
     for _brokers_item in message.brokers:
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
-    parts.append(unsigned_varint(0 if message.cluster_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))

@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -51,6 +53,15 @@ pack_qi = _qi.pack
 
 class OffsetCommitRequest(Message):
     __slots__ = ("group_id", "generation_id_or_member_epoch", "member_id", "group_instance_id", "retention_time_ms", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "generation_id_or_member_epoch int32 1+",
+        "member_id string 1+",
+        "group_instance_id string 7+ nullable 7+",
+        "retention_time_ms int64 2-4",
+        "topics []OffsetCommitRequestTopic 0+",
+        "unknown_tagged_fields tags 8+",
+    )
 
     def __init__(
         self,
@@ -71,6 +82,12 @@ class OffsetCommitRequest(Message):
 
     class OffsetCommitRequestTopic(Message):
         __slots__ = ("name", "topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0-9",
+            "topic_id uuid 10+",
+            "partitions []OffsetCommitRequestPartition 0+",
+            "unknown_tagged_fields tags 8+",
+        )
 
         def __init__(
             self,
@@ -85,6 +102,13 @@ class OffsetCommitRequest(Message):
 
     class OffsetCommitRequestPartition(Message):
         __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "committed_offset int64 0+",
+            "committed_leader_epoch int32 6+",
+            "committed_metadata string 0+ nullable 0+",
+            "unknown_tagged_fields tags 8+",
+        )
 
         def __init__(
             self,
@@ -293,7 +317,7 @@ def _read_offset_commit_request_offset_commit_request_partition_v8(frame: bytes,
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         committed_metadata = None
     else:
@@ -316,7 +340,7 @@ def _read_offset_commit_request_offset_commit_request_topic_v8(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -326,7 +350,7 @@ def _read_offset_commit_request_offset_commit_request_topic_v8(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -352,7 +376,7 @@ def _read_offset_commit_request_v8(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -364,7 +388,7 @@ def _read_offset_commit_request_v8(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -374,7 +398,7 @@ def _read_offset_commit_request_v8(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -385,7 +409,7 @@ def _read_offset_commit_request_v8(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -413,7 +437,7 @@ def _read_offset_commit_request_offset_commit_request_topic_v10(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -439,7 +463,7 @@ def _read_offset_commit_request_v10(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -451,7 +475,7 @@ def _read_offset_commit_request_v10(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -461,7 +485,7 @@ def _read_offset_commit_request_v10(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -472,7 +496,7 @@ def _read_offset_commit_request_v10(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -577,7 +601,7 @@ def _write_offset_commit_request_v7(message: OffsetCommitRequest, parts: list[Bu
 def _write_offset_commit_request_offset_commit_request_partition_v8(message: OffsetCommitRequest.OffsetCommitRequestPartition, parts: list[Buffer]) -> None:
     _text = b"" if message.committed_metadata is None else message.committed_metadata.encode()
     parts.append(pack_iqi(message.partition_index, message.committed_offset, message.committed_leader_epoch))
-    parts.append(unsigned_varint(0 if message.committed_metadata is None else len(_text) + 1))
+    parts.append(string_length(0 if message.committed_metadata is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -587,7 +611,7 @@ def _write_offset_commit_request_offset_commit_request_partition_v8(message: Off
 
 def _write_offset_commit_request_offset_commit_request_topic_v8(message: OffsetCommitRequest.OffsetCommitRequestTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -600,14 +624,14 @@ def _write_offset_commit_request_offset_commit_request_topic_v8(message: OffsetC
 
 def _write_offset_commit_request_v8(message: OffsetCommitRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
     parts.append(pack_i(message.generation_id_or_member_epoch))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -631,14 +655,14 @@ def _write_offset_commit_request_offset_commit_request_topic_v10(message: Offset
 
 def _write_offset_commit_request_v10(message: OffsetCommitRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
     parts.append(pack_i(message.generation_id_or_member_epoch))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -677,6 +701,11 @@ OffsetCommitRequest.WRITERS = {
 
 class OffsetCommitResponse(Message):
     __slots__ = ("throttle_time_ms", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 3+",
+        "topics []OffsetCommitResponseTopic 0+",
+        "unknown_tagged_fields tags 8+",
+    )
 
     def __init__(
         self,
@@ -689,6 +718,12 @@ class OffsetCommitResponse(Message):
 
     class OffsetCommitResponseTopic(Message):
         __slots__ = ("name", "topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0-9",
+            "topic_id uuid 10+",
+            "partitions []OffsetCommitResponsePartition 0+",
+            "unknown_tagged_fields tags 8+",
+        )
 
         def __init__(
             self,
@@ -703,6 +738,11 @@ class OffsetCommitResponse(Message):
 
     class OffsetCommitResponsePartition(Message):
         __slots__ = ("partition_index", "error_code", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "error_code int16 0+",
+            "unknown_tagged_fields tags 8+",
+        )
 
         def __init__(
             self,
@@ -788,7 +828,7 @@ def _read_offset_commit_response_offset_commit_response_topic_v8(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -798,7 +838,7 @@ def _read_offset_commit_response_offset_commit_response_topic_v8(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -826,7 +866,7 @@ def _read_offset_commit_response_v8(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -854,7 +894,7 @@ def _read_offset_commit_response_offset_commit_response_topic_v10(frame: bytes, 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -882,7 +922,7 @@ def _read_offset_commit_response_v10(frame: bytes, pos: int) -> tuple[OffsetComm
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -938,7 +978,7 @@ def _write_offset_commit_response_offset_commit_response_partition_v8(message: O
 
 def _write_offset_commit_response_offset_commit_response_topic_v8(message: OffsetCommitResponse.OffsetCommitResponseTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:

@@ -13,10 +13,11 @@ from ottla.protocol.primitives import (
     Message,
     TaggedFields,
     fail_null,
-    fail_tag,
-    read_tagged_fields,
+    read_string_length,
+    read_tag,
+    read_tag_bytes,
     read_unsigned_varint,
-    unsigned_varint,
+    string_length,
     write_tagged_fields,
 )
 
@@ -42,6 +43,15 @@ pack_qq = _qq.pack
 
 class OffsetCommitValue(Message):
     __slots__ = ("offset", "leader_epoch", "metadata", "commit_timestamp", "expire_timestamp", "topic_id", "unknown_tagged_fields")
+    LAYOUT = (
+        "offset int64 0+",
+        "leader_epoch int32 3+",
+        "metadata string 0+",
+        "commit_timestamp int64 0+",
+        "expire_timestamp int64 1",
+        "topic_id uuid 4+ tag 0 4+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,
@@ -107,7 +117,7 @@ def _read_offset_commit_value_v4(frame: bytes, pos: int) -> tuple[OffsetCommitVa
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("metadata")
     _end = pos + _n - 1
@@ -117,14 +127,16 @@ def _read_offset_commit_value_v4(frame: bytes, pos: int) -> tuple[OffsetCommitVa
     pos += 8
     topic_id: bytes = ZERO_UUID
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            (topic_id,) = unpack_16s(_tag, _tag_pos)
-            _tag_pos += 16
-            if _tag_pos > len(_tag):
-                fail_tag("topic_id")
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                (topic_id,) = unpack_16s(frame, pos)
+                pos += 16
+            else:
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -158,7 +170,7 @@ def _write_offset_commit_value_v3(message: OffsetCommitValue, parts: list[Buffer
 def _write_offset_commit_value_v4(message: OffsetCommitValue, parts: list[Buffer]) -> None:
     _text = message.metadata.encode()
     parts.append(pack_qi(message.offset, message.leader_epoch))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_q(message.commit_timestamp))
     tagged: list[tuple[int, list[Buffer]]] = []

@@ -30,6 +30,10 @@ pack_ih = _ih.pack
 
 class OffsetDeleteRequest(Message):
     __slots__ = ("group_id", "topics")
+    LAYOUT = (
+        "group_id string 0+",
+        "topics []OffsetDeleteRequestTopic 0+",
+    )
 
     def __init__(
         self,
@@ -41,6 +45,10 @@ class OffsetDeleteRequest(Message):
 
     class OffsetDeleteRequestTopic(Message):
         __slots__ = ("name", "partitions")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []OffsetDeleteRequestPartition 0+",
+        )
 
         def __init__(
             self,
@@ -52,6 +60,9 @@ class OffsetDeleteRequest(Message):
 
     class OffsetDeleteRequestPartition(Message):
         __slots__ = ("partition_index",)
+        LAYOUT = (
+            "partition_index int32 0+",
+        )
 
         def __init__(
             self,
@@ -142,6 +153,11 @@ OffsetDeleteRequest.WRITERS = {
 
 class OffsetDeleteResponse(Message):
     __slots__ = ("error_code", "throttle_time_ms", "topics")
+    LAYOUT = (
+        "error_code int16 0+",
+        "throttle_time_ms int32 0+",
+        "topics []OffsetDeleteResponseTopic 0+",
+    )
 
     def __init__(
         self,
@@ -155,6 +171,10 @@ class OffsetDeleteResponse(Message):
 
     class OffsetDeleteResponseTopic(Message):
         __slots__ = ("name", "partitions")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []OffsetDeleteResponsePartition 0+",
+        )
 
         def __init__(
             self,
@@ -166,6 +186,10 @@ class OffsetDeleteResponse(Message):
 
     class OffsetDeleteResponsePartition(Message):
         __slots__ = ("partition_index", "error_code")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "error_code int16 0+",
+        )
 
         def __init__(
             self,

@@ -8,14 +8,17 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    LEFT_OUT,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -48,22 +51,34 @@ pack_iqih = _iqih.pack
 
 class OffsetFetchRequest(Message):
     __slots__ = ("group_id", "topics", "groups", "require_stable", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0-7",
+        "topics []OffsetFetchRequestTopic 0-7 nullable 2-7",
+        "groups []OffsetFetchRequestGroup 8+",
+        "require_stable bool 7+",
+        "unknown_tagged_fields tags 6+",
+    )
 
     def __init__(
         self,
         group_id: str = "",
-        topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] | None = None,
+        topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] | None = LEFT_OUT,
         groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] | None = None,
         require_stable: bool = False,
     ) -> None:
         self.group_id = group_id
-        self.topics = topics
+        self.topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] | None = [] if topics is LEFT_OUT else topics
         self.groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] = [] if groups is None else groups
         self.require_stable = require_stable
         self.unknown_tagged_fields: TaggedFields | None = None
 
     class OffsetFetchRequestTopic(Message):
         __slots__ = ("name", "partition_indexes", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0-7",
+            "partition_indexes []int32 0-7",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
@@ -76,22 +91,35 @@ class OffsetFetchRequest(Message):
 
     class OffsetFetchRequestGroup(Message):
         __slots__ = ("group_id", "member_id", "member_epoch", "topics", "unknown_tagged_fields")
+        LAYOUT = (
+            "group_id string 8+",
+            "member_id string 9+ nullable 9+",
+            "member_epoch int32 9+",
+            "topics []OffsetFetchRequestTopics 8+ nullable 8+",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
             group_id: str = "",
             member_id: str | None = None,
             member_epoch: int = -1,
-            topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None = None,
+            topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None = LEFT_OUT,
         ) -> None:
             self.group_id = group_id
             self.member_id = member_id
             self.member_epoch = member_epoch
-            self.topics = topics
+            self.topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None = [] if topics is LEFT_OUT else topics
             self.unknown_tagged_fields: TaggedFields | None = None
 
     class OffsetFetchRequestTopics(Message):
         __slots__ = ("name", "topic_id", "partition_indexes", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 8-9",
+            "topic_id uuid 10+",
+            "partition_indexes []int32 8+",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
@@ -172,7 +200,7 @@ def _read_offset_fetch_request_offset_fetch_request_topic_v6(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -182,7 +210,7 @@ def _read_offset_fetch_request_offset_fetch_request_topic_v6(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
@@ -206,7 +234,7 @@ def _read_offset_fetch_request_v6(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -216,7 +244,7 @@ def _read_offset_fetch_request_v6(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] | None = None
     else:
@@ -243,7 +271,7 @@ def _read_offset_fetch_request_v7(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -253,7 +281,7 @@ def _read_offset_fetch_request_v7(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] | None = None
     else:
@@ -282,7 +310,7 @@ def _read_offset_fetch_request_offset_fetch_request_topics_v8(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -292,7 +320,7 @@ def _read_offset_fetch_request_offset_fetch_request_topics_v8(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
@@ -316,7 +344,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v8(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -326,7 +354,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v8(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None = None
     else:
@@ -353,7 +381,7 @@ def _read_offset_fetch_request_v8(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -381,7 +409,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v9(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -391,7 +419,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v9(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         member_id = None
     else:
@@ -404,7 +432,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v9(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None = None
     else:
@@ -431,7 +459,7 @@ def _read_offset_fetch_request_v9(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -461,7 +489,7 @@ def _read_offset_fetch_request_offset_fetch_request_topics_v10(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
@@ -485,7 +513,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v10(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -495,7 +523,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v10(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         member_id = None
     else:
@@ -508,7 +536,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v10(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None = None
     else:
@@ -535,7 +563,7 @@ def _read_offset_fetch_request_v10(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -588,7 +616,7 @@ def _write_offset_fetch_request_v2(message: OffsetFetchRequest, parts: list[Buff
 
 def _write_offset_fetch_request_offset_fetch_request_topic_v6(message: OffsetFetchRequest.OffsetFetchRequestTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_indexes) + 1))
     if message.partition_indexes:
@@ -601,7 +629,7 @@ def _write_offset_fetch_request_offset_fetch_request_topic_v6(message: OffsetFet
 
 def _write_offset_fetch_request_v6(message: OffsetFetchRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
     for _topics_item in message.topics or ():
@@ -614,7 +642,7 @@ def _write_offset_fetch_request_v6(message: OffsetFetchRequest, parts: list[Buff
 
 def _write_offset_fetch_request_v7(message: OffsetFetchRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
     for _topics_item in message.topics or ():
@@ -628,7 +656,7 @@ def _write_offset_fetch_request_v7(message: OffsetFetchRequest, parts: list[Buff
 
 def _write_offset_fetch_request_offset_fetch_request_topics_v8(message: OffsetFetchRequest.OffsetFetchRequestTopics, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_indexes) + 1))
     if message.partition_indexes:
@@ -641,7 +669,7 @@ def _write_offset_fetch_request_offset_fetch_request_topics_v8(message: OffsetFe
 
 def _write_offset_fetch_request_offset_fetch_request_group_v8(message: OffsetFetchRequest.OffsetFetchRequestGroup, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
     for _topics_item in message.topics or ():
@@ -665,10 +693,10 @@ def _write_offset_fetch_request_v8(message: OffsetFetchRequest, parts: list[Buff
 
 def _write_offset_fetch_request_offset_fetch_request_group_v9(message: OffsetFetchRequest.OffsetFetchRequestGroup, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.member_id is None else message.member_id.encode()
-    parts.append(unsigned_varint(0 if message.member_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.member_epoch))
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
@@ -704,10 +732,10 @@ def _write_offset_fetch_request_offset_fetch_request_topics_v10(message: OffsetF
 
 def _write_offset_fetch_request_offset_fetch_request_group_v10(message: OffsetFetchRequest.OffsetFetchRequestGroup, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.member_id is None else message.member_id.encode()
-    parts.append(unsigned_varint(0 if message.member_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.member_epoch))
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
@@ -760,6 +788,13 @@ OffsetFetchRequest.WRITERS = {
 
 class OffsetFetchResponse(Message):
     __slots__ = ("throttle_time_ms", "topics", "error_code", "groups", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 3+",
+        "topics []OffsetFetchResponseTopic 0-7",
+        "error_code int16 2-7",
+        "groups []OffsetFetchResponseGroup 8+",
+        "unknown_tagged_fields tags 6+",
+    )
 
     def __init__(
         self,
@@ -776,6 +811,11 @@ class OffsetFetchResponse(Message):
 
     class OffsetFetchResponseTopic(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0-7",
+            "partitions []OffsetFetchResponsePartition 0-7",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
@@ -788,6 +828,14 @@ class OffsetFetchResponse(Message):
 
     class OffsetFetchResponsePartition(Message):
         __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0-7",
+            "committed_offset int64 0-7",
+            "committed_leader_epoch int32 5-7",
+            "metadata string 0-7 nullable 0-7",
+            "error_code int16 0-7",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
@@ -806,6 +854,12 @@ class OffsetFetchResponse(Message):
 
     class OffsetFetchResponseGroup(Message):
         __slots__ = ("group_id", "topics", "error_code", "unknown_tagged_fields")
+        LAYOUT = (
+            "group_id string 8+",
+            "topics []OffsetFetchResponseTopics 8+",
+            "error_code int16 8+",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
@@ -820,6 +874,12 @@ class OffsetFetchResponse(Message):
 
     class OffsetFetchResponseTopics(Message):
         __slots__ = ("name", "topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 8-9",
+            "topic_id uuid 10+",
+            "partitions []OffsetFetchResponsePartitions 8+",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
@@ -834,6 +894,14 @@ class OffsetFetchResponse(Message):
 
     class OffsetFetchResponsePartitions(Message):
         __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 8+",
+            "committed_offset int64 8+",
+            "committed_leader_epoch int32 8+",
+            "metadata string 8+ nullable 8+",
+            "error_code int16 8+",
+            "unknown_tagged_fields tags 6+",
+        )
 
         def __init__(
             self,
@@ -990,7 +1058,7 @@ def _read_offset_fetch_response_offset_fetch_response_partition_v6(frame: bytes,
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         metadata = None
     else:
@@ -1015,7 +1083,7 @@ def _read_offset_fetch_response_offset_fetch_response_topic_v6(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -1025,7 +1093,7 @@ def _read_offset_fetch_response_offset_fetch_response_topic_v6(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -1053,7 +1121,7 @@ def _read_offset_fetch_response_v6(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -1083,7 +1151,7 @@ def _read_offset_fetch_response_offset_fetch_response_partitions_v8(frame: bytes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         metadata = None
     else:
@@ -1108,7 +1176,7 @@ def _read_offset_fetch_response_offset_fetch_response_topics_v8(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -1118,7 +1186,7 @@ def _read_offset_fetch_response_offset_fetch_response_topics_v8(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -1144,7 +1212,7 @@ def _read_offset_fetch_response_offset_fetch_response_group_v8(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -1154,7 +1222,7 @@ def _read_offset_fetch_response_offset_fetch_response_group_v8(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -1184,7 +1252,7 @@ def _read_offset_fetch_response_v8(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -1212,7 +1280,7 @@ def _read_offset_fetch_response_offset_fetch_response_topics_v10(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -1238,7 +1306,7 @@ def _read_offset_fetch_response_offset_fetch_response_group_v10(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -1248,7 +1316,7 @@ def _read_offset_fetch_response_offset_fetch_response_group_v10(frame: bytes, po
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -1278,7 +1346,7 @@ def _read_offset_fetch_response_v10(frame: bytes, pos: int) -> tuple[OffsetFetch
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -1361,7 +1429,7 @@ def _write_offset_fetch_response_v5(message: OffsetFetchResponse, parts: list[Bu
 def _write_offset_fetch_response_offset_fetch_response_partition_v6(message: OffsetFetchResponse.OffsetFetchResponsePartition, parts: list[Buffer]) -> None:
     _text = b"" if message.metadata is None else message.metadata.encode()
     parts.append(pack_iqi(message.partition_index, message.committed_offset, message.committed_leader_epoch))
-    parts.append(unsigned_varint(0 if message.metadata is None else len(_text) + 1))
+    parts.append(string_length(0 if message.metadata is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:
@@ -1372,7 +1440,7 @@ def _write_offset_fetch_response_offset_fetch_response_partition_v6(message: Off
 
 def _write_offset_fetch_response_offset_fetch_response_topic_v6(message: OffsetFetchResponse.OffsetFetchResponseTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -1398,7 +1466,7 @@ def _write_offset_fetch_response_v6(message: OffsetFetchResponse, parts: list[Bu
 def _write_offset_fetch_response_offset_fetch_response_partitions_v8(message: OffsetFetchResponse.OffsetFetchResponsePartitions, parts: list[Buffer]) -> None:
     _text = b"" if message.metadata is None else message.metadata.encode()
     parts.append(pack_iqi(message.partition_index, message.committed_offset, message.committed_leader_epoch))
-    parts.append(unsigned_varint(0 if message.metadata is None else len(_text) + 1))
+    parts.append(string_length(0 if message.metadata is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:
@@ -1409,7 +1477,7 @@ def _write_offset_fetch_response_offset_fetch_response_partitions_v8(message: Of
 
 def _write_offset_fetch_response_offset_fetch_response_topics_v8(message: OffsetFetchResponse.OffsetFetchResponseTopics, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -1422,7 +1490,7 @@ def _write_offset_fetch_response_offset_fetch_response_topics_v8(message: Offset
 
 def _write_offset_fetch_response_offset_fetch_response_group_v8(message: OffsetFetchResponse.OffsetFetchResponseGroup, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -1458,7 +1526,7 @@ def _write_offset_fetch_response_offset_fetch_response_topics_v10(message: Offse
 
 def _write_offset_fetch_response_offset_fetch_response_group_v10(message: OffsetFetchResponse.OffsetFetchResponseGroup, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:

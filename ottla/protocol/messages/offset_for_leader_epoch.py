@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -38,6 +40,11 @@ pack_iii = _iii.pack
 
 class OffsetForLeaderEpochRequest(Message):
     __slots__ = ("replica_id", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "replica_id int32 3+",
+        "topics []OffsetForLeaderTopic 0+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,
@@ -50,6 +57,11 @@ class OffsetForLeaderEpochRequest(Message):
 
     class OffsetForLeaderTopic(Message):
         __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic string 0+",
+            "partitions []OffsetForLeaderPartition 0+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
@@ -62,6 +74,12 @@ class OffsetForLeaderEpochRequest(Message):
 
     class OffsetForLeaderPartition(Message):
         __slots__ = ("partition", "current_leader_epoch", "leader_epoch", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition int32 0+",
+            "current_leader_epoch int32 2+",
+            "leader_epoch int32 0+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
@@ -149,7 +167,7 @@ def _read_offset_for_leader_epoch_request_offset_for_leader_topic_v4(frame: byte
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic")
     _end = pos + _n - 1
@@ -159,7 +177,7 @@ def _read_offset_for_leader_epoch_request_offset_for_leader_topic_v4(frame: byte
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -187,7 +205,7 @@ def _read_offset_for_leader_epoch_request_v4(frame: bytes, pos: int) -> tuple[Of
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -243,7 +261,7 @@ def _write_offset_for_leader_epoch_request_offset_for_leader_partition_v4(messag
 
 def _write_offset_for_leader_epoch_request_offset_for_leader_topic_v4(message: OffsetForLeaderEpochRequest.OffsetForLeaderTopic, parts: list[Buffer]) -> None:
     _text = message.topic.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -281,6 +299,11 @@ OffsetForLeaderEpochRequest.WRITERS = {
 
 class OffsetForLeaderEpochResponse(Message):
     __slots__ = ("throttle_time_ms", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 2+",
+        "topics []OffsetForLeaderTopicResult 0+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,
@@ -293,6 +316,11 @@ class OffsetForLeaderEpochResponse(Message):
 
     class OffsetForLeaderTopicResult(Message):
         __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic string 0+",
+            "partitions []EpochEndOffset 0+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
@@ -305,6 +333,13 @@ class OffsetForLeaderEpochResponse(Message):
 
     class EpochEndOffset(Message):
         __slots__ = ("error_code", "partition", "leader_epoch", "end_offset", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "partition int32 0+",
+            "leader_epoch int32 1+",
+            "end_offset int64 0+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
@@ -380,7 +415,7 @@ def _read_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(fra
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic")
     _end = pos + _n - 1
@@ -390,7 +425,7 @@ def _read_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(fra
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -418,7 +453,7 @@ def _read_offset_for_leader_epoch_response_v4(frame: bytes, pos: int) -> tuple[O
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -468,7 +503,7 @@ def _write_offset_for_leader_epoch_response_epoch_end_offset_v4(message: OffsetF
 
 def _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(message: OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult, parts: list[Buffer]) -> None:
     _text = message.topic.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:

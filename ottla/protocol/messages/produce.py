@@ -15,8 +15,13 @@ from ottla.protocol.primitives import (
     fail_count,
     fail_null,
     fail_tag,
+    read_length,
+    read_string_length,
+    read_tag,
+    read_tag_bytes,
     read_tagged_fields,
     read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -55,6 +60,13 @@ pack_ii = _ii.pack
 
 class ProduceRequest(Message):
     __slots__ = ("transactional_id", "acks", "timeout_ms", "topic_data", "unknown_tagged_fields")
+    LAYOUT = (
+        "transactional_id string 3+ nullable 3+",
+        "acks int16 0+",
+        "timeout_ms int32 0+",
+        "topic_data []TopicProduceData 0+",
+        "unknown_tagged_fields tags 9+",
+    )
 
     def __init__(
         self,
@@ -71,6 +83,12 @@ class ProduceRequest(Message):
 
     class TopicProduceData(Message):
         __slots__ = ("name", "topic_id", "partition_data", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0-12",
+            "topic_id uuid 13+",
+            "partition_data []PartitionProduceData 0+",
+            "unknown_tagged_fields tags 9+",
+        )
 
         def __init__(
             self,
@@ -85,6 +103,11 @@ class ProduceRequest(Message):
 
     class PartitionProduceData(Message):
         __slots__ = ("index", "records", "unknown_tagged_fields")
+        LAYOUT = (
+            "index int32 0+",
+            "records records 0+ nullable 0+",
+            "unknown_tagged_fields tags 9+",
+        )
 
         def __init__(
             self,
@@ -158,7 +181,7 @@ def _read_produce_request_partition_produce_data_v9(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         records = None
     else:
@@ -181,7 +204,7 @@ def _read_produce_request_topic_produce_data_v9(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -191,7 +214,7 @@ def _read_produce_request_topic_produce_data_v9(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partition_data")
     _n -= 1
@@ -217,7 +240,7 @@ def _read_produce_request_v9(frame: bytes, pos: int) -> tuple[ProduceRequest, in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         transactional_id = None
     else:
@@ -230,7 +253,7 @@ def _read_produce_request_v9(frame: bytes, pos: int) -> tuple[ProduceRequest, in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topic_data")
     _n -= 1
@@ -258,7 +281,7 @@ def _read_produce_request_topic_produce_data_v13(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partition_data")
     _n -= 1
@@ -284,7 +307,7 @@ def _read_produce_request_v13(frame: bytes, pos: int) -> tuple[ProduceRequest, i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         transactional_id = None
     else:
@@ -297,7 +320,7 @@ def _read_produce_request_v13(frame: bytes, pos: int) -> tuple[ProduceRequest, i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topic_data")
     _n -= 1
@@ -355,7 +378,7 @@ def _write_produce_request_partition_produce_data_v9(message: ProduceRequest.Par
 
 def _write_produce_request_topic_produce_data_v9(message: ProduceRequest.TopicProduceData, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_data) + 1))
     for _partition_data_item in message.partition_data:
@@ -368,7 +391,7 @@ def _write_produce_request_topic_produce_data_v9(message: ProduceRequest.TopicPr
 
 def _write_produce_request_v9(message: ProduceRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.transactional_id is None else message.transactional_id.encode()
-    parts.append(unsigned_varint(0 if message.transactional_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.transactional_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_hi(message.acks, message.timeout_ms))
     parts.append(unsigned_varint(len(message.topic_data) + 1))
@@ -393,7 +416,7 @@ def _write_produce_request_topic_produce_data_v13(message: ProduceRequest.TopicP
 
 def _write_produce_request_v13(message: ProduceRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.transactional_id is None else message.transactional_id.encode()
-    parts.append(unsigned_varint(0 if message.transactional_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.transactional_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_hi(message.acks, message.timeout_ms))
     parts.append(unsigned_varint(len(message.topic_data) + 1))
@@ -437,6 +460,12 @@ ProduceRequest.WRITERS = {
 
 class ProduceResponse(Message):
     __slots__ = ("responses", "throttle_time_ms", "node_endpoints", "unknown_tagged_fields")
+    LAYOUT = (
+        "responses []TopicProduceResponse 0+",
+        "throttle_time_ms int32 1+",
+        "node_endpoints []NodeEndpoint 10+ tag 0 10+",
+        "unknown_tagged_fields tags 9+",
+    )
 
     def __init__(
         self,
@@ -451,6 +480,12 @@ class ProduceResponse(Message):
 
     class TopicProduceResponse(Message):
         __slots__ = ("name", "topic_id", "partition_responses", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0-12",
+            "topic_id uuid 13+",
+            "partition_responses []PartitionProduceResponse 0+",
+            "unknown_tagged_fields tags 9+",
+        )
 
         def __init__(
             self,
@@ -465,6 +500,17 @@ class ProduceResponse(Message):
 
     class PartitionProduceResponse(Message):
         __slots__ = ("index", "error_code", "base_offset", "log_append_time_ms", "log_start_offset", "record_errors", "error_message", "current_leader", "unknown_tagged_fields")
+        LAYOUT = (
+            "index int32 0+",
+            "error_code int16 0+",
+            "base_offset int64 0+",
+            "log_append_time_ms int64 2+",
+            "log_start_offset int64 5+",
+            "record_errors []BatchIndexAndErrorMessage 8+",
+            "error_message string 8+ nullable 8+",
+            "current_leader LeaderIdAndEpoch 10+ tag 0 10+",
+            "unknown_tagged_fields tags 9+",
+        )
 
         def __init__(
             self,
@@ -489,6 +535,11 @@ class ProduceResponse(Message):
 
     class BatchIndexAndErrorMessage(Message):
         __slots__ = ("batch_index", "batch_index_error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "batch_index int32 8+",
+            "batch_index_error_message string 8+ nullable 8+",
+            "unknown_tagged_fields tags 9+",
+        )
 
         def __init__(
             self,
@@ -501,6 +552,11 @@ class ProduceResponse(Message):
 
     class LeaderIdAndEpoch(Message):
         __slots__ = ("leader_id", "leader_epoch", "unknown_tagged_fields")
+        LAYOUT = (
+            "leader_id int32 10+",
+            "leader_epoch int32 10+",
+            "unknown_tagged_fields tags 9+",
+        )
 
         def __init__(
             self,
@@ -513,6 +569,13 @@ class ProduceResponse(Message):
 
     class NodeEndpoint(Message):
         __slots__ = ("node_id", "host", "port", "rack", "unknown_tagged_fields")
+        LAYOUT = (
+            "node_id int32 10+",
+            "host string 10+",
+            "port int32 10+",
+            "rack string 10+ nullable 10+",
+            "unknown_tagged_fields tags 9+",
+        )
 
         def __init__(
             self,
@@ -692,7 +755,7 @@ def _read_produce_response_batch_index_and_error_message_v9(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         batch_index_error_message = None
     else:
@@ -717,7 +780,7 @@ def _read_produce_response_partition_produce_response_v9(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("record_errors")
     _n -= 1
@@ -731,7 +794,7 @@ def _read_produce_response_partition_produce_response_v9(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -739,7 +802,15 @@ def _read_produce_response_partition_produce_response_v9(frame: bytes, pos: int)
         error_message = frame[pos:_end].decode("utf-8", "replace")
         pos = _end
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                fail_tag(_tag)
+            else:
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -754,7 +825,7 @@ def _read_produce_response_topic_produce_response_v9(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -764,7 +835,7 @@ def _read_produce_response_topic_produce_response_v9(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partition_responses")
     _n -= 1
@@ -790,7 +861,7 @@ def _read_produce_response_v9(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -803,7 +874,15 @@ def _read_produce_response_v9(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     (throttle_time_ms,) = unpack_i(frame, pos)
     pos += 4
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                fail_tag(_tag)
+            else:
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -834,7 +913,7 @@ def _read_produce_response_partition_produce_response_v10(frame: bytes, pos: int
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("record_errors")
     _n -= 1
@@ -848,7 +927,7 @@ def _read_produce_response_partition_produce_response_v10(frame: bytes, pos: int
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -857,13 +936,15 @@ def _read_produce_response_partition_produce_response_v10(frame: bytes, pos: int
         pos = _end
     current_leader: ProduceResponse.LeaderIdAndEpoch = ProduceResponse.LeaderIdAndEpoch()
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            current_leader, _tag_pos = _read_produce_response_leader_id_and_epoch_v10(_tag, _tag_pos)
-            if _tag_pos > len(_tag):
-                fail_tag("current_leader")
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                current_leader, pos = _read_produce_response_leader_id_and_epoch_v10(frame, pos)
+            else:
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -878,7 +959,7 @@ def _read_produce_response_topic_produce_response_v10(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -888,7 +969,7 @@ def _read_produce_response_topic_produce_response_v10(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partition_responses")
     _n -= 1
@@ -916,7 +997,7 @@ def _read_produce_response_node_endpoint_v10(frame: bytes, pos: int) -> tuple[Pr
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -928,7 +1009,7 @@ def _read_produce_response_node_endpoint_v10(frame: bytes, pos: int) -> tuple[Pr
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack = None
     else:
@@ -951,7 +1032,7 @@ def _read_produce_response_v10(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -965,26 +1046,28 @@ def _read_produce_response_v10(frame: bytes, pos: int) -> tuple[ProduceResponse,
     pos += 4
     node_endpoints: list[ProduceResponse.NodeEndpoint] = []
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            _n = _tag[_tag_pos]
-            if _n < 128:
-                _tag_pos += 1
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                _n = frame[pos]
+                if _n < 128:
+                    pos += 1
+                else:
+                    _n, pos = read_length(frame, pos)
+                if _n <= 0:
+                    fail_null("node_endpoints")
+                _n -= 1
+                if _n > len(frame) - pos:
+                    fail_count("node_endpoints", _n)
+                node_endpoints = []
+                for _ in range(_n):
+                    _node_endpoints_item, pos = _read_produce_response_node_endpoint_v10(frame, pos)
+                    node_endpoints.append(_node_endpoints_item)
             else:
-                _n, _tag_pos = read_unsigned_varint(_tag, _tag_pos)
-            if _n <= 0:
-                fail_null("node_endpoints")
-            _n -= 1
-            if _n > len(_tag) - _tag_pos:
-                fail_count("node_endpoints", _n)
-            node_endpoints = []
-            for _ in range(_n):
-                _node_endpoints_item, _tag_pos = _read_produce_response_node_endpoint_v10(_tag, _tag_pos)
-                node_endpoints.append(_node_endpoints_item)
-            if _tag_pos > len(_tag):
-                fail_tag("node_endpoints")
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -1001,7 +1084,7 @@ def _read_produce_response_topic_produce_response_v13(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partition_responses")
     _n -= 1
@@ -1027,7 +1110,7 @@ def _read_produce_response_v13(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -1041,26 +1124,28 @@ def _read_produce_response_v13(frame: bytes, pos: int) -> tuple[ProduceResponse,
     pos += 4
     node_endpoints: list[ProduceResponse.NodeEndpoint] = []
     if frame[pos]:
-        unknown, pos = read_tagged_fields(frame, pos)
-        _tag = unknown.pop(0, None)
-        if _tag is not None:
-            _tag_pos = 0
-            _n = _tag[_tag_pos]
-            if _n < 128:
-                _tag_pos += 1
+        _kept: TaggedFields = {}
+        _tags, pos = read_unsigned_varint(frame, pos)
+        for _ in range(_tags):
+            _tag, _size, pos = read_tag(frame, pos)
+            if _tag == 0:
+                _n = frame[pos]
+                if _n < 128:
+                    pos += 1
+                else:
+                    _n, pos = read_length(frame, pos)
+                if _n <= 0:
+                    fail_null("node_endpoints")
+                _n -= 1
+                if _n > len(frame) - pos:
+                    fail_count("node_endpoints", _n)
+                node_endpoints = []
+                for _ in range(_n):
+                    _node_endpoints_item, pos = _read_produce_response_node_endpoint_v10(frame, pos)
+                    node_endpoints.append(_node_endpoints_item)
             else:
-                _n, _tag_pos = read_unsigned_varint(_tag, _tag_pos)
-            if _n <= 0:
-                fail_null("node_endpoints")
-            _n -= 1
-            if _n > len(_tag) - _tag_pos:
-                fail_count("node_endpoints", _n)
-            node_endpoints = []
-            for _ in range(_n):
-                _node_endpoints_item, _tag_pos = _read_produce_response_node_endpoint_v10(_tag, _tag_pos)
-                node_endpoints.append(_node_endpoints_item)
-            if _tag_pos > len(_tag):
-                fail_tag("node_endpoints")
+                _kept[_tag], pos = read_tag_bytes(frame, pos, _size)
+        unknown: TaggedFields | None = _kept
     else:
         pos += 1
         unknown = None
@@ -1144,7 +1229,7 @@ def _write_produce_response_v8(message: ProduceResponse, parts: list[Buffer]) ->
 def _write_produce_response_batch_index_and_error_message_v9(message: ProduceResponse.BatchIndexAndErrorMessage, parts: list[Buffer]) -> None:
     _text = b"" if message.batch_index_error_message is None else message.batch_index_error_message.encode()
     parts.append(pack_i(message.batch_index))
-    parts.append(unsigned_varint(0 if message.batch_index_error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.batch_index_error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1158,7 +1243,7 @@ def _write_produce_response_partition_produce_response_v9(message: ProduceRespon
     for _record_errors_item in message.record_errors:
         _write_produce_response_batch_index_and_error_message_v9(_record_errors_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1168,7 +1253,7 @@ def _write_produce_response_partition_produce_response_v9(message: ProduceRespon
 
 def _write_produce_response_topic_produce_response_v9(message: ProduceResponse.TopicProduceResponse, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_responses) + 1))
     for _partition_responses_item in message.partition_responses:
@@ -1204,7 +1289,7 @@ def _write_produce_response_partition_produce_response_v10(message: ProduceRespo
     for _record_errors_item in message.record_errors:
         _write_produce_response_batch_index_and_error_message_v9(_record_errors_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.current_leader != ProduceResponse.LeaderIdAndEpoch():
@@ -1216,7 +1301,7 @@ def _write_produce_response_partition_produce_response_v10(message: ProduceRespo
 
 def _write_produce_response_topic_produce_response_v10(message: ProduceResponse.TopicProduceResponse, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_responses) + 1))
     for _partition_responses_item in message.partition_responses:
@@ -1230,11 +1315,11 @@ def _write_produce_response_topic_produce_response_v10(message: ProduceResponse.
 def _write_produce_response_node_endpoint_v10(message: ProduceResponse.NodeEndpoint, parts: list[Buffer]) -> None:
     _text = message.host.encode()
     parts.append(pack_i(message.node_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack is None else message.rack.encode()
     parts.append(pack_i(message.port))
-    parts.append(unsigned_varint(0 if message.rack is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1248,7 +1333,7 @@ def _write_produce_response_v10(message: ProduceResponse, parts: list[Buffer]) -
         _write_produce_response_topic_produce_response_v10(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     tagged: list[tuple[int, list[Buffer]]] = []
-    if message.node_endpoints:
+    if message.node_endpoints != []:
         _tag: list[Buffer] = []
         _tag.append(unsigned_varint(len(message.node_endpoints) + 1))
         for _node_endpoints_item in message.node_endpoints:
@@ -1274,7 +1359,7 @@ def _write_produce_response_v13(message: ProduceResponse, parts: list[Buffer]) -
         _write_produce_response_topic_produce_response_v13(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     tagged: list[tuple[int, list[Buffer]]] = []
-    if message.node_endpoints:
+    if message.node_endpoints != []:
         _tag: list[Buffer] = []
         _tag.append(unsigned_varint(len(message.node_endpoints) + 1))
         for _node_endpoints_item in message.node_endpoints:

@@ -13,8 +13,8 @@ from ottla.protocol.primitives import (
     Message,
     TaggedFields,
     fail_null,
+    read_length,
     read_tagged_fields,
-    read_unsigned_varint,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -29,6 +29,14 @@ pack_ih = _ih.pack
 
 class PushTelemetryRequest(Message):
     __slots__ = ("client_instance_id", "subscription_id", "terminating", "compression_type", "metrics", "unknown_tagged_fields")
+    LAYOUT = (
+        "client_instance_id uuid 0+",
+        "subscription_id int32 0+",
+        "terminating bool 0+",
+        "compression_type int8 0+",
+        "metrics bytes 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -53,7 +61,7 @@ def _read_push_telemetry_request_v0(frame: bytes, pos: int) -> tuple[PushTelemet
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("metrics")
     _end = pos + _n - 1
@@ -93,6 +101,11 @@ PushTelemetryRequest.WRITERS = {
 
 class PushTelemetryResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,

@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -39,6 +41,11 @@ pack_qqbh = _qqbh.pack
 
 class ReadShareGroupStateRequest(Message):
     __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "topics []ReadStateData 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -51,6 +58,11 @@ class ReadShareGroupStateRequest(Message):
 
     class ReadStateData(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []PartitionData 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -63,6 +75,11 @@ class ReadShareGroupStateRequest(Message):
 
     class PartitionData(Message):
         __slots__ = ("partition", "leader_epoch", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition int32 0+",
+            "leader_epoch int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -95,7 +112,7 @@ def _read_read_share_group_state_request_read_state_data_v0(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -121,7 +138,7 @@ def _read_read_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[Rea
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -131,7 +148,7 @@ def _read_read_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[Rea
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -173,7 +190,7 @@ def _write_read_share_group_state_request_read_state_data_v0(message: ReadShareG
 
 def _write_read_share_group_state_request_v0(message: ReadShareGroupStateRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -196,6 +213,10 @@ ReadShareGroupStateRequest.WRITERS = {
 
 class ReadShareGroupStateResponse(Message):
     __slots__ = ("results", "unknown_tagged_fields")
+    LAYOUT = (
+        "results []ReadStateResult 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -206,6 +227,11 @@ class ReadShareGroupStateResponse(Message):
 
     class ReadStateResult(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []PartitionResult 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -218,6 +244,15 @@ class ReadShareGroupStateResponse(Message):
 
     class PartitionResult(Message):
         __slots__ = ("partition", "error_code", "error_message", "state_epoch", "start_offset", "state_batches", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition int32 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "state_epoch int32 0+",
+            "start_offset int64 0+",
+            "state_batches []StateBatch 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -238,6 +273,13 @@ class ReadShareGroupStateResponse(Message):
 
     class StateBatch(Message):
         __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tagged_fields")
+        LAYOUT = (
+            "first_offset int64 0+",
+            "last_offset int64 0+",
+            "delivery_state int8 0+",
+            "delivery_count int16 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -274,7 +316,7 @@ def _read_read_share_group_state_response_partition_result_v0(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -287,7 +329,7 @@ def _read_read_share_group_state_response_partition_result_v0(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("state_batches")
     _n -= 1
@@ -315,7 +357,7 @@ def _read_read_share_group_state_response_read_state_result_v0(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -341,7 +383,7 @@ def _read_read_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[Re
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -373,7 +415,7 @@ def _write_read_share_group_state_response_state_batch_v0(message: ReadShareGrou
 def _write_read_share_group_state_response_partition_result_v0(message: ReadShareGroupStateResponse.PartitionResult, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.partition, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iq(message.state_epoch, message.start_offset))
     parts.append(unsigned_varint(len(message.state_batches) + 1))

@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -39,6 +41,11 @@ pack_iiqi = _iiqi.pack
 
 class ReadShareGroupStateSummaryRequest(Message):
     __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "topics []ReadStateSummaryData 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -51,6 +58,11 @@ class ReadShareGroupStateSummaryRequest(Message):
 
     class ReadStateSummaryData(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []PartitionData 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -63,6 +75,11 @@ class ReadShareGroupStateSummaryRequest(Message):
 
     class PartitionData(Message):
         __slots__ = ("partition", "leader_epoch", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition int32 0+",
+            "leader_epoch int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -95,7 +112,7 @@ def _read_read_share_group_state_summary_request_read_state_summary_data_v0(fram
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -121,7 +138,7 @@ def _read_read_share_group_state_summary_request_v0(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -131,7 +148,7 @@ def _read_read_share_group_state_summary_request_v0(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -173,7 +190,7 @@ def _write_read_share_group_state_summary_request_read_state_summary_data_v0(mes
 
 def _write_read_share_group_state_summary_request_v0(message: ReadShareGroupStateSummaryRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -198,6 +215,10 @@ ReadShareGroupStateSummaryRequest.WRITERS = {
 
 class ReadShareGroupStateSummaryResponse(Message):
     __slots__ = ("results", "unknown_tagged_fields")
+    LAYOUT = (
+        "results []ReadStateSummaryResult 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -208,6 +229,11 @@ class ReadShareGroupStateSummaryResponse(Message):
 
     class ReadStateSummaryResult(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []PartitionResult 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -220,6 +246,16 @@ class ReadShareGroupStateSummaryResponse(Message):
 
     class PartitionResult(Message):
         __slots__ = ("partition", "error_code", "error_message", "state_epoch", "leader_epoch", "start_offset", "delivery_complete_count", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition int32 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "state_epoch int32 0+",
+            "leader_epoch int32 0+",
+            "start_offset int64 0+",
+            "delivery_complete_count int32 1+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -248,7 +284,7 @@ def _read_read_share_group_state_summary_response_partition_result_v0(frame: byt
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -275,7 +311,7 @@ def _read_read_share_group_state_summary_response_read_state_summary_result_v0(f
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -301,7 +337,7 @@ def _read_read_share_group_state_summary_response_v0(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -329,7 +365,7 @@ def _read_read_share_group_state_summary_response_partition_result_v1(frame: byt
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -356,7 +392,7 @@ def _read_read_share_group_state_summary_response_read_state_summary_result_v1(f
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -382,7 +418,7 @@ def _read_read_share_group_state_summary_response_v1(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -406,7 +442,7 @@ def _read_read_share_group_state_summary_response_v1(frame: bytes, pos: int) -> 
 def _write_read_share_group_state_summary_response_partition_result_v0(message: ReadShareGroupStateSummaryResponse.PartitionResult, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.partition, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iiq(message.state_epoch, message.leader_epoch, message.start_offset))
     if message.unknown_tagged_fields is None:
@@ -439,7 +475,7 @@ def _write_read_share_group_state_summary_response_v0(message: ReadShareGroupSta
 def _write_read_share_group_state_summary_response_partition_result_v1(message: ReadShareGroupStateSummaryResponse.PartitionResult, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.partition, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iiqi(message.state_epoch, message.leader_epoch, message.start_offset, message.delivery_complete_count))
     if message.unknown_tagged_fields is None:

@@ -12,9 +12,9 @@ from ottla.protocol.primitives import (
     Buffer,
     Message,
     TaggedFields,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
-    unsigned_varint,
+    string_length,
     write_tagged_fields,
 )
 
@@ -28,6 +28,12 @@ pack_ih = _ih.pack
 
 class RemoveRaftVoterRequest(Message):
     __slots__ = ("cluster_id", "voter_id", "voter_directory_id", "unknown_tagged_fields")
+    LAYOUT = (
+        "cluster_id string 0+ nullable 0+",
+        "voter_id int32 0+",
+        "voter_directory_id uuid 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -46,7 +52,7 @@ def _read_remove_raft_voter_request_v0(frame: bytes, pos: int) -> tuple[RemoveRa
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         cluster_id = None
     else:
@@ -68,7 +74,7 @@ def _read_remove_raft_voter_request_v0(frame: bytes, pos: int) -> tuple[RemoveRa
 
 def _write_remove_raft_voter_request_v0(message: RemoveRaftVoterRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
-    parts.append(unsigned_varint(0 if message.cluster_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i16s(message.voter_id, message.voter_directory_id))
     if message.unknown_tagged_fields is None:
@@ -89,6 +95,12 @@ RemoveRaftVoterRequest.WRITERS = {
 
 class RemoveRaftVoterResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -109,7 +121,7 @@ def _read_remove_raft_voter_response_v0(frame: bytes, pos: int) -> tuple[RemoveR
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -130,7 +142,7 @@ def _read_remove_raft_voter_response_v0(frame: bytes, pos: int) -> tuple[RemoveR
 def _write_remove_raft_voter_response_v0(message: RemoveRaftVoterResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

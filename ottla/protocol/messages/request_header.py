@@ -11,9 +11,9 @@ from ottla.protocol.primitives import (
     Buffer,
     Message,
     TaggedFields,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
-    unsigned_varint,
+    string_length,
     write_tagged_fields,
 )
 
@@ -27,6 +27,13 @@ pack_hhih = _hhih.pack
 
 class RequestHeader(Message):
     __slots__ = ("request_api_key", "request_api_version", "correlation_id", "client_id", "unknown_tagged_fields")
+    LAYOUT = (
+        "request_api_key int16 0+",
+        "request_api_version int16 0+",
+        "correlation_id int32 0+",
+        "client_id string 1+ nullable 1+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -61,7 +68,7 @@ def _read_request_header_v2(frame: bytes, pos: int) -> tuple[RequestHeader, int]
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         client_id = None
     else:
@@ -88,7 +95,7 @@ def _write_request_header_v1(message: RequestHeader, parts: list[Buffer]) -> Non
 def _write_request_header_v2(message: RequestHeader, parts: list[Buffer]) -> None:
     _text = b"" if message.client_id is None else message.client_id.encode()
     parts.append(pack_hhi(message.request_api_key, message.request_api_version, message.correlation_id))
-    parts.append(unsigned_varint(0 if message.client_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.client_id is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -22,6 +22,10 @@ pack_i = _i.pack
 
 class ResponseHeader(Message):
     __slots__ = ("correlation_id", "unknown_tagged_fields")
+    LAYOUT = (
+        "correlation_id int32 0+",
+        "unknown_tagged_fields tags 1+",
+    )
 
     def __init__(
         self,

@@ -12,8 +12,10 @@ from ottla.protocol.primitives import (
     Message,
     TaggedFields,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -34,6 +36,10 @@ pack_q = _q.pack
 
 class SaslAuthenticateRequest(Message):
     __slots__ = ("auth_bytes", "unknown_tagged_fields")
+    LAYOUT = (
+        "auth_bytes bytes 0+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -59,7 +65,7 @@ def _read_sasl_authenticate_request_v2(frame: bytes, pos: int) -> tuple[SaslAuth
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("auth_bytes")
     _end = pos + _n - 1
@@ -108,6 +114,13 @@ SaslAuthenticateRequest.WRITERS = {
 
 class SaslAuthenticateResponse(Message):
     __slots__ = ("error_code", "error_message", "auth_bytes", "session_lifetime_ms", "unknown_tagged_fields")
+    LAYOUT = (
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "auth_bytes bytes 0+",
+        "session_lifetime_ms int64 1+",
+        "unknown_tagged_fields tags 2+",
+    )
 
     def __init__(
         self,
@@ -170,7 +183,7 @@ def _read_sasl_authenticate_response_v2(frame: bytes, pos: int) -> tuple[SaslAut
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -181,7 +194,7 @@ def _read_sasl_authenticate_response_v2(frame: bytes, pos: int) -> tuple[SaslAut
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("auth_bytes")
     _end = pos + _n - 1
@@ -222,7 +235,7 @@ def _write_sasl_authenticate_response_v1(message: SaslAuthenticateResponse, part
 def _write_sasl_authenticate_response_v2(message: SaslAuthenticateResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _bytes = message.auth_bytes
     parts.append(unsigned_varint(len(_bytes) + 1))

@@ -24,6 +24,9 @@ pack_hi = _hi.pack
 
 class SaslHandshakeRequest(Message):
     __slots__ = ("mechanism",)
+    LAYOUT = (
+        "mechanism string 0+",
+    )
 
     def __init__(
         self,
@@ -63,6 +66,10 @@ SaslHandshakeRequest.WRITERS = {
 
 class SaslHandshakeResponse(Message):
     __slots__ = ("error_code", "mechanisms")
+    LAYOUT = (
+        "error_code int16 0+",
+        "mechanisms []string 0+",
+    )
 
     def __init__(
         self,

@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -42,6 +44,14 @@ pack_qq = _qq.pack
 
 class ShareAcknowledgeRequest(Message):
     __slots__ = ("group_id", "member_id", "share_session_epoch", "is_renew_ack", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+ nullable 0+",
+        "member_id string 0+ nullable 0+",
+        "share_session_epoch int32 0+",
+        "is_renew_ack bool 2+",
+        "topics []AcknowledgeTopic 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -60,6 +70,11 @@ class ShareAcknowledgeRequest(Message):
 
     class AcknowledgeTopic(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []AcknowledgePartition 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -72,6 +87,11 @@ class ShareAcknowledgeRequest(Message):
 
     class AcknowledgePartition(Message):
         __slots__ = ("partition_index", "acknowledgement_batches", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "acknowledgement_batches []AcknowledgementBatch 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -84,6 +104,12 @@ class ShareAcknowledgeRequest(Message):
 
     class AcknowledgementBatch(Message):
         __slots__ = ("first_offset", "last_offset", "acknowledge_types", "unknown_tagged_fields")
+        LAYOUT = (
+            "first_offset int64 0+",
+            "last_offset int64 0+",
+            "acknowledge_types []int8 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -104,7 +130,7 @@ def _read_share_acknowledge_request_acknowledgement_batch_v1(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("acknowledge_types")
     _n -= 1
@@ -130,7 +156,7 @@ def _read_share_acknowledge_request_acknowledge_partition_v1(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("acknowledgement_batches")
     _n -= 1
@@ -158,7 +184,7 @@ def _read_share_acknowledge_request_acknowledge_topic_v1(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -184,7 +210,7 @@ def _read_share_acknowledge_request_v1(frame: bytes, pos: int) -> tuple[ShareAck
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_id = None
     else:
@@ -195,7 +221,7 @@ def _read_share_acknowledge_request_v1(frame: bytes, pos: int) -> tuple[ShareAck
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         member_id = None
     else:
@@ -208,7 +234,7 @@ def _read_share_acknowledge_request_v1(frame: bytes, pos: int) -> tuple[ShareAck
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -234,7 +260,7 @@ def _read_share_acknowledge_request_v2(frame: bytes, pos: int) -> tuple[ShareAck
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_id = None
     else:
@@ -245,7 +271,7 @@ def _read_share_acknowledge_request_v2(frame: bytes, pos: int) -> tuple[ShareAck
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         member_id = None
     else:
@@ -258,7 +284,7 @@ def _read_share_acknowledge_request_v2(frame: bytes, pos: int) -> tuple[ShareAck
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -314,10 +340,10 @@ def _write_share_acknowledge_request_acknowledge_topic_v1(message: ShareAcknowle
 
 def _write_share_acknowledge_request_v1(message: ShareAcknowledgeRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.group_id is None else message.group_id.encode()
-    parts.append(unsigned_varint(0 if message.group_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_id is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.member_id is None else message.member_id.encode()
-    parts.append(unsigned_varint(0 if message.member_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.share_session_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
@@ -331,10 +357,10 @@ def _write_share_acknowledge_request_v1(message: ShareAcknowledgeRequest, parts:
 
 def _write_share_acknowledge_request_v2(message: ShareAcknowledgeRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.group_id is None else message.group_id.encode()
-    parts.append(unsigned_varint(0 if message.group_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_id is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.member_id is None else message.member_id.encode()
-    parts.append(unsigned_varint(0 if message.member_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_io(message.share_session_epoch, message.is_renew_ack))
     parts.append(unsigned_varint(len(message.topics) + 1))
@@ -360,6 +386,15 @@ ShareAcknowledgeRequest.WRITERS = {
 
 class ShareAcknowledgeResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "acquisition_lock_timeout_ms", "responses", "node_endpoints", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "acquisition_lock_timeout_ms int32 2+",
+        "responses []ShareAcknowledgeTopicResponse 0+",
+        "node_endpoints []NodeEndpoint 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -380,6 +415,11 @@ class ShareAcknowledgeResponse(Message):
 
     class ShareAcknowledgeTopicResponse(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []PartitionData 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -392,6 +432,13 @@ class ShareAcknowledgeResponse(Message):
 
     class PartitionData(Message):
         __slots__ = ("partition_index", "error_code", "error_message", "current_leader", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "current_leader LeaderIdAndEpoch 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -408,6 +455,11 @@ class ShareAcknowledgeResponse(Message):
 
     class LeaderIdAndEpoch(Message):
         __slots__ = ("leader_id", "leader_epoch", "unknown_tagged_fields")
+        LAYOUT = (
+            "leader_id int32 0+",
+            "leader_epoch int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -420,6 +472,13 @@ class ShareAcknowledgeResponse(Message):
 
     class NodeEndpoint(Message):
         __slots__ = ("node_id", "host", "port", "rack", "unknown_tagged_fields")
+        LAYOUT = (
+            "node_id int32 0+",
+            "host string 0+",
+            "port int32 0+",
+            "rack string 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -456,7 +515,7 @@ def _read_share_acknowledge_response_partition_data_v1(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -482,7 +541,7 @@ def _read_share_acknowledge_response_share_acknowledge_topic_response_v1(frame: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -510,7 +569,7 @@ def _read_share_acknowledge_response_node_endpoint_v1(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -522,7 +581,7 @@ def _read_share_acknowledge_response_node_endpoint_v1(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack = None
     else:
@@ -547,7 +606,7 @@ def _read_share_acknowledge_response_v1(frame: bytes, pos: int) -> tuple[ShareAc
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -558,7 +617,7 @@ def _read_share_acknowledge_response_v1(frame: bytes, pos: int) -> tuple[ShareAc
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -572,7 +631,7 @@ def _read_share_acknowledge_response_v1(frame: bytes, pos: int) -> tuple[ShareAc
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("node_endpoints")
     _n -= 1
@@ -600,7 +659,7 @@ def _read_share_acknowledge_response_v2(frame: bytes, pos: int) -> tuple[ShareAc
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -613,7 +672,7 @@ def _read_share_acknowledge_response_v2(frame: bytes, pos: int) -> tuple[ShareAc
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -627,7 +686,7 @@ def _read_share_acknowledge_response_v2(frame: bytes, pos: int) -> tuple[ShareAc
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("node_endpoints")
     _n -= 1
@@ -659,7 +718,7 @@ def _write_share_acknowledge_response_leader_id_and_epoch_v1(message: ShareAckno
 def _write_share_acknowledge_response_partition_data_v1(message: ShareAcknowledgeResponse.PartitionData, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.partition_index, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _write_share_acknowledge_response_leader_id_and_epoch_v1(message.current_leader, parts)
     if message.unknown_tagged_fields is None:
@@ -682,11 +741,11 @@ def _write_share_acknowledge_response_share_acknowledge_topic_response_v1(messag
 def _write_share_acknowledge_response_node_endpoint_v1(message: ShareAcknowledgeResponse.NodeEndpoint, parts: list[Buffer]) -> None:
     _text = message.host.encode()
     parts.append(pack_i(message.node_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack is None else message.rack.encode()
     parts.append(pack_i(message.port))
-    parts.append(unsigned_varint(0 if message.rack is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -697,7 +756,7 @@ def _write_share_acknowledge_response_node_endpoint_v1(message: ShareAcknowledge
 def _write_share_acknowledge_response_v1(message: ShareAcknowledgeResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
     for _responses_item in message.responses:
@@ -714,7 +773,7 @@ def _write_share_acknowledge_response_v1(message: ShareAcknowledgeResponse, part
 def _write_share_acknowledge_response_v2(message: ShareAcknowledgeResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.acquisition_lock_timeout_ms))
     parts.append(unsigned_varint(len(message.responses) + 1))

@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -51,6 +53,21 @@ pack_qqh = _qqh.pack
 
 class ShareFetchRequest(Message):
     __slots__ = ("group_id", "member_id", "share_session_epoch", "max_wait_ms", "min_bytes", "max_bytes", "max_records", "batch_size", "share_acquire_mode", "is_renew_ack", "topics", "forgotten_topics_data", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+ nullable 0+",
+        "member_id string 0+ nullable 0+",
+        "share_session_epoch int32 0+",
+        "max_wait_ms int32 0+",
+        "min_bytes int32 0+",
+        "max_bytes int32 0+",
+        "max_records int32 1+",
+        "batch_size int32 1+",
+        "share_acquire_mode int8 2+",
+        "is_renew_ack bool 2+",
+        "topics []FetchTopic 0+",
+        "forgotten_topics_data []ForgottenTopic 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -83,6 +100,11 @@ class ShareFetchRequest(Message):
 
     class FetchTopic(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []FetchPartition 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -95,6 +117,12 @@ class ShareFetchRequest(Message):
 
     class FetchPartition(Message):
         __slots__ = ("partition_index", "partition_max_bytes", "acknowledgement_batches", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "partition_max_bytes int32 0",
+            "acknowledgement_batches []AcknowledgementBatch 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -109,6 +137,12 @@ class ShareFetchRequest(Message):
 
     class AcknowledgementBatch(Message):
         __slots__ = ("first_offset", "last_offset", "acknowledge_types", "unknown_tagged_fields")
+        LAYOUT = (
+            "first_offset int64 0+",
+            "last_offset int64 0+",
+            "acknowledge_types []int8 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -123,6 +157,11 @@ class ShareFetchRequest(Message):
 
     class ForgottenTopic(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -141,7 +180,7 @@ def _read_share_fetch_request_acknowledgement_batch_v1(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("acknowledge_types")
     _n -= 1
@@ -167,7 +206,7 @@ def _read_share_fetch_request_fetch_partition_v1(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("acknowledgement_batches")
     _n -= 1
@@ -195,7 +234,7 @@ def _read_share_fetch_request_fetch_topic_v1(frame: bytes, pos: int) -> tuple[Sh
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -223,7 +262,7 @@ def _read_share_fetch_request_forgotten_topic_v1(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -247,7 +286,7 @@ def _read_share_fetch_request_v1(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_id = None
     else:
@@ -258,7 +297,7 @@ def _read_share_fetch_request_v1(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         member_id = None
     else:
@@ -271,7 +310,7 @@ def _read_share_fetch_request_v1(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -285,7 +324,7 @@ def _read_share_fetch_request_v1(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
@@ -311,7 +350,7 @@ def _read_share_fetch_request_v2(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_id = None
     else:
@@ -322,7 +361,7 @@ def _read_share_fetch_request_v2(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         member_id = None
     else:
@@ -335,7 +374,7 @@ def _read_share_fetch_request_v2(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -349,7 +388,7 @@ def _read_share_fetch_request_v2(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
@@ -416,10 +455,10 @@ def _write_share_fetch_request_forgotten_topic_v1(message: ShareFetchRequest.For
 
 def _write_share_fetch_request_v1(message: ShareFetchRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.group_id is None else message.group_id.encode()
-    parts.append(unsigned_varint(0 if message.group_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_id is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.member_id is None else message.member_id.encode()
-    parts.append(unsigned_varint(0 if message.member_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iiiiii(message.share_session_epoch, message.max_wait_ms, message.min_bytes, message.max_bytes, message.max_records, message.batch_size))
     parts.append(unsigned_varint(len(message.topics) + 1))
@@ -436,10 +475,10 @@ def _write_share_fetch_request_v1(message: ShareFetchRequest, parts: list[Buffer
 
 def _write_share_fetch_request_v2(message: ShareFetchRequest, parts: list[Buffer]) -> None:
     _text = b"" if message.group_id is None else message.group_id.encode()
-    parts.append(unsigned_varint(0 if message.group_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_id is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.member_id is None else message.member_id.encode()
-    parts.append(unsigned_varint(0 if message.member_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iiiiiibo(message.share_session_epoch, message.max_wait_ms, message.min_bytes, message.max_bytes, message.max_records, message.batch_size, message.share_acquire_mode, message.is_renew_ack))
     parts.append(unsigned_varint(len(message.topics) + 1))
@@ -468,6 +507,15 @@ ShareFetchRequest.WRITERS = {
 
 class ShareFetchResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "acquisition_lock_timeout_ms", "responses", "node_endpoints", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "acquisition_lock_timeout_ms int32 1+",
+        "responses []ShareFetchableTopicResponse 0+",
+        "node_endpoints []NodeEndpoint 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -488,6 +536,11 @@ class ShareFetchResponse(Message):
 
     class ShareFetchableTopicResponse(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []PartitionData 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -500,6 +553,17 @@ class ShareFetchResponse(Message):
 
     class PartitionData(Message):
         __slots__ = ("partition_index", "error_code", "error_message", "acknowledge_error_code", "acknowledge_error_message", "current_leader", "records", "acquired_records", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "acknowledge_error_code int16 0+",
+            "acknowledge_error_message string 0+ nullable 0+",
+            "current_leader LeaderIdAndEpoch 0+",
+            "records records 0+ nullable 0",
+            "acquired_records []AcquiredRecords 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -524,6 +588,11 @@ class ShareFetchResponse(Message):
 
     class LeaderIdAndEpoch(Message):
         __slots__ = ("leader_id", "leader_epoch", "unknown_tagged_fields")
+        LAYOUT = (
+            "leader_id int32 0+",
+            "leader_epoch int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -536,6 +605,12 @@ class ShareFetchResponse(Message):
 
     class AcquiredRecords(Message):
         __slots__ = ("first_offset", "last_offset", "delivery_count", "unknown_tagged_fields")
+        LAYOUT = (
+            "first_offset int64 0+",
+            "last_offset int64 0+",
+            "delivery_count int16 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -550,6 +625,13 @@ class ShareFetchResponse(Message):
 
     class NodeEndpoint(Message):
         __slots__ = ("node_id", "host", "port", "rack", "unknown_tagged_fields")
+        LAYOUT = (
+            "node_id int32 0+",
+            "host string 0+",
+            "port int32 0+",
+            "rack string 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -600,7 +682,7 @@ def _read_share_fetch_response_partition_data_v1(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -613,7 +695,7 @@ def _read_share_fetch_response_partition_data_v1(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         acknowledge_error_message = None
     else:
@@ -625,7 +707,7 @@ def _read_share_fetch_response_partition_data_v1(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("records")
     _end = pos + _n - 1
@@ -635,7 +717,7 @@ def _read_share_fetch_response_partition_data_v1(frame: bytes, pos: int) -> tupl
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("acquired_records")
     _n -= 1
@@ -663,7 +745,7 @@ def _read_share_fetch_response_share_fetchable_topic_response_v1(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -691,7 +773,7 @@ def _read_share_fetch_response_node_endpoint_v1(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -703,7 +785,7 @@ def _read_share_fetch_response_node_endpoint_v1(frame: bytes, pos: int) -> tuple
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack = None
     else:
@@ -728,7 +810,7 @@ def _read_share_fetch_response_v1(frame: bytes, pos: int) -> tuple[ShareFetchRes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -741,7 +823,7 @@ def _read_share_fetch_response_v1(frame: bytes, pos: int) -> tuple[ShareFetchRes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("responses")
     _n -= 1
@@ -755,7 +837,7 @@ def _read_share_fetch_response_v1(frame: bytes, pos: int) -> tuple[ShareFetchRes
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("node_endpoints")
     _n -= 1
@@ -795,11 +877,11 @@ def _write_share_fetch_response_acquired_records_v1(message: ShareFetchResponse.
 def _write_share_fetch_response_partition_data_v1(message: ShareFetchResponse.PartitionData, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.partition_index, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.acknowledge_error_message is None else message.acknowledge_error_message.encode()
     parts.append(pack_h(message.acknowledge_error_code))
-    parts.append(unsigned_varint(0 if message.acknowledge_error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.acknowledge_error_message is None else len(_text) + 1))
     parts.append(_text)
     _write_share_fetch_response_leader_id_and_epoch_v1(message.current_leader, parts)
     assert message.records is not None
@@ -829,11 +911,11 @@ def _write_share_fetch_response_share_fetchable_topic_response_v1(message: Share
 def _write_share_fetch_response_node_endpoint_v1(message: ShareFetchResponse.NodeEndpoint, parts: list[Buffer]) -> None:
     _text = message.host.encode()
     parts.append(pack_i(message.node_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack is None else message.rack.encode()
     parts.append(pack_i(message.port))
-    parts.append(unsigned_varint(0 if message.rack is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -844,7 +926,7 @@ def _write_share_fetch_response_node_endpoint_v1(message: ShareFetchResponse.Nod
 def _write_share_fetch_response_v1(message: ShareFetchResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.acquisition_lock_timeout_ms))
     parts.append(unsigned_varint(len(message.responses) + 1))

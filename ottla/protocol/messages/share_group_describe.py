@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -39,6 +41,11 @@ pack_ii = _ii.pack
 
 class ShareGroupDescribeRequest(Message):
     __slots__ = ("group_ids", "include_authorized_operations", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_ids []string 0+",
+        "include_authorized_operations bool 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -55,7 +62,7 @@ def _read_share_group_describe_request_v1(frame: bytes, pos: int) -> tuple[Share
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("group_ids")
     _n -= 1
@@ -67,7 +74,7 @@ def _read_share_group_describe_request_v1(frame: bytes, pos: int) -> tuple[Share
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("group_ids_item")
         _end = pos + _n - 1
@@ -91,7 +98,7 @@ def _write_share_group_describe_request_v1(message: ShareGroupDescribeRequest, p
     parts.append(unsigned_varint(len(message.group_ids) + 1))
     for _group_ids_item in message.group_ids:
         _text = _group_ids_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(pack_o(message.include_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -112,6 +119,11 @@ ShareGroupDescribeRequest.WRITERS = {
 
 class ShareGroupDescribeResponse(Message):
     __slots__ = ("throttle_time_ms", "groups", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "groups []DescribedGroup 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -124,6 +136,12 @@ class ShareGroupDescribeResponse(Message):
 
     class TopicPartitions(Message):
         __slots__ = ("topic_id", "topic_name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "topic_name string 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -138,6 +156,10 @@ class ShareGroupDescribeResponse(Message):
 
     class Assignment(Message):
         __slots__ = ("topic_partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_partitions []TopicPartitions 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -148,6 +170,18 @@ class ShareGroupDescribeResponse(Message):
 
     class DescribedGroup(Message):
         __slots__ = ("error_code", "error_message", "group_id", "group_state", "group_epoch", "assignment_epoch", "assignor_name", "members", "authorized_operations", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "group_id string 0+",
+            "group_state string 0+",
+            "group_epoch int32 0+",
+            "assignment_epoch int32 0+",
+            "assignor_name string 0+",
+            "members []Member 0+",
+            "authorized_operations int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -174,6 +208,16 @@ class ShareGroupDescribeResponse(Message):
 
     class Member(Message):
         __slots__ = ("member_id", "rack_id", "member_epoch", "client_id", "client_host", "subscribed_topic_names", "assignment", "unknown_tagged_fields")
+        LAYOUT = (
+            "member_id string 0+",
+            "rack_id string 0+ nullable 0+",
+            "member_epoch int32 0+",
+            "client_id string 0+",
+            "client_host string 0+",
+            "subscribed_topic_names []string 0+",
+            "assignment Assignment 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -202,7 +246,7 @@ def _read_share_group_describe_response_topic_partitions_v1(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic_name")
     _end = pos + _n - 1
@@ -212,7 +256,7 @@ def _read_share_group_describe_response_topic_partitions_v1(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -236,7 +280,7 @@ def _read_share_group_describe_response_assignment_v1(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topic_partitions")
     _n -= 1
@@ -262,7 +306,7 @@ def _read_share_group_describe_response_member_v1(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -272,7 +316,7 @@ def _read_share_group_describe_response_member_v1(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack_id = None
     else:
@@ -285,7 +329,7 @@ def _read_share_group_describe_response_member_v1(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_id")
     _end = pos + _n - 1
@@ -295,7 +339,7 @@ def _read_share_group_describe_response_member_v1(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_host")
     _end = pos + _n - 1
@@ -305,7 +349,7 @@ def _read_share_group_describe_response_member_v1(frame: bytes, pos: int) -> tup
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("subscribed_topic_names")
     _n -= 1
@@ -317,7 +361,7 @@ def _read_share_group_describe_response_member_v1(frame: bytes, pos: int) -> tup
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("subscribed_topic_names_item")
         _end = pos + _n - 1
@@ -343,7 +387,7 @@ def _read_share_group_describe_response_described_group_v1(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -354,7 +398,7 @@ def _read_share_group_describe_response_described_group_v1(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -364,7 +408,7 @@ def _read_share_group_describe_response_described_group_v1(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_state")
     _end = pos + _n - 1
@@ -376,7 +420,7 @@ def _read_share_group_describe_response_described_group_v1(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("assignor_name")
     _end = pos + _n - 1
@@ -386,7 +430,7 @@ def _read_share_group_describe_response_described_group_v1(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("members")
     _n -= 1
@@ -416,7 +460,7 @@ def _read_share_group_describe_response_v1(frame: bytes, pos: int) -> tuple[Shar
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -440,7 +484,7 @@ def _read_share_group_describe_response_v1(frame: bytes, pos: int) -> tuple[Shar
 def _write_share_group_describe_response_topic_partitions_v1(message: ShareGroupDescribeResponse.TopicPartitions, parts: list[Buffer]) -> None:
     _text = message.topic_name.encode()
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     if message.partitions:
@@ -463,22 +507,22 @@ def _write_share_group_describe_response_assignment_v1(message: ShareGroupDescri
 
 def _write_share_group_describe_response_member_v1(message: ShareGroupDescribeResponse.Member, parts: list[Buffer]) -> None:
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack_id is None else message.rack_id.encode()
-    parts.append(unsigned_varint(0 if message.rack_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack_id is None else len(_text) + 1))
     parts.append(_text)
     _text = message.client_id.encode()
     parts.append(pack_i(message.member_epoch))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.client_host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.subscribed_topic_names) + 1))
     for _subscribed_topic_names_item in message.subscribed_topic_names:
         _text = _subscribed_topic_names_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     _write_share_group_describe_response_assignment_v1(message.assignment, parts)
     if message.unknown_tagged_fields is None:
@@ -490,17 +534,17 @@ def _write_share_group_describe_response_member_v1(message: ShareGroupDescribeRe
 def _write_share_group_describe_response_described_group_v1(message: ShareGroupDescribeResponse.DescribedGroup, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.group_state.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.assignor_name.encode()
     parts.append(pack_ii(message.group_epoch, message.assignment_epoch))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
     for _members_item in message.members:

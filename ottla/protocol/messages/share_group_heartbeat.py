@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -23,6 +25,9 @@ from ottla.protocol.primitives import (
 _16s = struct.Struct(">16s")
 unpack_16s = _16s.unpack_from
 pack_16s = _16s.pack
+_b = struct.Struct(">b")
+unpack_b = _b.unpack_from
+pack_b = _b.pack
 _i = struct.Struct(">i")
 unpack_i = _i.unpack_from
 pack_i = _i.pack
@@ -30,14 +35,20 @@ _ih = struct.Struct(">ih")
 unpack_ih = _ih.unpack_from
 pack_ih = _ih.pack
 _ii = struct.Struct(">ii")
+unpack_ii = _ii.unpack_from
 pack_ii = _ii.pack
-_iib = struct.Struct(">iib")
-unpack_iib = _iib.unpack_from
-pack_iib = _iib.pack
 
 
 class ShareGroupHeartbeatRequest(Message):
     __slots__ = ("group_id", "member_id", "member_epoch", "rack_id", "subscribed_topic_names", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "member_id string 0+",
+        "member_epoch int32 0+",
+        "rack_id string 0+ nullable 0+",
+        "subscribed_topic_names []string 0+ nullable 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -60,7 +71,7 @@ def _read_share_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[Shar
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -70,7 +81,7 @@ def _read_share_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[Shar
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -82,7 +93,7 @@ def _read_share_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[Shar
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack_id = None
     else:
@@ -93,7 +104,7 @@ def _read_share_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[Shar
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         subscribed_topic_names: list[str] | None = None
     else:
@@ -106,7 +117,7 @@ def _read_share_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[Shar
             if _n < 128:
                 pos += 1
             else:
-                _n, pos = read_unsigned_varint(frame, pos)
+                _n, pos = read_string_length(frame, pos)
             if _n <= 0:
                 fail_null("subscribed_topic_names_item")
             _end = pos + _n - 1
@@ -126,19 +137,19 @@ def _read_share_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[Shar
 
 def _write_share_group_heartbeat_request_v1(message: ShareGroupHeartbeatRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack_id is None else message.rack_id.encode()
     parts.append(pack_i(message.member_epoch))
-    parts.append(unsigned_varint(0 if message.rack_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.subscribed_topic_names is None else len(message.subscribed_topic_names) + 1))
     for _subscribed_topic_names_item in message.subscribed_topic_names or ():
         _text = _subscribed_topic_names_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -158,6 +169,16 @@ ShareGroupHeartbeatRequest.WRITERS = {
 
 class ShareGroupHeartbeatResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "member_id", "member_epoch", "heartbeat_interval_ms", "assignment", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "member_id string 0+ nullable 0+",
+        "member_epoch int32 0+",
+        "heartbeat_interval_ms int32 0+",
+        "assignment Assignment 0+ nullable 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -180,6 +201,11 @@ class ShareGroupHeartbeatResponse(Message):
 
     class TopicPartitions(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -192,6 +218,10 @@ class ShareGroupHeartbeatResponse(Message):
 
     class Assignment(Message):
         __slots__ = ("topic_partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_partitions []TopicPartitions 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -208,7 +238,7 @@ def _read_share_group_heartbeat_response_topic_partitions_v1(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -232,7 +262,7 @@ def _read_share_group_heartbeat_response_assignment_v1(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topic_partitions")
     _n -= 1
@@ -260,7 +290,7 @@ def _read_share_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[Sha
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -271,15 +301,17 @@ def _read_share_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[Sha
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         member_id = None
     else:
         _end = pos + _n - 1
         member_id = frame[pos:_end].decode("utf-8", "replace")
         pos = _end
-    member_epoch, heartbeat_interval_ms, _n = unpack_iib(frame, pos)
-    pos += 9
+    member_epoch, heartbeat_interval_ms = unpack_ii(frame, pos)
+    pos += 8
+    (_n,) = unpack_b(frame, pos)
+    pos += 1
     if _n < 0:
         assignment = None
     else:
@@ -319,10 +351,10 @@ def _write_share_group_heartbeat_response_assignment_v1(message: ShareGroupHeart
 def _write_share_group_heartbeat_response_v1(message: ShareGroupHeartbeatResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.member_id is None else message.member_id.encode()
-    parts.append(unsigned_varint(0 if message.member_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ii(message.member_epoch, message.heartbeat_interval_ms))
     if message.assignment is None:

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -38,10 +40,8 @@ _ih = struct.Struct(">ih")
 unpack_ih = _ih.unpack_from
 pack_ih = _ih.pack
 _ii = struct.Struct(">ii")
+unpack_ii = _ii.unpack_from
 pack_ii = _ii.pack
-_iib = struct.Struct(">iib")
-unpack_iib = _iib.unpack_from
-pack_iib = _iib.pack
 _iq = struct.Struct(">iq")
 unpack_iq = _iq.unpack_from
 pack_iq = _iq.pack
@@ -49,6 +49,11 @@ pack_iq = _iq.pack
 
 class StreamsGroupDescribeRequest(Message):
     __slots__ = ("group_ids", "include_authorized_operations", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_ids []string 0+",
+        "include_authorized_operations bool 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -65,7 +70,7 @@ def _read_streams_group_describe_request_v0(frame: bytes, pos: int) -> tuple[Str
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("group_ids")
     _n -= 1
@@ -77,7 +82,7 @@ def _read_streams_group_describe_request_v0(frame: bytes, pos: int) -> tuple[Str
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("group_ids_item")
         _end = pos + _n - 1
@@ -101,7 +106,7 @@ def _write_streams_group_describe_request_v0(message: StreamsGroupDescribeReques
     parts.append(unsigned_varint(len(message.group_ids) + 1))
     for _group_ids_item in message.group_ids:
         _text = _group_ids_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(pack_o(message.include_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -122,6 +127,11 @@ StreamsGroupDescribeRequest.WRITERS = {
 
 class StreamsGroupDescribeResponse(Message):
     __slots__ = ("throttle_time_ms", "groups", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "groups []DescribedGroup 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -134,6 +144,11 @@ class StreamsGroupDescribeResponse(Message):
 
     class Endpoint(Message):
         __slots__ = ("host", "port", "unknown_tagged_fields")
+        LAYOUT = (
+            "host string 0+",
+            "port uint16 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -146,6 +161,12 @@ class StreamsGroupDescribeResponse(Message):
 
     class TaskOffset(Message):
         __slots__ = ("subtopology_id", "partition", "offset", "unknown_tagged_fields")
+        LAYOUT = (
+            "subtopology_id string 0+",
+            "partition int32 0+",
+            "offset int64 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -160,6 +181,12 @@ class StreamsGroupDescribeResponse(Message):
 
     class Assignment(Message):
         __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tagged_fields")
+        LAYOUT = (
+            "active_tasks []TaskIds 0+",
+            "standby_tasks []TaskIds 0+",
+            "warmup_tasks []TaskIds 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -174,6 +201,11 @@ class StreamsGroupDescribeResponse(Message):
 
     class TaskIds(Message):
         __slots__ = ("subtopology_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "subtopology_id string 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -186,6 +218,11 @@ class StreamsGroupDescribeResponse(Message):
 
     class KeyValue(Message):
         __slots__ = ("key", "value", "unknown_tagged_fields")
+        LAYOUT = (
+            "key string 0+",
+            "value string 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -198,6 +235,13 @@ class StreamsGroupDescribeResponse(Message):
 
     class TopicInfo(Message):
         __slots__ = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions int32 0+",
+            "replication_factor int16 0+",
+            "topic_configs []KeyValue 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -214,6 +258,18 @@ class StreamsGroupDescribeResponse(Message):
 
     class DescribedGroup(Message):
         __slots__ = ("error_code", "error_message", "group_id", "group_state", "group_epoch", "assignment_epoch", "topology", "members", "authorized_operations", "unknown_tagged_fields")
+        LAYOUT = (
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "group_id string 0+",
+            "group_state string 0+",
+            "group_epoch int32 0+",
+            "assignment_epoch int32 0+",
+            "topology Topology 0+ nullable 0+",
+            "members []Member 0+",
+            "authorized_operations int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -240,6 +296,11 @@ class StreamsGroupDescribeResponse(Message):
 
     class Topology(Message):
         __slots__ = ("epoch", "subtopologies", "unknown_tagged_fields")
+        LAYOUT = (
+            "epoch int32 0+",
+            "subtopologies []Subtopology 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -252,6 +313,14 @@ class StreamsGroupDescribeResponse(Message):
 
     class Subtopology(Message):
         __slots__ = ("subtopology_id", "source_topics", "repartition_sink_topics", "state_changelog_topics", "repartition_source_topics", "unknown_tagged_fields")
+        LAYOUT = (
+            "subtopology_id string 0+",
+            "source_topics []string 0+",
+            "repartition_sink_topics []string 0+",
+            "state_changelog_topics []TopicInfo 0+",
+            "repartition_source_topics []TopicInfo 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -270,6 +339,24 @@ class StreamsGroupDescribeResponse(Message):
 
     class Member(Message):
         __slots__ = ("member_id", "member_epoch", "instance_id", "rack_id", "client_id", "client_host", "topology_epoch", "process_id", "user_endpoint", "client_tags", "task_offsets", "task_end_offsets", "assignment", "target_assignment", "is_classic", "unknown_tagged_fields")
+        LAYOUT = (
+            "member_id string 0+",
+            "member_epoch int32 0+",
+            "instance_id string 0+ nullable 0+",
+            "rack_id string 0+ nullable 0+",
+            "client_id string 0+",
+            "client_host string 0+",
+            "topology_epoch int32 0+",
+            "process_id string 0+",
+            "user_endpoint Endpoint 0+ nullable 0+",
+            "client_tags []KeyValue 0+",
+            "task_offsets []TaskOffset 0+",
+            "task_end_offsets []TaskOffset 0+",
+            "assignment Assignment 0+",
+            "target_assignment Assignment 0+",
+            "is_classic bool 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -312,7 +399,7 @@ def _read_streams_group_describe_response_key_value_v0(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("key")
     _end = pos + _n - 1
@@ -322,7 +409,7 @@ def _read_streams_group_describe_response_key_value_v0(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("value")
     _end = pos + _n - 1
@@ -344,7 +431,7 @@ def _read_streams_group_describe_response_topic_info_v0(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -356,7 +443,7 @@ def _read_streams_group_describe_response_topic_info_v0(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topic_configs")
     _n -= 1
@@ -382,7 +469,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("subtopology_id")
     _end = pos + _n - 1
@@ -392,7 +479,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("source_topics")
     _n -= 1
@@ -404,7 +491,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("source_topics_item")
         _end = pos + _n - 1
@@ -415,7 +502,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("repartition_sink_topics")
     _n -= 1
@@ -427,7 +514,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("repartition_sink_topics_item")
         _end = pos + _n - 1
@@ -438,7 +525,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("state_changelog_topics")
     _n -= 1
@@ -452,7 +539,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("repartition_source_topics")
     _n -= 1
@@ -480,7 +567,7 @@ def _read_streams_group_describe_response_topology_v0(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         subtopologies: list[StreamsGroupDescribeResponse.Subtopology] | None = None
     else:
@@ -507,7 +594,7 @@ def _read_streams_group_describe_response_endpoint_v0(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -531,7 +618,7 @@ def _read_streams_group_describe_response_task_offset_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("subtopology_id")
     _end = pos + _n - 1
@@ -555,7 +642,7 @@ def _read_streams_group_describe_response_task_ids_v0(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("subtopology_id")
     _end = pos + _n - 1
@@ -565,7 +652,7 @@ def _read_streams_group_describe_response_task_ids_v0(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -589,7 +676,7 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("active_tasks")
     _n -= 1
@@ -603,7 +690,7 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("standby_tasks")
     _n -= 1
@@ -617,7 +704,7 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("warmup_tasks")
     _n -= 1
@@ -643,7 +730,7 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -655,7 +742,7 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         instance_id = None
     else:
@@ -666,7 +753,7 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack_id = None
     else:
@@ -677,7 +764,7 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_id")
     _end = pos + _n - 1
@@ -687,7 +774,7 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("client_host")
     _end = pos + _n - 1
@@ -699,7 +786,7 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("process_id")
     _end = pos + _n - 1
@@ -715,7 +802,7 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("client_tags")
     _n -= 1
@@ -729,7 +816,7 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("task_offsets")
     _n -= 1
@@ -743,7 +830,7 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("task_end_offsets")
     _n -= 1
@@ -775,7 +862,7 @@ def _read_streams_group_describe_response_described_group_v0(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -786,7 +873,7 @@ def _read_streams_group_describe_response_described_group_v0(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -796,14 +883,16 @@ def _read_streams_group_describe_response_described_group_v0(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_state")
     _end = pos + _n - 1
     group_state = frame[pos:_end].decode("utf-8", "replace")
     pos = _end
-    group_epoch, assignment_epoch, _n = unpack_iib(frame, pos)
-    pos += 9
+    group_epoch, assignment_epoch = unpack_ii(frame, pos)
+    pos += 8
+    (_n,) = unpack_b(frame, pos)
+    pos += 1
     if _n < 0:
         topology = None
     else:
@@ -812,7 +901,7 @@ def _read_streams_group_describe_response_described_group_v0(frame: bytes, pos: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("members")
     _n -= 1
@@ -842,7 +931,7 @@ def _read_streams_group_describe_response_v0(frame: bytes, pos: int) -> tuple[St
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("groups")
     _n -= 1
@@ -865,10 +954,10 @@ def _read_streams_group_describe_response_v0(frame: bytes, pos: int) -> tuple[St
 
 def _write_streams_group_describe_response_key_value_v0(message: StreamsGroupDescribeResponse.KeyValue, parts: list[Buffer]) -> None:
     _text = message.key.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.value.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -878,7 +967,7 @@ def _write_streams_group_describe_response_key_value_v0(message: StreamsGroupDes
 
 def _write_streams_group_describe_response_topic_info_v0(message: StreamsGroupDescribeResponse.TopicInfo, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ih(message.partitions, message.replication_factor))
     parts.append(unsigned_varint(len(message.topic_configs) + 1))
@@ -892,17 +981,17 @@ def _write_streams_group_describe_response_topic_info_v0(message: StreamsGroupDe
 
 def _write_streams_group_describe_response_subtopology_v0(message: StreamsGroupDescribeResponse.Subtopology, parts: list[Buffer]) -> None:
     _text = message.subtopology_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.source_topics) + 1))
     for _source_topics_item in message.source_topics:
         _text = _source_topics_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.repartition_sink_topics) + 1))
     for _repartition_sink_topics_item in message.repartition_sink_topics:
         _text = _repartition_sink_topics_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.state_changelog_topics) + 1))
     for _state_changelog_topics_item in message.state_changelog_topics:
@@ -929,7 +1018,7 @@ def _write_streams_group_describe_response_topology_v0(message: StreamsGroupDesc
 
 def _write_streams_group_describe_response_endpoint_v0(message: StreamsGroupDescribeResponse.Endpoint, parts: list[Buffer]) -> None:
     _text = message.host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_H(message.port))
     if message.unknown_tagged_fields is None:
@@ -940,7 +1029,7 @@ def _write_streams_group_describe_response_endpoint_v0(message: StreamsGroupDesc
 
 def _write_streams_group_describe_response_task_offset_v0(message: StreamsGroupDescribeResponse.TaskOffset, parts: list[Buffer]) -> None:
     _text = message.subtopology_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iq(message.partition, message.offset))
     if message.unknown_tagged_fields is None:
@@ -951,7 +1040,7 @@ def _write_streams_group_describe_response_task_offset_v0(message: StreamsGroupD
 
 def _write_streams_group_describe_response_task_ids_v0(message: StreamsGroupDescribeResponse.TaskIds, parts: list[Buffer]) -> None:
     _text = message.subtopology_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     if message.partitions:
@@ -980,24 +1069,24 @@ def _write_streams_group_describe_response_assignment_v0(message: StreamsGroupDe
 
 def _write_streams_group_describe_response_member_v0(message: StreamsGroupDescribeResponse.Member, parts: list[Buffer]) -> None:
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.instance_id is None else message.instance_id.encode()
     parts.append(pack_i(message.member_epoch))
-    parts.append(unsigned_varint(0 if message.instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.instance_id is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack_id is None else message.rack_id.encode()
-    parts.append(unsigned_varint(0 if message.rack_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack_id is None else len(_text) + 1))
     parts.append(_text)
     _text = message.client_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.client_host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.process_id.encode()
     parts.append(pack_i(message.topology_epoch))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.user_endpoint is None:
         parts.append(b"\xff")
@@ -1025,13 +1114,13 @@ def _write_streams_group_describe_response_member_v0(message: StreamsGroupDescri
 def _write_streams_group_describe_response_described_group_v0(message: StreamsGroupDescribeResponse.DescribedGroup, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.group_state.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ii(message.group_epoch, message.assignment_epoch))
     if message.topology is None:

@@ -8,13 +8,16 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    LEFT_OUT,
     Buffer,
     Message,
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -31,9 +34,6 @@ pack_b = _b.pack
 _i = struct.Struct(">i")
 unpack_i = _i.unpack_from
 pack_i = _i.pack
-_ib = struct.Struct(">ib")
-unpack_ib = _ib.unpack_from
-pack_ib = _ib.pack
 _ih = struct.Struct(">ih")
 unpack_ih = _ih.unpack_from
 pack_ih = _ih.pack
@@ -50,6 +50,26 @@ pack_iq = _iq.pack
 
 class StreamsGroupHeartbeatRequest(Message):
     __slots__ = ("group_id", "member_id", "member_epoch", "endpoint_information_epoch", "instance_id", "rack_id", "rebalance_timeout_ms", "topology", "active_tasks", "standby_tasks", "warmup_tasks", "process_id", "user_endpoint", "client_tags", "task_offsets", "task_end_offsets", "shutdown_application", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "member_id string 0+",
+        "member_epoch int32 0+",
+        "endpoint_information_epoch int32 0+",
+        "instance_id string 0+ nullable 0+",
+        "rack_id string 0+ nullable 0+",
+        "rebalance_timeout_ms int32 0+",
+        "topology Topology 0+ nullable 0+",
+        "active_tasks []TaskIds 0+ nullable 0+",
+        "standby_tasks []TaskIds 0+ nullable 0+",
+        "warmup_tasks []TaskIds 0+ nullable 0+",
+        "process_id string 0+ nullable 0+",
+        "user_endpoint Endpoint 0+ nullable 0+",
+        "client_tags []KeyValue 0+ nullable 0+",
+        "task_offsets []TaskOffset 0+ nullable 0+",
+        "task_end_offsets []TaskOffset 0+ nullable 0+",
+        "shutdown_application bool 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -92,6 +112,11 @@ class StreamsGroupHeartbeatRequest(Message):
 
     class KeyValue(Message):
         __slots__ = ("key", "value", "unknown_tagged_fields")
+        LAYOUT = (
+            "key string 0+",
+            "value string 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -104,6 +129,13 @@ class StreamsGroupHeartbeatRequest(Message):
 
     class TopicInfo(Message):
         __slots__ = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions int32 0+",
+            "replication_factor int16 0+",
+            "topic_configs []KeyValue 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -120,6 +152,11 @@ class StreamsGroupHeartbeatRequest(Message):
 
     class Endpoint(Message):
         __slots__ = ("host", "port", "unknown_tagged_fields")
+        LAYOUT = (
+            "host string 0+",
+            "port uint16 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -132,6 +169,12 @@ class StreamsGroupHeartbeatRequest(Message):
 
     class TaskOffset(Message):
         __slots__ = ("subtopology_id", "partition", "offset", "unknown_tagged_fields")
+        LAYOUT = (
+            "subtopology_id string 0+",
+            "partition int32 0+",
+            "offset int64 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -146,6 +189,11 @@ class StreamsGroupHeartbeatRequest(Message):
 
     class TaskIds(Message):
         __slots__ = ("subtopology_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "subtopology_id string 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -158,6 +206,11 @@ class StreamsGroupHeartbeatRequest(Message):
 
     class Topology(Message):
         __slots__ = ("epoch", "subtopologies", "unknown_tagged_fields")
+        LAYOUT = (
+            "epoch int32 0+",
+            "subtopologies []Subtopology 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -170,6 +223,16 @@ class StreamsGroupHeartbeatRequest(Message):
 
     class Subtopology(Message):
         __slots__ = ("subtopology_id", "source_topics", "source_topic_regex", "state_changelog_topics", "repartition_sink_topics", "repartition_source_topics", "copartition_groups", "unknown_tagged_fields")
+        LAYOUT = (
+            "subtopology_id string 0+",
+            "source_topics []string 0+",
+            "source_topic_regex []string 0+",
+            "state_changelog_topics []TopicInfo 0+",
+            "repartition_sink_topics []string 0+",
+            "repartition_source_topics []TopicInfo 0+",
+            "copartition_groups []CopartitionGroup 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -192,6 +255,12 @@ class StreamsGroupHeartbeatRequest(Message):
 
     class CopartitionGroup(Message):
         __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics", "unknown_tagged_fields")
+        LAYOUT = (
+            "source_topics []int16 0+",
+            "source_topic_regex []int16 0+",
+            "repartition_source_topics []int16 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -210,7 +279,7 @@ def _read_streams_group_heartbeat_request_key_value_v0(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("key")
     _end = pos + _n - 1
@@ -220,7 +289,7 @@ def _read_streams_group_heartbeat_request_key_value_v0(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("value")
     _end = pos + _n - 1
@@ -242,7 +311,7 @@ def _read_streams_group_heartbeat_request_topic_info_v0(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -254,7 +323,7 @@ def _read_streams_group_heartbeat_request_topic_info_v0(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topic_configs")
     _n -= 1
@@ -280,7 +349,7 @@ def _read_streams_group_heartbeat_request_copartition_group_v0(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("source_topics")
     _n -= 1
@@ -292,7 +361,7 @@ def _read_streams_group_heartbeat_request_copartition_group_v0(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("source_topic_regex")
     _n -= 1
@@ -304,7 +373,7 @@ def _read_streams_group_heartbeat_request_copartition_group_v0(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("repartition_source_topics")
     _n -= 1
@@ -328,7 +397,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("subtopology_id")
     _end = pos + _n - 1
@@ -338,7 +407,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("source_topics")
     _n -= 1
@@ -350,7 +419,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("source_topics_item")
         _end = pos + _n - 1
@@ -361,7 +430,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("source_topic_regex")
     _n -= 1
@@ -373,7 +442,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("source_topic_regex_item")
         _end = pos + _n - 1
@@ -384,7 +453,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("state_changelog_topics")
     _n -= 1
@@ -398,7 +467,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("repartition_sink_topics")
     _n -= 1
@@ -410,7 +479,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
         if _n < 128:
             pos += 1
         else:
-            _n, pos = read_unsigned_varint(frame, pos)
+            _n, pos = read_string_length(frame, pos)
         if _n <= 0:
             fail_null("repartition_sink_topics_item")
         _end = pos + _n - 1
@@ -421,7 +490,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("repartition_source_topics")
     _n -= 1
@@ -435,7 +504,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("copartition_groups")
     _n -= 1
@@ -463,7 +532,7 @@ def _read_streams_group_heartbeat_request_topology_v0(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("subtopologies")
     _n -= 1
@@ -489,7 +558,7 @@ def _read_streams_group_heartbeat_request_task_ids_v0(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("subtopology_id")
     _end = pos + _n - 1
@@ -499,7 +568,7 @@ def _read_streams_group_heartbeat_request_task_ids_v0(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -523,7 +592,7 @@ def _read_streams_group_heartbeat_request_endpoint_v0(frame: bytes, pos: int) ->
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -547,7 +616,7 @@ def _read_streams_group_heartbeat_request_task_offset_v0(frame: bytes, pos: int)
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("subtopology_id")
     _end = pos + _n - 1
@@ -571,7 +640,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -581,7 +650,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -593,7 +662,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         instance_id = None
     else:
@@ -604,15 +673,17 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         rack_id = None
     else:
         _end = pos + _n - 1
         rack_id = frame[pos:_end].decode("utf-8", "replace")
         pos = _end
-    rebalance_timeout_ms, _n = unpack_ib(frame, pos)
-    pos += 5
+    (rebalance_timeout_ms,) = unpack_i(frame, pos)
+    pos += 4
+    (_n,) = unpack_b(frame, pos)
+    pos += 1
     if _n < 0:
         topology = None
     else:
@@ -621,7 +692,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         active_tasks: list[StreamsGroupHeartbeatRequest.TaskIds] | None = None
     else:
@@ -636,7 +707,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         standby_tasks: list[StreamsGroupHeartbeatRequest.TaskIds] | None = None
     else:
@@ -651,7 +722,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         warmup_tasks: list[StreamsGroupHeartbeatRequest.TaskIds] | None = None
     else:
@@ -666,7 +737,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         process_id = None
     else:
@@ -683,7 +754,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         client_tags: list[StreamsGroupHeartbeatRequest.KeyValue] | None = None
     else:
@@ -698,7 +769,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         task_offsets: list[StreamsGroupHeartbeatRequest.TaskOffset] | None = None
     else:
@@ -713,7 +784,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         task_end_offsets: list[StreamsGroupHeartbeatRequest.TaskOffset] | None = None
     else:
@@ -739,10 +810,10 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
 
 def _write_streams_group_heartbeat_request_key_value_v0(message: StreamsGroupHeartbeatRequest.KeyValue, parts: list[Buffer]) -> None:
     _text = message.key.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.value.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -752,7 +823,7 @@ def _write_streams_group_heartbeat_request_key_value_v0(message: StreamsGroupHea
 
 def _write_streams_group_heartbeat_request_topic_info_v0(message: StreamsGroupHeartbeatRequest.TopicInfo, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ih(message.partitions, message.replication_factor))
     parts.append(unsigned_varint(len(message.topic_configs) + 1))
@@ -782,17 +853,17 @@ def _write_streams_group_heartbeat_request_copartition_group_v0(message: Streams
 
 def _write_streams_group_heartbeat_request_subtopology_v0(message: StreamsGroupHeartbeatRequest.Subtopology, parts: list[Buffer]) -> None:
     _text = message.subtopology_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.source_topics) + 1))
     for _source_topics_item in message.source_topics:
         _text = _source_topics_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.source_topic_regex) + 1))
     for _source_topic_regex_item in message.source_topic_regex:
         _text = _source_topic_regex_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.state_changelog_topics) + 1))
     for _state_changelog_topics_item in message.state_changelog_topics:
@@ -800,7 +871,7 @@ def _write_streams_group_heartbeat_request_subtopology_v0(message: StreamsGroupH
     parts.append(unsigned_varint(len(message.repartition_sink_topics) + 1))
     for _repartition_sink_topics_item in message.repartition_sink_topics:
         _text = _repartition_sink_topics_item.encode()
-        parts.append(unsigned_varint(len(_text) + 1))
+        parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.repartition_source_topics) + 1))
     for _repartition_source_topics_item in message.repartition_source_topics:
@@ -827,7 +898,7 @@ def _write_streams_group_heartbeat_request_topology_v0(message: StreamsGroupHear
 
 def _write_streams_group_heartbeat_request_task_ids_v0(message: StreamsGroupHeartbeatRequest.TaskIds, parts: list[Buffer]) -> None:
     _text = message.subtopology_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     if message.partitions:
@@ -840,7 +911,7 @@ def _write_streams_group_heartbeat_request_task_ids_v0(message: StreamsGroupHear
 
 def _write_streams_group_heartbeat_request_endpoint_v0(message: StreamsGroupHeartbeatRequest.Endpoint, parts: list[Buffer]) -> None:
     _text = message.host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_H(message.port))
     if message.unknown_tagged_fields is None:
@@ -851,7 +922,7 @@ def _write_streams_group_heartbeat_request_endpoint_v0(message: StreamsGroupHear
 
 def _write_streams_group_heartbeat_request_task_offset_v0(message: StreamsGroupHeartbeatRequest.TaskOffset, parts: list[Buffer]) -> None:
     _text = message.subtopology_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iq(message.partition, message.offset))
     if message.unknown_tagged_fields is None:
@@ -862,17 +933,17 @@ def _write_streams_group_heartbeat_request_task_offset_v0(message: StreamsGroupH
 
 def _write_streams_group_heartbeat_request_v0(message: StreamsGroupHeartbeatRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.instance_id is None else message.instance_id.encode()
     parts.append(pack_ii(message.member_epoch, message.endpoint_information_epoch))
-    parts.append(unsigned_varint(0 if message.instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.instance_id is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.rack_id is None else message.rack_id.encode()
-    parts.append(unsigned_varint(0 if message.rack_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.rack_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.rebalance_timeout_ms))
     if message.topology is None:
@@ -890,7 +961,7 @@ def _write_streams_group_heartbeat_request_v0(message: StreamsGroupHeartbeatRequ
     for _warmup_tasks_item in message.warmup_tasks or ():
         _write_streams_group_heartbeat_request_task_ids_v0(_warmup_tasks_item, parts)
     _text = b"" if message.process_id is None else message.process_id.encode()
-    parts.append(unsigned_varint(0 if message.process_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.process_id is None else len(_text) + 1))
     parts.append(_text)
     if message.user_endpoint is None:
         parts.append(b"\xff")
@@ -925,6 +996,23 @@ StreamsGroupHeartbeatRequest.WRITERS = {
 
 class StreamsGroupHeartbeatResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "member_id", "member_epoch", "heartbeat_interval_ms", "acceptable_recovery_lag", "task_offset_interval_ms", "status", "active_tasks", "standby_tasks", "warmup_tasks", "endpoint_information_epoch", "partitions_by_user_endpoint", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "member_id string 0+",
+        "member_epoch int32 0+",
+        "heartbeat_interval_ms int32 0+",
+        "acceptable_recovery_lag int32 0+",
+        "task_offset_interval_ms int32 0+",
+        "status []Status 0+ nullable 0+",
+        "active_tasks []TaskIds 0+ nullable 0+",
+        "standby_tasks []TaskIds 0+ nullable 0+",
+        "warmup_tasks []TaskIds 0+ nullable 0+",
+        "endpoint_information_epoch int32 0+",
+        "partitions_by_user_endpoint []EndpointToPartitions 0+ nullable 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -936,7 +1024,7 @@ class StreamsGroupHeartbeatResponse(Message):
         heartbeat_interval_ms: int = 0,
         acceptable_recovery_lag: int = 0,
         task_offset_interval_ms: int = 0,
-        status: list[StreamsGroupHeartbeatResponse.Status] | None = None,
+        status: list[StreamsGroupHeartbeatResponse.Status] | None = LEFT_OUT,
         active_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None,
         standby_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None,
         warmup_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None,
@@ -951,7 +1039,7 @@ class StreamsGroupHeartbeatResponse(Message):
         self.heartbeat_interval_ms = heartbeat_interval_ms
         self.acceptable_recovery_lag = acceptable_recovery_lag
         self.task_offset_interval_ms = task_offset_interval_ms
-        self.status = status
+        self.status: list[StreamsGroupHeartbeatResponse.Status] | None = [] if status is LEFT_OUT else status
         self.active_tasks = active_tasks
         self.standby_tasks = standby_tasks
         self.warmup_tasks = warmup_tasks
@@ -961,6 +1049,11 @@ class StreamsGroupHeartbeatResponse(Message):
 
     class Status(Message):
         __slots__ = ("status_code", "status_detail", "unknown_tagged_fields")
+        LAYOUT = (
+            "status_code int8 0+",
+            "status_detail string 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -973,6 +1066,11 @@ class StreamsGroupHeartbeatResponse(Message):
 
     class TopicPartition(Message):
         __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic string 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -985,6 +1083,11 @@ class StreamsGroupHeartbeatResponse(Message):
 
     class TaskIds(Message):
         __slots__ = ("subtopology_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "subtopology_id string 0+",
+            "partitions []int32 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -997,6 +1100,11 @@ class StreamsGroupHeartbeatResponse(Message):
 
     class Endpoint(Message):
         __slots__ = ("host", "port", "unknown_tagged_fields")
+        LAYOUT = (
+            "host string 0+",
+            "port uint16 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -1009,6 +1117,12 @@ class StreamsGroupHeartbeatResponse(Message):
 
     class EndpointToPartitions(Message):
         __slots__ = ("user_endpoint", "active_partitions", "standby_partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "user_endpoint Endpoint 0+",
+            "active_partitions []TopicPartition 0+",
+            "standby_partitions []TopicPartition 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -1029,7 +1143,7 @@ def _read_streams_group_heartbeat_response_status_v0(frame: bytes, pos: int) -> 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("status_detail")
     _end = pos + _n - 1
@@ -1051,7 +1165,7 @@ def _read_streams_group_heartbeat_response_task_ids_v0(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("subtopology_id")
     _end = pos + _n - 1
@@ -1061,7 +1175,7 @@ def _read_streams_group_heartbeat_response_task_ids_v0(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -1085,7 +1199,7 @@ def _read_streams_group_heartbeat_response_endpoint_v0(frame: bytes, pos: int) -
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("host")
     _end = pos + _n - 1
@@ -1109,7 +1223,7 @@ def _read_streams_group_heartbeat_response_topic_partition_v0(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("topic")
     _end = pos + _n - 1
@@ -1119,7 +1233,7 @@ def _read_streams_group_heartbeat_response_topic_partition_v0(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -1144,7 +1258,7 @@ def _read_streams_group_heartbeat_response_endpoint_to_partitions_v0(frame: byte
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("active_partitions")
     _n -= 1
@@ -1158,7 +1272,7 @@ def _read_streams_group_heartbeat_response_endpoint_to_partitions_v0(frame: byte
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("standby_partitions")
     _n -= 1
@@ -1186,7 +1300,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -1197,7 +1311,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -1209,7 +1323,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         status: list[StreamsGroupHeartbeatResponse.Status] | None = None
     else:
@@ -1224,7 +1338,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         active_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None
     else:
@@ -1239,7 +1353,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         standby_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None
     else:
@@ -1254,7 +1368,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         warmup_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None
     else:
@@ -1271,7 +1385,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         partitions_by_user_endpoint: list[StreamsGroupHeartbeatResponse.EndpointToPartitions] | None = None
     else:
@@ -1296,7 +1410,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
 def _write_streams_group_heartbeat_response_status_v0(message: StreamsGroupHeartbeatResponse.Status, parts: list[Buffer]) -> None:
     _text = message.status_detail.encode()
     parts.append(pack_b(message.status_code))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1306,7 +1420,7 @@ def _write_streams_group_heartbeat_response_status_v0(message: StreamsGroupHeart
 
 def _write_streams_group_heartbeat_response_task_ids_v0(message: StreamsGroupHeartbeatResponse.TaskIds, parts: list[Buffer]) -> None:
     _text = message.subtopology_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     if message.partitions:
@@ -1319,7 +1433,7 @@ def _write_streams_group_heartbeat_response_task_ids_v0(message: StreamsGroupHea
 
 def _write_streams_group_heartbeat_response_endpoint_v0(message: StreamsGroupHeartbeatResponse.Endpoint, parts: list[Buffer]) -> None:
     _text = message.host.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_H(message.port))
     if message.unknown_tagged_fields is None:
@@ -1330,7 +1444,7 @@ def _write_streams_group_heartbeat_response_endpoint_v0(message: StreamsGroupHea
 
 def _write_streams_group_heartbeat_response_topic_partition_v0(message: StreamsGroupHeartbeatResponse.TopicPartition, parts: list[Buffer]) -> None:
     _text = message.topic.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     if message.partitions:
@@ -1358,10 +1472,10 @@ def _write_streams_group_heartbeat_response_endpoint_to_partitions_v0(message: S
 def _write_streams_group_heartbeat_response_v0(message: StreamsGroupHeartbeatResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iiii(message.member_epoch, message.heartbeat_interval_ms, message.acceptable_recovery_lag, message.task_offset_interval_ms))
     parts.append(unsigned_varint(0 if message.status is None else len(message.status) + 1))

@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -38,6 +40,16 @@ pack_ihi = _ihi.pack
 
 class SyncGroupRequest(Message):
     __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id", "protocol_type", "protocol_name", "assignments", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "generation_id int32 0+",
+        "member_id string 0+",
+        "group_instance_id string 3+ nullable 3+",
+        "protocol_type string 5+ nullable 5+",
+        "protocol_name string 5+ nullable 5+",
+        "assignments []SyncGroupRequestAssignment 0+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,
@@ -60,6 +72,11 @@ class SyncGroupRequest(Message):
 
     class SyncGroupRequestAssignment(Message):
         __slots__ = ("member_id", "assignment", "unknown_tagged_fields")
+        LAYOUT = (
+            "member_id string 0+",
+            "assignment bytes 0+",
+            "unknown_tagged_fields tags 4+",
+        )
 
         def __init__(
             self,
@@ -158,7 +175,7 @@ def _read_sync_group_request_sync_group_request_assignment_v4(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -168,7 +185,7 @@ def _read_sync_group_request_sync_group_request_assignment_v4(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("assignment")
     _end = pos + _n - 1
@@ -190,7 +207,7 @@ def _read_sync_group_request_v4(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -202,7 +219,7 @@ def _read_sync_group_request_v4(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -212,7 +229,7 @@ def _read_sync_group_request_v4(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -223,7 +240,7 @@ def _read_sync_group_request_v4(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("assignments")
     _n -= 1
@@ -249,7 +266,7 @@ def _read_sync_group_request_v5(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -261,7 +278,7 @@ def _read_sync_group_request_v5(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -271,7 +288,7 @@ def _read_sync_group_request_v5(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -282,7 +299,7 @@ def _read_sync_group_request_v5(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         protocol_type = None
     else:
@@ -293,7 +310,7 @@ def _read_sync_group_request_v5(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         protocol_name = None
     else:
@@ -304,7 +321,7 @@ def _read_sync_group_request_v5(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("assignments")
     _n -= 1
@@ -363,7 +380,7 @@ def _write_sync_group_request_v3(message: SyncGroupRequest, parts: list[Buffer])
 
 def _write_sync_group_request_sync_group_request_assignment_v4(message: SyncGroupRequest.SyncGroupRequestAssignment, parts: list[Buffer]) -> None:
     _text = message.member_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _bytes = message.assignment
     parts.append(unsigned_varint(len(_bytes) + 1))
@@ -376,14 +393,14 @@ def _write_sync_group_request_sync_group_request_assignment_v4(message: SyncGrou
 
 def _write_sync_group_request_v4(message: SyncGroupRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
     parts.append(pack_i(message.generation_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.assignments) + 1))
     for _assignments_item in message.assignments:
@@ -396,20 +413,20 @@ def _write_sync_group_request_v4(message: SyncGroupRequest, parts: list[Buffer])
 
 def _write_sync_group_request_v5(message: SyncGroupRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
     parts.append(pack_i(message.generation_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.protocol_type is None else message.protocol_type.encode()
-    parts.append(unsigned_varint(0 if message.protocol_type is None else len(_text) + 1))
+    parts.append(string_length(0 if message.protocol_type is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.protocol_name is None else message.protocol_name.encode()
-    parts.append(unsigned_varint(0 if message.protocol_name is None else len(_text) + 1))
+    parts.append(string_length(0 if message.protocol_name is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.assignments) + 1))
     for _assignments_item in message.assignments:
@@ -442,6 +459,14 @@ SyncGroupRequest.WRITERS = {
 
 class SyncGroupResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "protocol_type", "protocol_name", "assignment", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 1+",
+        "error_code int16 0+",
+        "protocol_type string 5+ nullable 5+",
+        "protocol_name string 5+ nullable 5+",
+        "assignment bytes 0+",
+        "unknown_tagged_fields tags 4+",
+    )
 
     def __init__(
         self,
@@ -488,7 +513,7 @@ def _read_sync_group_response_v4(frame: bytes, pos: int) -> tuple[SyncGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("assignment")
     _end = pos + _n - 1
@@ -512,7 +537,7 @@ def _read_sync_group_response_v5(frame: bytes, pos: int) -> tuple[SyncGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         protocol_type = None
     else:
@@ -523,7 +548,7 @@ def _read_sync_group_response_v5(frame: bytes, pos: int) -> tuple[SyncGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         protocol_name = None
     else:
@@ -534,7 +559,7 @@ def _read_sync_group_response_v5(frame: bytes, pos: int) -> tuple[SyncGroupRespo
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("assignment")
     _end = pos + _n - 1
@@ -577,10 +602,10 @@ def _write_sync_group_response_v4(message: SyncGroupResponse, parts: list[Buffer
 def _write_sync_group_response_v5(message: SyncGroupResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.protocol_type is None else message.protocol_type.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.protocol_type is None else len(_text) + 1))
+    parts.append(string_length(0 if message.protocol_type is None else len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.protocol_name is None else message.protocol_name.encode()
-    parts.append(unsigned_varint(0 if message.protocol_name is None else len(_text) + 1))
+    parts.append(string_length(0 if message.protocol_name is None else len(_text) + 1))
     parts.append(_text)
     _bytes = message.assignment
     parts.append(unsigned_varint(len(_bytes) + 1))

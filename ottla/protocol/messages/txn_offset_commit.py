@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -47,6 +49,17 @@ pack_qhi = _qhi.pack
 
 class TxnOffsetCommitRequest(Message):
     __slots__ = ("transactional_id", "group_id", "producer_id", "producer_epoch", "generation_id", "member_id", "group_instance_id", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "transactional_id string 0+",
+        "group_id string 0+",
+        "producer_id int64 0+",
+        "producer_epoch int16 0+",
+        "generation_id int32 3+",
+        "member_id string 3+",
+        "group_instance_id string 3+ nullable 3+",
+        "topics []TxnOffsetCommitRequestTopic 0+",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,
@@ -71,6 +84,11 @@ class TxnOffsetCommitRequest(Message):
 
     class TxnOffsetCommitRequestTopic(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []TxnOffsetCommitRequestPartition 0+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -83,6 +101,13 @@ class TxnOffsetCommitRequest(Message):
 
     class TxnOffsetCommitRequestPartition(Message):
         __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "committed_offset int64 0+",
+            "committed_leader_epoch int32 2+",
+            "committed_metadata string 0+ nullable 0+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -227,7 +252,7 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_partition_v3(frame
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         committed_metadata = None
     else:
@@ -250,7 +275,7 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_topic_v3(frame: by
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -260,7 +285,7 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_topic_v3(frame: by
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -286,7 +311,7 @@ def _read_txn_offset_commit_request_v3(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("transactional_id")
     _end = pos + _n - 1
@@ -296,7 +321,7 @@ def _read_txn_offset_commit_request_v3(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -308,7 +333,7 @@ def _read_txn_offset_commit_request_v3(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("member_id")
     _end = pos + _n - 1
@@ -318,7 +343,7 @@ def _read_txn_offset_commit_request_v3(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         group_instance_id = None
     else:
@@ -329,7 +354,7 @@ def _read_txn_offset_commit_request_v3(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -407,7 +432,7 @@ def _write_txn_offset_commit_request_v2(message: TxnOffsetCommitRequest, parts: 
 def _write_txn_offset_commit_request_txn_offset_commit_request_partition_v3(message: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition, parts: list[Buffer]) -> None:
     _text = b"" if message.committed_metadata is None else message.committed_metadata.encode()
     parts.append(pack_iqi(message.partition_index, message.committed_offset, message.committed_leader_epoch))
-    parts.append(unsigned_varint(0 if message.committed_metadata is None else len(_text) + 1))
+    parts.append(string_length(0 if message.committed_metadata is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -417,7 +442,7 @@ def _write_txn_offset_commit_request_txn_offset_commit_request_partition_v3(mess
 
 def _write_txn_offset_commit_request_txn_offset_commit_request_topic_v3(message: TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
@@ -430,17 +455,17 @@ def _write_txn_offset_commit_request_txn_offset_commit_request_topic_v3(message:
 
 def _write_txn_offset_commit_request_v3(message: TxnOffsetCommitRequest, parts: list[Buffer]) -> None:
     _text = message.transactional_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = message.member_id.encode()
     parts.append(pack_qhi(message.producer_id, message.producer_epoch, message.generation_id))
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
-    parts.append(unsigned_varint(0 if message.group_instance_id is None else len(_text) + 1))
+    parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -473,6 +498,11 @@ TxnOffsetCommitRequest.WRITERS = {
 
 class TxnOffsetCommitResponse(Message):
     __slots__ = ("throttle_time_ms", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "topics []TxnOffsetCommitResponseTopic 0+",
+        "unknown_tagged_fields tags 3+",
+    )
 
     def __init__(
         self,
@@ -485,6 +515,11 @@ class TxnOffsetCommitResponse(Message):
 
     class TxnOffsetCommitResponseTopic(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []TxnOffsetCommitResponsePartition 0+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -497,6 +532,11 @@ class TxnOffsetCommitResponse(Message):
 
     class TxnOffsetCommitResponsePartition(Message):
         __slots__ = ("partition_index", "error_code", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "error_code int16 0+",
+            "unknown_tagged_fields tags 3+",
+        )
 
         def __init__(
             self,
@@ -568,7 +608,7 @@ def _read_txn_offset_commit_response_txn_offset_commit_response_topic_v3(frame: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -578,7 +618,7 @@ def _read_txn_offset_commit_response_txn_offset_commit_response_topic_v3(frame: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -606,7 +646,7 @@ def _read_txn_offset_commit_response_v3(frame: bytes, pos: int) -> tuple[TxnOffs
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -656,7 +696,7 @@ def _write_txn_offset_commit_response_txn_offset_commit_response_partition_v3(me
 
 def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v3(message: TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:

@@ -11,9 +11,9 @@ from ottla.protocol.primitives import (
     Buffer,
     Message,
     TaggedFields,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
-    unsigned_varint,
+    string_length,
     write_tagged_fields,
 )
 
@@ -27,6 +27,10 @@ pack_ih = _ih.pack
 
 class UnregisterBrokerRequest(Message):
     __slots__ = ("broker_id", "unknown_tagged_fields")
+    LAYOUT = (
+        "broker_id int32 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -70,6 +74,12 @@ UnregisterBrokerRequest.WRITERS = {
 
 class UnregisterBrokerResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -90,7 +100,7 @@ def _read_unregister_broker_response_v0(frame: bytes, pos: int) -> tuple[Unregis
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -111,7 +121,7 @@ def _read_unregister_broker_response_v0(frame: bytes, pos: int) -> tuple[Unregis
 def _write_unregister_broker_response_v0(message: UnregisterBrokerResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

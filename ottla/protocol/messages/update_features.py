@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -41,6 +43,12 @@ pack_ih = _ih.pack
 
 class UpdateFeaturesRequest(Message):
     __slots__ = ("timeout_ms", "feature_updates", "validate_only", "unknown_tagged_fields")
+    LAYOUT = (
+        "timeout_ms int32 0+",
+        "feature_updates []FeatureUpdateKey 0+",
+        "validate_only bool 1+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -55,6 +63,13 @@ class UpdateFeaturesRequest(Message):
 
     class FeatureUpdateKey(Message):
         __slots__ = ("feature", "max_version_level", "allow_downgrade", "upgrade_type", "unknown_tagged_fields")
+        LAYOUT = (
+            "feature string 0+",
+            "max_version_level int16 0+",
+            "allow_downgrade bool 0",
+            "upgrade_type int8 1+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -75,7 +90,7 @@ def _read_update_features_request_feature_update_key_v0(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("feature")
     _end = pos + _n - 1
@@ -101,7 +116,7 @@ def _read_update_features_request_v0(frame: bytes, pos: int) -> tuple[UpdateFeat
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("feature_updates")
     _n -= 1
@@ -127,7 +142,7 @@ def _read_update_features_request_feature_update_key_v1(frame: bytes, pos: int) 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("feature")
     _end = pos + _n - 1
@@ -153,7 +168,7 @@ def _read_update_features_request_v1(frame: bytes, pos: int) -> tuple[UpdateFeat
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("feature_updates")
     _n -= 1
@@ -178,7 +193,7 @@ def _read_update_features_request_v1(frame: bytes, pos: int) -> tuple[UpdateFeat
 
 def _write_update_features_request_feature_update_key_v0(message: UpdateFeaturesRequest.FeatureUpdateKey, parts: list[Buffer]) -> None:
     _text = message.feature.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ho(message.max_version_level, message.allow_downgrade))
     if message.unknown_tagged_fields is None:
@@ -200,7 +215,7 @@ def _write_update_features_request_v0(message: UpdateFeaturesRequest, parts: lis
 
 def _write_update_features_request_feature_update_key_v1(message: UpdateFeaturesRequest.FeatureUpdateKey, parts: list[Buffer]) -> None:
     _text = message.feature.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_hb(message.max_version_level, message.upgrade_type))
     if message.unknown_tagged_fields is None:
@@ -237,6 +252,13 @@ UpdateFeaturesRequest.WRITERS = {
 
 class UpdateFeaturesResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tagged_fields")
+    LAYOUT = (
+        "throttle_time_ms int32 0+",
+        "error_code int16 0+",
+        "error_message string 0+ nullable 0+",
+        "results []UpdatableFeatureResult 0-1",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -253,6 +275,12 @@ class UpdateFeaturesResponse(Message):
 
     class UpdatableFeatureResult(Message):
         __slots__ = ("feature", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "feature string 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -271,7 +299,7 @@ def _read_update_features_response_updatable_feature_result_v0(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("feature")
     _end = pos + _n - 1
@@ -283,7 +311,7 @@ def _read_update_features_response_updatable_feature_result_v0(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -308,7 +336,7 @@ def _read_update_features_response_v0(frame: bytes, pos: int) -> tuple[UpdateFea
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -319,7 +347,7 @@ def _read_update_features_response_v0(frame: bytes, pos: int) -> tuple[UpdateFea
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -347,7 +375,7 @@ def _read_update_features_response_v2(frame: bytes, pos: int) -> tuple[UpdateFea
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -367,11 +395,11 @@ def _read_update_features_response_v2(frame: bytes, pos: int) -> tuple[UpdateFea
 
 def _write_update_features_response_updatable_feature_result_v0(message: UpdateFeaturesResponse.UpdatableFeatureResult, parts: list[Buffer]) -> None:
     _text = message.feature.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -382,7 +410,7 @@ def _write_update_features_response_updatable_feature_result_v0(message: UpdateF
 def _write_update_features_response_v0(message: UpdateFeaturesResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.results) + 1))
     for _results_item in message.results:
@@ -396,7 +424,7 @@ def _write_update_features_response_v0(message: UpdateFeaturesResponse, parts: l
 def _write_update_features_response_v2(message: UpdateFeaturesResponse, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -14,8 +14,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -39,6 +41,11 @@ pack_qqbh = _qqbh.pack
 
 class WriteShareGroupStateRequest(Message):
     __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+    LAYOUT = (
+        "group_id string 0+",
+        "topics []WriteStateData 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -51,6 +58,11 @@ class WriteShareGroupStateRequest(Message):
 
     class WriteStateData(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []PartitionData 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -63,6 +75,15 @@ class WriteShareGroupStateRequest(Message):
 
     class PartitionData(Message):
         __slots__ = ("partition", "state_epoch", "leader_epoch", "start_offset", "delivery_complete_count", "state_batches", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition int32 0+",
+            "state_epoch int32 0+",
+            "leader_epoch int32 0+",
+            "start_offset int64 0+",
+            "delivery_complete_count int32 1+",
+            "state_batches []StateBatch 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -83,6 +104,13 @@ class WriteShareGroupStateRequest(Message):
 
     class StateBatch(Message):
         __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tagged_fields")
+        LAYOUT = (
+            "first_offset int64 0+",
+            "last_offset int64 0+",
+            "delivery_state int8 0+",
+            "delivery_count int16 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -119,7 +147,7 @@ def _read_write_share_group_state_request_partition_data_v0(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("state_batches")
     _n -= 1
@@ -147,7 +175,7 @@ def _read_write_share_group_state_request_write_state_data_v0(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -173,7 +201,7 @@ def _read_write_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[Wr
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -183,7 +211,7 @@ def _read_write_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[Wr
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -211,7 +239,7 @@ def _read_write_share_group_state_request_partition_data_v1(frame: bytes, pos: i
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("state_batches")
     _n -= 1
@@ -239,7 +267,7 @@ def _read_write_share_group_state_request_write_state_data_v1(frame: bytes, pos:
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -265,7 +293,7 @@ def _read_write_share_group_state_request_v1(frame: bytes, pos: int) -> tuple[Wr
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("group_id")
     _end = pos + _n - 1
@@ -275,7 +303,7 @@ def _read_write_share_group_state_request_v1(frame: bytes, pos: int) -> tuple[Wr
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -328,7 +356,7 @@ def _write_write_share_group_state_request_write_state_data_v0(message: WriteSha
 
 def _write_write_share_group_state_request_v0(message: WriteShareGroupStateRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -363,7 +391,7 @@ def _write_write_share_group_state_request_write_state_data_v1(message: WriteSha
 
 def _write_write_share_group_state_request_v1(message: WriteShareGroupStateRequest, parts: list[Buffer]) -> None:
     _text = message.group_id.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
     for _topics_item in message.topics:
@@ -388,6 +416,10 @@ WriteShareGroupStateRequest.WRITERS = {
 
 class WriteShareGroupStateResponse(Message):
     __slots__ = ("results", "unknown_tagged_fields")
+    LAYOUT = (
+        "results []WriteStateResult 0+",
+        "unknown_tagged_fields tags 0+",
+    )
 
     def __init__(
         self,
@@ -398,6 +430,11 @@ class WriteShareGroupStateResponse(Message):
 
     class WriteStateResult(Message):
         __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "topic_id uuid 0+",
+            "partitions []PartitionResult 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -410,6 +447,12 @@ class WriteShareGroupStateResponse(Message):
 
     class PartitionResult(Message):
         __slots__ = ("partition", "error_code", "error_message", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition int32 0+",
+            "error_code int16 0+",
+            "error_message string 0+ nullable 0+",
+            "unknown_tagged_fields tags 0+",
+        )
 
         def __init__(
             self,
@@ -430,7 +473,7 @@ def _read_write_share_group_state_response_partition_result_v0(frame: bytes, pos
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         error_message = None
     else:
@@ -455,7 +498,7 @@ def _read_write_share_group_state_response_write_state_result_v0(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -481,7 +524,7 @@ def _read_write_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[W
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("results")
     _n -= 1
@@ -505,7 +548,7 @@ def _read_write_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[W
 def _write_write_share_group_state_response_partition_result_v0(message: WriteShareGroupStateResponse.PartitionResult, parts: list[Buffer]) -> None:
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ih(message.partition, message.error_code))
-    parts.append(unsigned_varint(0 if message.error_message is None else len(_text) + 1))
+    parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

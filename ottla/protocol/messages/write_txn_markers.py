@@ -13,8 +13,10 @@ from ottla.protocol.primitives import (
     TaggedFields,
     fail_count,
     fail_null,
+    read_length,
+    read_string_length,
     read_tagged_fields,
-    read_unsigned_varint,
+    string_length,
     unsigned_varint,
     write_tagged_fields,
 )
@@ -38,6 +40,10 @@ pack_qho = _qho.pack
 
 class WriteTxnMarkersRequest(Message):
     __slots__ = ("markers", "unknown_tagged_fields")
+    LAYOUT = (
+        "markers []WritableTxnMarker 0+",
+        "unknown_tagged_fields tags 1+",
+    )
 
     def __init__(
         self,
@@ -48,6 +54,15 @@ class WriteTxnMarkersRequest(Message):
 
     class WritableTxnMarker(Message):
         __slots__ = ("producer_id", "producer_epoch", "transaction_result", "topics", "coordinator_epoch", "transaction_version", "unknown_tagged_fields")
+        LAYOUT = (
+            "producer_id int64 0+",
+            "producer_epoch int16 0+",
+            "transaction_result bool 0+",
+            "topics []WritableTxnMarkerTopic 0+",
+            "coordinator_epoch int32 0+",
+            "transaction_version int8 2+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -68,6 +83,11 @@ class WriteTxnMarkersRequest(Message):
 
     class WritableTxnMarkerTopic(Message):
         __slots__ = ("name", "partition_indexes", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partition_indexes []int32 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -84,7 +104,7 @@ def _read_write_txn_markers_request_writable_txn_marker_topic_v1(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -94,7 +114,7 @@ def _read_write_txn_markers_request_writable_txn_marker_topic_v1(frame: bytes, p
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
@@ -120,7 +140,7 @@ def _read_write_txn_markers_request_writable_txn_marker_v1(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -148,7 +168,7 @@ def _read_write_txn_markers_request_v1(frame: bytes, pos: int) -> tuple[WriteTxn
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("markers")
     _n -= 1
@@ -176,7 +196,7 @@ def _read_write_txn_markers_request_writable_txn_marker_v2(frame: bytes, pos: in
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -204,7 +224,7 @@ def _read_write_txn_markers_request_v2(frame: bytes, pos: int) -> tuple[WriteTxn
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("markers")
     _n -= 1
@@ -227,7 +247,7 @@ def _read_write_txn_markers_request_v2(frame: bytes, pos: int) -> tuple[WriteTxn
 
 def _write_write_txn_markers_request_writable_txn_marker_topic_v1(message: WriteTxnMarkersRequest.WritableTxnMarkerTopic, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_indexes) + 1))
     if message.partition_indexes:
@@ -296,6 +316,10 @@ WriteTxnMarkersRequest.WRITERS = {
 
 class WriteTxnMarkersResponse(Message):
     __slots__ = ("markers", "unknown_tagged_fields")
+    LAYOUT = (
+        "markers []WritableTxnMarkerResult 0+",
+        "unknown_tagged_fields tags 1+",
+    )
 
     def __init__(
         self,
@@ -306,6 +330,11 @@ class WriteTxnMarkersResponse(Message):
 
     class WritableTxnMarkerResult(Message):
         __slots__ = ("producer_id", "topics", "unknown_tagged_fields")
+        LAYOUT = (
+            "producer_id int64 0+",
+            "topics []WritableTxnMarkerTopicResult 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -318,6 +347,11 @@ class WriteTxnMarkersResponse(Message):
 
     class WritableTxnMarkerTopicResult(Message):
         __slots__ = ("name", "partitions", "unknown_tagged_fields")
+        LAYOUT = (
+            "name string 0+",
+            "partitions []WritableTxnMarkerPartitionResult 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -330,6 +364,11 @@ class WriteTxnMarkersResponse(Message):
 
     class WritableTxnMarkerPartitionResult(Message):
         __slots__ = ("partition_index", "error_code", "unknown_tagged_fields")
+        LAYOUT = (
+            "partition_index int32 0+",
+            "error_code int16 0+",
+            "unknown_tagged_fields tags 1+",
+        )
 
         def __init__(
             self,
@@ -360,7 +399,7 @@ def _read_write_txn_markers_response_writable_txn_marker_topic_result_v1(frame: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_string_length(frame, pos)
     if _n <= 0:
         fail_null("name")
     _end = pos + _n - 1
@@ -370,7 +409,7 @@ def _read_write_txn_markers_response_writable_txn_marker_topic_result_v1(frame: 
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
@@ -398,7 +437,7 @@ def _read_write_txn_markers_response_writable_txn_marker_result_v1(frame: bytes,
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("topics")
     _n -= 1
@@ -424,7 +463,7 @@ def _read_write_txn_markers_response_v1(frame: bytes, pos: int) -> tuple[WriteTx
     if _n < 128:
         pos += 1
     else:
-        _n, pos = read_unsigned_varint(frame, pos)
+        _n, pos = read_length(frame, pos)
     if _n <= 0:
         fail_null("markers")
     _n -= 1
@@ -455,7 +494,7 @@ def _write_write_txn_markers_response_writable_txn_marker_partition_result_v1(me
 
 def _write_write_txn_markers_response_writable_txn_marker_topic_result_v1(message: WriteTxnMarkersResponse.WritableTxnMarkerTopicResult, parts: list[Buffer]) -> None:
     _text = message.name.encode()
-    parts.append(unsigned_varint(len(_text) + 1))
+    parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
     for _partitions_item in message.partitions:
