@@ -56,9 +56,9 @@ class _Body:
         self.line(f"pos += {sum(size for _, _, size in self._run)}")
         self._run.clear()
 
-    def length(self, character: str, size: int) -> str:
+    def length(self, character: str, size: int, compact: bool) -> str:
         """Read a length into `_n`; returns what `_n` is when there is nothing: below 0 classic, 0 compact."""
-        if not self.flexible:
+        if not compact:
             self.fixed("_n", character, size)
             self.flush()
             return "_n < 0"
@@ -69,10 +69,6 @@ class _Body:
         self.line("else:")
         self.line(f"_n, pos = {'read_string_length' if character == 'h' else 'read_length'}(frame, pos)", 4)
         return "_n <= 0"
-
-    @property
-    def length_expression(self) -> str:
-        return "_n - 1" if self.flexible else "_n"
 
 
 def emit_reader(struct: Struct, version: int, layouts: Layouts) -> list[str]:
@@ -107,12 +103,12 @@ def _emit_field(f: Field, version: int, body: _Body) -> None:
     elif f.element_type in FIXED:
         body.fixed(f.name, *FIXED[f.element_type])
     else:
-        _emit_sized(f.name, f.element_type, nullable, body)
+        _emit_sized(f.name, f.element_type, nullable, body.flexible and version in f.compact_versions, body)
 
 
-def _emit_sized(target: str, element_type: str, nullable: bool, body: _Body) -> None:
+def _emit_sized(target: str, element_type: str, nullable: bool, compact: bool, body: _Body) -> None:
     """A string, bytes or records."""
-    is_null = body.length(*(("h", 2) if element_type == "string" else ("i", 4)))
+    is_null = body.length(*(("h", 2) if element_type == "string" else ("i", 4)), compact)
     value = {
         "string": 'frame[pos:_end].decode("utf-8", "replace")',
         "bytes": "frame[pos:_end]",
@@ -125,13 +121,13 @@ def _emit_sized(target: str, element_type: str, nullable: bool, body: _Body) -> 
         body.line("else:")
     else:
         body.line(f'fail_null("{target.removeprefix("_")}")', 4)
-    body.line(f"_end = pos + {body.length_expression}", deeper)
+    body.line(f"_end = pos + {'_n - 1' if compact else '_n'}", deeper)
     body.line(f"{target} = {value}", deeper)
     body.line("pos = _end", deeper)
 
 
 def _emit_array(f: Field, nullable: bool, version: int, body: _Body) -> None:
-    is_null = body.length("i", 4)
+    is_null = body.length("i", 4, body.flexible)
     kind = python_type(f, body.layouts.schema)
     # Inside the tag section the variable has been given its type together with its default.
     declared = f.name if body.in_tags else f"{f.name}: {kind if nullable else kind.removesuffix(' | None')}"
@@ -170,7 +166,7 @@ def _emit_elements(f: Field, declared: str, version: int, body: _Body) -> None:
     if f.struct:
         body.line(f"{item}, pos = {body.layouts.function(f.struct, version)}(frame, pos)")
     else:
-        _emit_sized(item, f.element_type, False, body)
+        _emit_sized(item, f.element_type, False, body.flexible, body)
     body.line(f"{f.name}.append({item})")
     body.indent -= 4
 

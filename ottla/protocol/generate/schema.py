@@ -69,7 +69,11 @@ NO_VERSIONS: Final = Versions(0, -1)
 
 @dataclass(slots=True)
 class Field:
-    """One field over all versions. `element_type` is the type itself, or that of an array's elements."""
+    """One field over all versions. `element_type` is the type itself, or that of an array's elements.
+
+    `compact_versions` are those in which it may be compact if its message is flexible: all, but for a client's id in
+    the request header.
+    """
 
     name: str
     element_type: str
@@ -77,6 +81,7 @@ class Field:
     versions: Versions
     nullable_versions: Versions
     tagged_versions: Versions
+    compact_versions: Versions
     tag: int
     default: Any
     struct: Struct | None
@@ -166,6 +171,7 @@ def _field(spec: dict[str, Any], structs: dict[str, Struct]) -> Field:
         versions=Versions.parse(spec.get("versions")) if "versions" in spec else tagged,
         nullable_versions=Versions.parse(spec.get("nullableVersions")),
         tagged_versions=tagged,
+        compact_versions=Versions.parse(spec.get("flexibleVersions", "0+")),
         tag=spec.get("tag", -1),
         default=spec.get("default"),
         struct=struct,

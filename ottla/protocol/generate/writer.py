@@ -41,9 +41,9 @@ class _Body:
             self.line(f"{self.parts}.append({pack}({values}))")
             self._run.clear()
 
-    def length(self, expression: str, character: str, null_if: str | None) -> None:
+    def length(self, expression: str, character: str, null_if: str | None, compact: bool) -> None:
         """Write a length: in the run when classic, as a varint of length + 1 when compact."""
-        if self.flexible:
+        if compact:
             self.flush()
             value = f"{expression} + 1" if null_if is None else f"0 if {null_if} else {expression} + 1"
             varint = "string_length" if character == "h" else "unsigned_varint"
@@ -78,10 +78,10 @@ def _emit_field(f: Field, version: int, body: _Body) -> None:
     elif f.element_type in FIXED:
         body.fixed(value, FIXED[f.element_type][0])
     else:
-        _emit_sized(value, f.element_type, nullable, body)
+        _emit_sized(value, f.element_type, nullable, body.flexible and version in f.compact_versions, body)
 
 
-def _emit_sized(value: str, element_type: str, nullable: bool, body: _Body) -> None:
+def _emit_sized(value: str, element_type: str, nullable: bool, compact: bool, body: _Body) -> None:
     """A string, bytes or records."""
     is_null = f"{value} is None" if nullable else None
     source = f"{value}.encode()" if element_type == "string" else value
@@ -89,12 +89,12 @@ def _emit_sized(value: str, element_type: str, nullable: bool, body: _Body) -> N
     if element_type == "records":
         encoded, is_null = "_records", f"{value} is None"
     body.line(f"{encoded} = {source}" if is_null is None else f'{encoded} = b"" if {is_null} else {source}')
-    body.length(f"len({encoded})", "h" if element_type == "string" else "i", is_null)
+    body.length(f"len({encoded})", "h" if element_type == "string" else "i", is_null, compact)
     body.line(f"{body.parts}.append({encoded})")
 
 
 def _emit_array(f: Field, value: str, nullable: bool, version: int, body: _Body) -> None:
-    body.length(f"len({value})", "i", f"{value} is None" if nullable else None)
+    body.length(f"len({value})", "i", f"{value} is None" if nullable else None, body.flexible)
     items = f"{value} or ()" if nullable else value
     if f.element_type == "uuid":
         body.line(f"{body.parts}.extend({items})")
@@ -109,7 +109,7 @@ def _emit_array(f: Field, value: str, nullable: bool, version: int, body: _Body)
         if f.struct:
             body.line(f"{body.layouts.function(f.struct, version)}({item}, {body.parts})")
         else:
-            _emit_sized(item, f.element_type, False, body)
+            _emit_sized(item, f.element_type, False, body.flexible, body)
         body.indent -= 4
 
 

@@ -11,15 +11,10 @@ from ottla.protocol.primitives import (
     Buffer,
     Message,
     TaggedFields,
-    read_string_length,
     read_tagged_fields,
-    string_length,
     write_tagged_fields,
 )
 
-_hhi = struct.Struct(">hhi")
-unpack_hhi = _hhi.unpack_from
-pack_hhi = _hhi.pack
 _hhih = struct.Struct(">hhih")
 unpack_hhih = _hhih.unpack_from
 pack_hhih = _hhih.pack
@@ -62,17 +57,12 @@ def _read_request_header_v1(frame: bytes, pos: int) -> tuple[RequestHeader, int]
 
 
 def _read_request_header_v2(frame: bytes, pos: int) -> tuple[RequestHeader, int]:
-    request_api_key, request_api_version, correlation_id = unpack_hhi(frame, pos)
-    pos += 8
-    _n = frame[pos]
-    if _n < 128:
-        pos += 1
-    else:
-        _n, pos = read_string_length(frame, pos)
-    if _n <= 0:
+    request_api_key, request_api_version, correlation_id, _n = unpack_hhih(frame, pos)
+    pos += 10
+    if _n < 0:
         client_id = None
     else:
-        _end = pos + _n - 1
+        _end = pos + _n
         client_id = frame[pos:_end].decode("utf-8", "replace")
         pos = _end
     if frame[pos]:
@@ -94,8 +84,7 @@ def _write_request_header_v1(message: RequestHeader, parts: list[Buffer]) -> Non
 
 def _write_request_header_v2(message: RequestHeader, parts: list[Buffer]) -> None:
     _text = b"" if message.client_id is None else message.client_id.encode()
-    parts.append(pack_hhi(message.request_api_key, message.request_api_version, message.correlation_id))
-    parts.append(string_length(0 if message.client_id is None else len(_text) + 1))
+    parts.append(pack_hhih(message.request_api_key, message.request_api_version, message.correlation_id, -1 if message.client_id is None else len(_text)))
     parts.append(_text)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
