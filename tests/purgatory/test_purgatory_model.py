@@ -219,5 +219,5 @@ class World(RuleBasedStateMachine):
         }
 
 
-World.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+World.TestCase.settings = settings(stateful_step_count=50)
 test_nobody_waits_in_vain_and_nobody_is_answered_twice = World.TestCase

@@ -133,5 +133,5 @@ class WheelAndDict(RuleBasedStateMachine):
         return deadline_ms
 
 
-WheelAndDict.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+WheelAndDict.TestCase.settings = settings(stateful_step_count=50)
 test_the_wheel_equals_a_dict_of_deadlines = WheelAndDict.TestCase
