@@ -1,0 +1,241 @@
+"""Walking over a batch's records without decoding them: is their layout right, and what must the log know of them?
+
+    record: length varint │ attributes i8 │ timestamp_delta varlong │ offset_delta varint │ key │ value │ headers
+    key, value: length varint (negative: null) │ bytes          headers: count varint │ (key, value)…
+
+This is the price of every produced record, so it is one loop that only hops from varint to varint, most of which have
+one or two bytes. Records of one shape tend to come in runs: then `_run_alike` checks each header byte for the whole
+run with a strided slice, since a slice with the record's size as its step holds that byte of every record. A run costs
+about as much as six single records, however long it is. Measured (Python 3.11, per record of 100 B–1 KB): 0.5 µs
+singly, 0.2 µs in runs of 16, 0.1 µs in runs of 160.
+
+What counts as wrong follows Kafka's own two readers. Uncompressed records must have the length they claim
+(DefaultRecord.readFrom). In compressed batches that keep their codec nobody looks at that length (readPartiallyFrom),
+but their offset deltas must count up from 0. Faults are INVALID_RECORD; only a length varint of more than five bytes,
+met uncompressed, has no code in Kafka.
+
+Kafka: DefaultRecordBatch.RecordIterator, DefaultRecord, LogValidator.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, TypeAlias
+
+from ottla.protocol.batch_error import BatchError
+from ottla.protocol.compression import DECOMPRESSED_BYTES_MAX, decompress
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.record_reading import read_records, skip_headers
+from ottla.protocol.records import BATCH_OVERHEAD, COMPRESSION_MASK, NO_TIMESTAMP, TIMESTAMP_TYPE_FLAG, BatchHeader
+from ottla.protocol.varint import VarintError, read_unsigned
+
+_Octets: TypeAlias = bytes | bytearray
+
+#: Trying for a run pays when at least so many records are left.
+_RUN_MIN: Final = 8
+_INT64_MIN: Final = -(2**63)
+_INT64_MAX: Final = 2**63 - 1
+
+# What a byte at one place of a run's records may be. Even first bytes are deltas that aren't negative.
+_ONLY_EVEN: Final = bytes(range(0, 0x80, 2))
+_FIRST_EVEN: Final = bytes(range(0x80, 0x100, 2))
+_FIRST: Final = bytes(range(0x80, 0x100))
+_LAST: Final = bytes(range(0x80))
+#: (bytes of the timestamp delta, of the offset delta) → what each byte of both may be. Longer ones don't make runs:
+#: those are batches of more than 8,192 records, or of more than eight seconds.
+_RUN_RULES: Final = {
+    (1, 1): ((0, _ONLY_EVEN), (1, _LAST)),
+    (1, 2): ((0, _ONLY_EVEN), (1, _FIRST), (2, _LAST)),
+    (2, 1): ((0, _FIRST_EVEN), (1, _LAST), (2, _LAST)),
+    (2, 2): ((0, _FIRST_EVEN), (1, _LAST), (2, _FIRST), (3, _LAST)),
+}
+
+
+class RecordScan(NamedTuple):
+    """What the log must know of a batch's records."""
+
+    #: The largest timestamp, at least -1.
+    max_timestamp: int
+    #: No timestamp is smaller. The smallest itself may be larger than this.
+    min_timestamp_bound: int
+    null_keys: int
+    #: Offset deltas are 0, 1, 2… Only looked at in compressed batches; elsewhere nobody reads them before consumers do.
+    is_consecutive: bool
+
+
+def scan_records(batch: _Octets, header: BatchHeader, limit_bytes: int = DECOMPRESSED_BYTES_MAX) -> RecordScan:
+    """Check the records of `batch`, which holds this one batch and nothing else. Raises `BatchError`.
+
+    Batches that are to be compressed anew are read with `read_records` instead, whose rules are Kafka's for that case.
+    """
+    count = header.records_count
+    if count <= 0:
+        raise BatchError(ErrorCode.INVALID_RECORD, f"a batch can't have {count} records")
+    data, position, is_compressed = batch, BATCH_OVERHEAD, False
+    if header.attributes & COMPRESSION_MASK:
+        data = bytes(decompress(header.compression, memoryview(batch)[BATCH_OVERHEAD:], limit_bytes))
+        position, is_compressed = 0, True
+    try:
+        position, smallest, largest, null_keys, is_consecutive = _hop(data, position, count, is_compressed)
+    except IndexError:
+        raise BatchError(ErrorCode.INVALID_RECORD, "the records end before their last field") from None
+    except VarintError as error:
+        raise BatchError(ErrorCode.INVALID_RECORD, str(error)) from None
+    if position != len(data):
+        message = f"after {count} records {len(data) - position} bytes are left over"
+        raise BatchError(ErrorCode.INVALID_RECORD, message)
+    if header.attributes & TIMESTAMP_TYPE_FLAG:
+        smallest = largest = header.max_timestamp
+    else:
+        smallest += header.base_timestamp
+        largest += header.base_timestamp
+        if smallest < _INT64_MIN or largest > _INT64_MAX:
+            # 64-bit sums wrap around. Only nonsense comes here, so it may take its time.
+            timestamps = [record.timestamp for record in read_records(batch, header, limit_bytes, check_sizes=False)]
+            smallest, largest = min(timestamps), max(timestamps)
+    return RecordScan(largest if largest > NO_TIMESTAMP else NO_TIMESTAMP, smallest, null_keys, is_consecutive)
+
+
+def _hop(  # noqa: PLR0915 (unrolled: see below)
+    data: _Octets, position: int, count: int, is_compressed: bool
+) -> tuple[int, int, int, int, bool]:
+    """The loop. Varints of up to two bytes are read in place, as a call would cost more than all the rest.
+
+    They stay zig-zag as long as they can: odd means negative.
+    Returns (position after the last record, least timestamp delta or less, largest, null keys, is_consecutive).
+    """
+    largest = -1
+    negatives: list[int] = []
+    null_keys = index = 0
+    is_consecutive = True
+    runs_are_likely = not is_compressed
+    while index < count:
+        begin = position
+        size = data[position]
+        position += 1
+        if size >= 0x80:
+            high = data[position]
+            position += 1
+            if high < 0x80:
+                size = size & 0x7F | high << 7
+            else:
+                size, position = _length(data, begin, is_compressed)
+        body = position
+        delta = data[position + 1]
+        position += 2
+        if delta >= 0x80:
+            high = data[position]
+            position += 1
+            if high < 0x80:
+                delta = delta & 0x7F | high << 7
+            else:
+                delta, position = _long(data, position - 2, 10)
+        if delta & 1:
+            negatives.append(delta)
+        elif delta > largest:
+            largest = delta
+        offset_at = position
+        offset_delta = data[position]
+        position += 1
+        if offset_delta >= 0x80:
+            high = data[position]
+            position += 1
+            if high < 0x80:
+                offset_delta = offset_delta & 0x7F | high << 7
+            else:
+                offset_delta, position = _long(data, offset_at, 5)
+        if offset_delta != index << 1:
+            is_consecutive = False
+        key_at = position
+        length = data[position]
+        position += 1
+        if length >= 0x80:
+            length, position = _long(data, key_at, 5)
+        key_end = position
+        if length & 1:
+            null_keys += 1
+        else:
+            position += length >> 1
+        value_at = position
+        length = data[position]
+        position += 1
+        if length >= 0x80:
+            high = data[position]
+            position += 1
+            if high < 0x80:
+                length = length & 0x7F | high << 7
+            else:
+                length, position = _long(data, value_at, 5)
+        value_end = position
+        if not length & 1:
+            position += length >> 1
+        headers = data[position]
+        position = skip_headers(data, position) if headers else position + 1
+        if (position - body) << 1 != size and not is_compressed:
+            message = f"record {index} has {position - body} bytes, not the length it claims"
+            raise BatchError(ErrorCode.INVALID_RECORD, message)
+        index += 1
+        if runs_are_likely and count - index >= _RUN_MIN and data[position] == data[begin] and not headers:
+            edges = (begin, body, offset_at, key_at, key_end, value_at, value_end)
+            run, delta = _run_alike(data, edges, position, count - index)
+            runs_are_likely = run >= _RUN_MIN
+            index += run
+            position += run * (position - begin)
+            null_keys += run * (data[key_at] & 1)
+            largest = max(largest, delta)
+    return position, *_bounds(largest, negatives), null_keys, is_consecutive
+
+
+def _bounds(largest: int, negatives: list[int]) -> tuple[int, int]:
+    """(No delta is smaller, the largest), from zig-zag values: the largest even one or -1, and all odd ones."""
+    if not negatives:
+        return 0, largest >> 1
+    smallest = -(max(negatives) + 1 >> 1)
+    return smallest, largest >> 1 if largest >= 0 else -(min(negatives) + 1 >> 1)
+
+
+def _run_alike(
+    data: _Octets, edges: tuple[int, int, int, int, int, int, int], position: int, candidates: int
+) -> tuple[int, int]:
+    """How many records from `position` on are laid out like the one before it, whatever their deltas and payload.
+
+    `edges` says where that record begins and has its body, offset delta, key length, key, value length, and value.
+    Returns (records, their largest timestamp delta, still zig-zag). Negative deltas end a run.
+    """
+    begin, body, offset_at, key_at, key_end, value_at, value_end = edges
+    delta_at = body + 1
+    rules = _RUN_RULES.get((offset_at - delta_at, key_at - offset_at))
+    if rules is None:
+        return 0, -1
+    stride = position - begin
+    end = position + stride * min(candidates, (len(data) - position) // stride)
+    first = delta_at + stride
+    for place, allowed in rules:
+        unlike = data[first + place : end : stride].lstrip(allowed)
+        if unlike:
+            end -= stride * len(unlike)
+    for place in (*range(begin, body), *range(key_at, key_end), *range(value_at, value_end), position - 1):
+        unlike = data[place + stride : end : stride].lstrip(data[place : place + 1])
+        if unlike:
+            end -= stride * len(unlike)
+    run = (end - position) // stride
+    if run == 0:
+        return 0, -1
+    if offset_at - delta_at == 1:
+        return run, max(data[first:end:stride])
+    high, low = max(zip(data[first + 1 : end : stride], data[first:end:stride], strict=True))
+    return run, high << 7 | low & 0x7F
+
+
+def _long(data: _Octets, position: int, bytes_max: int) -> tuple[int, int]:
+    value, position = read_unsigned(data, position, bytes_max)
+    return value & (0xFFFFFFFF if bytes_max == 5 else 0xFFFFFFFFFFFFFFFF), position
+
+
+def _length(data: _Octets, position: int, is_compressed: bool) -> tuple[int, int]:
+    """A record's own length, of three bytes or more."""
+    try:
+        return _long(data, position, 5)
+    except VarintError as error:
+        if is_compressed:
+            raise
+        raise BatchError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error)) from None
