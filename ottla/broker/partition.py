@@ -1,0 +1,435 @@
+"""A partition: one log, its offsets, its producers, and who wants to know when it moves.
+
+    log_start_offset ≤ last_stable_offset ≤ high_watermark = log_end_offset
+
+There is one copy of each log, so what is appended is at once what readers may see. Readers of committed records stop at
+the last stable offset, where the oldest open transaction begins.
+
+Everything is synchronous and belongs to one owner; time comes in as an argument. Nothing a client sends makes a method
+raise: refusals are values. A method that refuses has changed nothing, but that the active segment may have been closed:
+Kafka does that before it looks at the producer. Listeners are called last, with everything in place.
+
+Kafka: Partition, UnifiedLog, LocalLog.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from enum import Enum
+from typing import Final, TypeAlias
+
+from ottla.broker.leader_epochs import NO_OFFSET
+from ottla.broker.log_config import LogConfig
+from ottla.broker.log_reading import (
+    NO_RECORDS,
+    LogRange,
+    aborted_between,
+    find_max_timestamp,
+    find_timestamp,
+    position_of,
+    read_range,
+)
+from ottla.broker.log_replay import note_batch, recover
+from ottla.broker.partition_answers import AppendResult, IsolationLevel, OffsetResult, ReadResult
+from ottla.broker.producer_state import ProducerSettings, Verification
+from ottla.broker.retention import removable_segments
+from ottla.broker.storage.contract import LogState, LogStorage, StorageError
+from ottla.broker.storage.segment import RELATIVE_OFFSET_MAX
+from ottla.broker.transaction_marker import TransactionMarker, build_marker
+from ottla.broker.validation import validate
+from ottla.protocol.batch_error import BatchError, RecordFault
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.records import TIMESTAMP_TYPE_FLAG, BatchHeader, read_header
+from ottla.protocol.varint import Buffer
+
+#: base_offset, batch_length, partition_leader_epoch: where the broker writes into every batch.
+_HEAD: Final = struct.Struct(">qii")
+#: Refused with one of these, a batch is answered without the log's start offset. Kafka:
+#: ReplicaManager.appendToLocalLog.
+_WITHOUT_LOG_START: Final = frozenset(
+    (
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    )
+)
+
+# The negative times of ListOffsets.
+LATEST_TIMESTAMP: Final = -1
+EARLIEST_TIMESTAMP: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL_TIMESTAMP: Final = -4
+LATEST_TIERED_TIMESTAMP: Final = -5
+EARLIEST_PENDING_UPLOAD_TIMESTAMP: Final = -6
+
+
+class PartitionEvent(Enum):
+    """What listeners are told of."""
+
+    #: The log grew, and what readers may see with it.
+    ADVANCED = "advanced"
+    #: The oldest records went, by retention or DeleteRecords.
+    LOG_START_MOVED = "log start moved"
+    #: A new leader epoch began.
+    LEADER_CHANGED = "leader changed"
+    #: The log is gone or its storage closed; nothing will happen here again.
+    CLOSED = "closed"
+
+
+Listener: TypeAlias = Callable[["Partition", PartitionEvent], None]
+
+
+class Partition:
+    """One partition of a topic, and its log."""
+
+    __slots__ = (
+        "_epochs",
+        "_storage",
+        "config",
+        "high_watermark",
+        "index",
+        "is_closed",
+        "last_stable_offset",
+        "leader_epoch",
+        "listeners",
+        "log_end_offset",
+        "log_start_offset",
+        "producers",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        topic_id: bytes,
+        index: int,
+        config: LogConfig,
+        storage: LogStorage,
+        producer_settings: ProducerSettings,
+        leader_epoch: int = 0,
+    ) -> None:
+        """Open the log that `storage` holds, be it new or from before a restart, and lead it under `leader_epoch`.
+
+        `config` may be replaced at any time.
+        """
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index = index
+        self.config = config
+        self.is_closed = False
+        #: Called in this order after each change; see `PartitionEvent`.
+        self.listeners: list[Listener] = []
+        self._storage = storage
+        recovered = recover(storage, producer_settings)
+        self.producers = recovered.producers
+        self._epochs = recovered.leader_epochs
+        self.log_start_offset = recovered.log_start_offset
+        self.log_end_offset = self.high_watermark = recovered.log_end_offset
+        self._settle()
+        self.leader_epoch = -1
+        self.lead(leader_epoch)
+
+    # Appending
+
+    def append_as_leader(self, batch: bytes, wall_ms: int, verification: Verification | None = None) -> AppendResult:
+        """Append a batch that a client sent; `batch` is what `validation.produced_batch` made of it.
+
+        A repeat of one of the producer's last batches is answered as that was, and not appended. `verification` goes
+        with a transactional batch, see `ProducerStates.start_verification`.
+        """
+        if self.is_closed:
+            return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        try:
+            valid, header = validate(batch, self.config, wall_ms)
+        except BatchError as refused:
+            return self._refuse(refused.error, str(refused) if refused.faults else None, refused.faults)
+        self._maybe_roll(len(valid), header, wall_ms)
+        producer_id = header.producer_id
+        if producer_id < 0:
+            return self._append(valid, header, wall_ms)
+        epoch, first_sequence, last_sequence = header.producer_epoch, header.base_sequence, header.last_sequence
+        repeated = self.producers.find_repeat(producer_id, epoch, first_sequence, last_sequence)
+        if repeated is not None:
+            return AppendResult(
+                ErrorCode.NONE,
+                repeated.first_offset,
+                repeated.last_offset,
+                repeated.timestamp,
+                self.log_start_offset,
+            )
+        is_transactional = header.is_transactional
+        error = self.producers.check_batch(producer_id, epoch, first_sequence, is_transactional, verification)
+        return self._refuse(error) if error else self._append(valid, header, wall_ms)
+
+    def append_internal(self, batch: Buffer, wall_ms: int, verification: Verification | None = None) -> AppendResult:
+        """Append a batch the broker made itself, at any base offset; its records and checksum are taken on trust.
+
+        With a producer id (offsets committed in a transaction) the producer is checked, but for sequence numbers.
+        """
+        if self.is_closed:
+            return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        header = read_header(batch)
+        if len(batch) > self.config.max_message_bytes:
+            return AppendResult(ErrorCode.MESSAGE_TOO_LARGE)
+        self._maybe_roll(len(batch), header, wall_ms)
+        if header.producer_id >= 0:
+            error = self.producers.check_batch(
+                header.producer_id, header.producer_epoch, None, header.is_transactional, verification
+            )
+            if error:
+                return self._refuse(error)
+        return self._append(batch, header, wall_ms)
+
+    def append_marker(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        *,
+        coordinator_epoch: int,
+        is_commit: bool,
+        transaction_version: int,
+        wall_ms: int,
+    ) -> AppendResult:
+        """End the producer's transaction on this partition with a control batch, even if none is open here."""
+        if self.is_closed:
+            return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        marker = TransactionMarker(is_commit, coordinator_epoch)
+        batch = build_marker(marker, producer_id, producer_epoch, wall_ms)
+        header = read_header(batch)
+        self._maybe_roll(len(batch), header, wall_ms)
+        error = self.producers.check_marker(producer_id, producer_epoch, coordinator_epoch, transaction_version)
+        return self._refuse(error) if error else self._append(batch, header, wall_ms, marker)
+
+    def _maybe_roll(self, size: int, header: BatchHeader, wall_ms: int) -> None:
+        """Close the active segment if a batch of `size` bytes would make it too large or comes too late for it."""
+        segment = self._storage.segments[-1]
+        filled = segment.size_bytes
+        if (
+            filled + size > self.config.segment_bytes
+            or (filled and segment.waited_for_roll_ms(header.max_timestamp, wall_ms) > self.config.roll_ms)
+            or self.log_end_offset + header.last_offset_delta - segment.base_offset > RELATIVE_OFFSET_MAX
+        ):
+            self._roll(wall_ms)
+
+    def _roll(self, wall_ms: int) -> None:
+        self._storage.roll(self.log_end_offset, wall_ms)
+        self._storage.save_producers(self.log_end_offset, self.producers)
+
+    def _append(
+        self, batch: Buffer, header: BatchHeader, wall_ms: int, marker: TransactionMarker | None = None
+    ) -> AppendResult:
+        """Put a batch that has passed every check at the end of the log, and remember its producer."""
+        base_offset = self.log_end_offset
+        last_offset = base_offset + header.last_offset_delta
+        head = _HEAD.pack(base_offset, header.batch_length, self.leader_epoch)
+        try:
+            self._storage.append(batch, head, last_offset, header.max_timestamp, wall_ms)
+        except StorageError as failed:
+            return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR, error_message=str(failed))
+        self.log_end_offset = self.high_watermark = last_offset + 1
+        if header.producer_id >= 0:
+            note_batch(self.producers, self._storage.segments[-1], header, base_offset, marker)
+        self._settle()
+        self._tell(PartitionEvent.ADVANCED)
+        return AppendResult(
+            ErrorCode.NONE,
+            base_offset,
+            last_offset,
+            header.max_timestamp if header.attributes & TIMESTAMP_TYPE_FLAG else -1,
+            self.log_start_offset,
+        )
+
+    def _refuse(
+        self, error: ErrorCode, message: str | None = None, faults: tuple[RecordFault, ...] = ()
+    ) -> AppendResult:
+        log_start_offset = -1 if error in _WITHOUT_LOG_START else self.log_start_offset
+        return AppendResult(error, log_start_offset=log_start_offset, record_errors=faults, error_message=message)
+
+    # Reading
+
+    def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
+        """Whether the client knows the leader epoch. A negative one is no claim. Comes before asking who leads."""
+        if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
+            return ErrorCode.NONE
+        if current_leader_epoch < self.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.UNKNOWN_LEADER_EPOCH
+
+    def read(
+        self,
+        fetch_offset: int,
+        bytes_max: int,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+        *,
+        is_first: bool = True,
+        last_fetched_epoch: int = -1,
+    ) -> ReadResult:
+        """The records from `fetch_offset` on, as a view of the log where that is possible; see `log_reading`.
+
+        `is_first`: no partition before this one had data, so a first batch larger than `bytes_max` is sent all the
+        same. `last_fetched_epoch`: the epoch of the record before `fetch_offset` in the reader's own log, if it keeps
+        one.
+        """
+        if self.is_closed:
+            return ReadResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        diverging_epoch = None
+        if last_fetched_epoch >= 0:
+            epoch, end_offset = self._epochs.end_offset_for(last_fetched_epoch, self.log_end_offset)
+            if end_offset == NO_OFFSET:
+                return ReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)
+            if epoch < last_fetched_epoch or end_offset < fetch_offset:
+                diverging_epoch = epoch, end_offset
+        if fetch_offset < self.log_start_offset or (fetch_offset > self.log_end_offset and not diverging_epoch):
+            return ReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)
+        if diverging_epoch is not None:
+            found = LogRange(NO_RECORDS, -1, -1)
+        else:
+            end_offset = self._readable_end(isolation)
+            if bytes_max < 0 and fetch_offset < end_offset:
+                # Kafka fails on this without a code, and only where there is something to read.
+                return ReadResult(ErrorCode.UNKNOWN_SERVER_ERROR)
+            found = read_range(self._storage.segments, fetch_offset, end_offset, bytes_max, is_first=is_first)
+        return ReadResult(
+            ErrorCode.NONE,
+            found.records,
+            self.high_watermark,
+            self.last_stable_offset,
+            self.log_start_offset,
+            self.log_end_offset,
+            aborted_between(self._storage.segments, fetch_offset, found)
+            if isolation is IsolationLevel.READ_COMMITTED
+            else None,
+            diverging_epoch,
+            found.segment_base_offset,
+            found.position,
+        )
+
+    def bytes_after(
+        self, segment_base_offset: int, position: int, fetch_offset: int, isolation: IsolationLevel
+    ) -> int | None:
+        """How much a waiting fetch could read by now, of which it may take its share.
+
+        The first two arguments are from the `ReadResult` it went to wait with. None: it has waited long enough, because
+        what it waited for is in a newer segment or will never come. Kafka: DelayedFetch.tryComplete.
+        """
+        end_offset = self._readable_end(isolation)
+        if fetch_offset == end_offset:
+            return 0
+        if fetch_offset > end_offset:
+            return None
+        end_segment, end_position = position_of(self._storage.segments, end_offset)
+        return end_position - position if end_segment == segment_base_offset else None
+
+    def offset_for_timestamp(self, timestamp: int, isolation: IsolationLevel | None) -> OffsetResult:
+        """What ListOffsets asks: by time in ms, or one of the negative `SPECIAL` times. `isolation` None: a replica."""
+        if self.is_closed:
+            return OffsetResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        end_offset = self.log_end_offset if isolation is None else self._readable_end(isolation)
+        if timestamp == LATEST_TIMESTAMP:
+            return OffsetResult(ErrorCode.NONE, offset=end_offset, leader_epoch=self.leader_epoch)
+        if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
+            epoch = self._epochs.epoch_at(self.log_start_offset)
+            return OffsetResult(ErrorCode.NONE, offset=self.log_start_offset, leader_epoch=epoch)
+        if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
+            return OffsetResult(ErrorCode.NONE)
+        segments = self._storage.segments
+        try:
+            if timestamp == MAX_TIMESTAMP:
+                found = find_max_timestamp(segments)
+            else:
+                found = find_timestamp(segments, timestamp, self.log_start_offset)
+        except BatchError as unreadable:
+            return OffsetResult(unreadable.error)
+        if found is None or found.offset >= end_offset:
+            return OffsetResult(ErrorCode.NONE)
+        return OffsetResult(ErrorCode.NONE, *found)
+
+    def offset_for_leader_epoch(self, leader_epoch: int) -> tuple[int, int]:
+        """(largest epoch up to `leader_epoch`, the offset it ended at); (-1, -1) where there is no telling."""
+        return self._epochs.end_offset_for(leader_epoch, self.log_end_offset)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all batches, as DescribeLogDirs counts."""
+        return sum(segment.size_bytes for segment in self._storage.segments)
+
+    # Removing
+
+    def delete_records(self, offset: int) -> tuple[ErrorCode, int]:
+        """Let the log start at `offset`; -1 is the high watermark. Returns (error, where the log starts; -1 in errors).
+
+        An offset the log has left behind changes nothing. Bytes are given back when retention next runs.
+        """
+        if self.is_closed:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1
+        if self.config.compact and not self.config.delete:
+            return ErrorCode.POLICY_VIOLATION, -1
+        if offset == -1:
+            offset = self.high_watermark
+        if not 0 <= offset <= self.high_watermark:
+            return ErrorCode.OFFSET_OUT_OF_RANGE, -1
+        self._move_log_start(offset)
+        return ErrorCode.NONE, self.log_start_offset
+
+    def apply_retention(self, wall_ms: int) -> None:
+        """Remove the segments that the topic's retention and the log's start have left behind."""
+        storage = self._storage
+        count = removable_segments(storage.segments, self.log_start_offset, self.high_watermark, self.config, wall_ms)
+        if count == len(storage.segments):
+            self._roll(wall_ms)
+        if count:
+            self._move_log_start(storage.segments[count].base_offset)
+            storage.remove_oldest(count)
+
+    def _move_log_start(self, offset: int) -> None:
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            self._epochs.cut_start(offset)
+            self._settle()
+            self._save_state()
+            self._tell(PartitionEvent.LOG_START_MOVED)
+
+    # Leading and closing
+
+    def lead(self, leader_epoch: int) -> None:
+        """Go on under a higher leader epoch, which from now on is written into every batch. A lower one is ignored."""
+        if leader_epoch > self.leader_epoch:
+            self.leader_epoch = leader_epoch
+            if self._epochs.assign(leader_epoch, self.log_end_offset):
+                self._save_state()
+            self._tell(PartitionEvent.LEADER_CHANGED)
+
+    def close(self) -> None:
+        """Stop for a restart: everything is kept and the next owner of the storage finds it."""
+        if not self.is_closed:
+            self.is_closed = True
+            self._storage.save_producers(self.log_end_offset, self.producers)
+            self._storage.flush()
+            self._storage.close()
+            self._tell(PartitionEvent.CLOSED)
+
+    def delete(self) -> None:
+        """The topic is gone: give everything back. Views handed out before stay readable."""
+        if not self.is_closed:
+            self.is_closed = True
+            self._storage.delete()
+            self._tell(PartitionEvent.CLOSED)
+
+    def _readable_end(self, isolation: IsolationLevel) -> int:
+        return self.last_stable_offset if isolation is IsolationLevel.READ_COMMITTED else self.high_watermark
+
+    def _settle(self) -> None:
+        """Where readers of committed records stop, after anything moved."""
+        first_open = self.producers.first_open_offset
+        self.last_stable_offset = self.high_watermark if first_open is None else max(first_open, self.log_start_offset)
+
+    def _save_state(self) -> None:
+        self._storage.save_state(LogState(self.log_start_offset, tuple(self._epochs.entries)))
+
+    def _tell(self, event: PartitionEvent) -> None:
+        for listener in self.listeners:
+            listener(self, event)

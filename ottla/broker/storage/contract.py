@@ -1,0 +1,87 @@
+"""What a partition asks of whatever keeps its batches.
+
+    segments   oldest ─▶ [0 … 41] [42 … 97] [98 … ] ◀─ active, the only one that grows
+                                              ▲
+                     remove_oldest(1) ──▶     append(batch, head, …)
+
+A storage keeps bytes and finds them again; what they mean is the partition's business. It never looks into a batch,
+never decides when to roll or what to remove, and reads no clock. The batches of a segment lie back to back exactly as
+on the wire, so a range of positions is what Fetch sends. Beside them a storage keeps what can't be worked out from the
+batches alone, as a `LogState`, and may keep snapshots of the producers, which only shorten a restart.
+
+The partition is the only one to call, from one thread. A method that fails with `StorageError` has changed nothing.
+Kafka: LocalLog and LogSegment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from ottla.broker.storage.segment import Segment
+
+if TYPE_CHECKING:
+    from ottla.broker.producer_state import ProducerEntry
+    from ottla.protocol.primitives import Buffer
+
+
+class StorageError(Exception):
+    """The batch can't be kept. The text says why and what to do; clients are answered KAFKA_STORAGE_ERROR."""
+
+
+class EpochStart(NamedTuple):
+    """From `start_offset` on, batches were written under `epoch`, until the next entry."""
+
+    epoch: int
+    start_offset: int
+
+
+@dataclass(slots=True)
+class LogState:
+    """What has to outlive the process and is not in the batches."""
+
+    log_start_offset: int
+    leader_epochs: tuple[EpochStart, ...]
+
+
+class LogStorage(Protocol):
+    """The batches of one partition."""
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """Oldest first, never empty; the last is the active one."""
+
+    def append(self, batch: Buffer, head: bytes, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+        """Put a batch at the end of the active segment, its first bytes replaced by `head`.
+
+        `head` carries what the broker assigns (base offset, leader epoch, sometimes times and a new CRC); `batch`
+        itself is left as it is. Raises `StorageError`.
+        """
+
+    def roll(self, base_offset: int, wall_ms: int) -> None:
+        """Begin a new active segment. The one before it must not be empty, unless its base offset is lower."""
+
+    def remove_oldest(self, count: int) -> None:
+        """Forget the first `count` segments and give back what they held. At least one segment stays."""
+
+    def save_state(self, state: LogState) -> None:
+        """Keep `state` in place of the last one."""
+
+    def load_state(self) -> LogState | None:
+        """What was saved last, before this process perhaps. None for a log that is new."""
+
+    def save_producers(self, offset: int, producers: Iterable[ProducerEntry]) -> None:
+        """Keep the producers as they are before `offset`. May do nothing: then they are read from the batches again."""
+
+    def load_producers(self) -> tuple[int, Sequence[ProducerEntry]] | None:
+        """The latest snapshot that still fits the segments: (offset, producers before it)."""
+
+    def flush(self) -> None:
+        """Return once what was appended would survive the machine."""
+
+    def close(self) -> None:
+        """Let go of files. The log can be opened again."""
+
+    def delete(self) -> None:
+        """Forget everything and give it back. Ranges handed out before stay readable."""
