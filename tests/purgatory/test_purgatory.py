@@ -372,8 +372,8 @@ class TestReaper:
         for request in first:
             assert request.force_complete()
         scene.purgatory.check_and_complete("gone")
-        scene.pass_time(0)
         assert (scene.purgatory.lingering, scene.purgatory.watched) == (10, 2 + 10 * 2 + 3), "not enough yet"
+        assert scene.timer.size == 2, "only the two who wait: the reaper is not even armed"
         assert last.force_complete()
         assert scene.purgatory.lingering == 11
         scene.pass_time(0)

@@ -11,6 +11,7 @@ import pytest
 import uvloop
 
 from ottla.purgatory import Alarm, SystemClock, Timer, TimerEntry
+from ottla.purgatory.sleeper import Sleeper
 from tests.purgatory.scene import Entry
 
 if TYPE_CHECKING:
@@ -101,6 +102,14 @@ class TestOnALoopThatTakesNotes:
         loop.run_until(30)
         assert rung == [12, 12, 15, 17, 19]
         assert timer.wake_ups == 4
+
+    def test_asking_for_a_later_instant_changes_nothing(self, loop: NotedLoop) -> None:
+        """Nor does asking for the same one."""
+        event_loop = cast("asyncio.AbstractEventLoop", loop)
+        sleeper = Sleeper(event_loop, loop, wake=lambda: None, next_deadline_ms=lambda: None)
+        for due_ms in (10, 15, 10):
+            sleeper.wake_by(due_ms)
+        assert ([handle.due_ms for handle in loop.handles], loop.handles_made) == ([10], 1)
 
     def test_what_is_due_at_once_fires_in_the_next_turn(self, loop: NotedLoop, timer: Timer) -> None:
         """Ahead of whatever the sleeper was armed for."""

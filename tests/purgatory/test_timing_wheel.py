@@ -163,6 +163,14 @@ def test_entries_of_one_millisecond_fire_in_the_order_they_were_added(wheel: Tim
     assert fired_by(wheel, START_MS + 90) == ["first", "second", "third"]
 
 
+def test_an_entry_that_comes_down_from_a_coarser_wheel_fires_before_younger_ones(wheel: TimingWheel) -> None:
+    """Of one millisecond too: the elder was too far for wheel 1, the younger was added to it straight away."""
+    wheel.add(Entry("elder"), START_MS + 10)
+    assert fired_by(wheel, START_MS + 8) == []
+    wheel.add(Entry("younger"), START_MS + 10)
+    assert fired_by(wheel, START_MS + 10) == ["elder", "younger"]
+
+
 def test_adding_an_entry_again_moves_it_and_counts_it_once(wheel: TimingWheel) -> None:
     """Kafka: TimerTaskListTest.testAll."""
     entries = [Entry(str(number)) for number in range(10)]
@@ -243,13 +251,23 @@ class TestPostponing:
         assert fired_by(wheel, START_MS + 3) == []
         assert fired_by(wheel, START_MS + 4) == ["to and fro"]
 
-    def test_a_deadline_moved_ahead_of_its_bucket_is_met(self, wheel: TimingWheel) -> None:
-        """Earlier than the bucket is due: it is relinked, and the next deadline with it."""
+    @pytest.mark.parametrize("from_ms", [3, 4, 75, 90])
+    def test_a_deadline_moved_ahead_of_its_bucket_is_met(self, wheel: TimingWheel, from_ms: int) -> None:
+        """Earlier than the bucket is due, by a millisecond or many: it is relinked, and the next deadline with it."""
         entry = Entry("hurried")
-        wheel.add(entry, START_MS + 90)
+        wheel.add(entry, START_MS + from_ms)
         wheel.postpone(entry, START_MS + 2)
         assert (wheel.next_deadline_ms(), wheel.size) == (START_MS + 2, 1)
         assert fired_by(wheel, START_MS + 2) == ["hurried"]
+
+    def test_in_a_great_advance_a_postponed_entry_fires_at_its_new_place(self, wheel: TimingWheel) -> None:
+        """Not at the place of its old deadline, although both are passed in one go."""
+        postponed = Entry("postponed")
+        wheel.add(postponed, START_MS + 1)
+        wheel.add(Entry("between"), START_MS + 3)
+        wheel.postpone(postponed, START_MS + 4)
+        wheel.add(Entry("last"), START_MS + 90)
+        assert fired_by(wheel, START_MS + 100) == ["between", "postponed", "last"]
 
     def test_postponing_what_is_not_pending_adds_it(self, wheel: TimingWheel) -> None:
         """So a session can be re-armed without asking whether it is armed."""

@@ -62,6 +62,11 @@ class WheelAndDict(RuleBasedStateMachine):
         self.deadlines_ms[entry] = deadline_ms
         self.wheel.postpone(entry, deadline_ms)
 
+    @rule(entry=entries, by_ms=st.integers(min_value=-3, max_value=25))
+    def postpone_a_little(self, entry: Entry, by_ms: int) -> None:
+        """From wherever its deadline is now, as a heartbeat does."""
+        self.postpone(entry, entry.deadline_ms + by_ms - self.now_ms)
+
     @rule(entry=entries)
     def cancel(self, entry: Entry) -> None:
         was_pending = self.deadlines_ms.pop(entry, None) is not None
