@@ -44,7 +44,7 @@ class EncodeError(ValueError):
 
 
 class Message:
-    """A message or a struct of one: plain slots, compared and printed field by field.
+    """A message or a struct of one: plain slots, compared and printed field by field; not hashable, as they change.
 
     Generated subclasses list their fields in `__slots__`; those with flexible versions end with
     `unknown_tagged_fields`, which keeps what a newer peer sent, by tag (None: nothing).
