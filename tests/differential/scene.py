@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -20,6 +20,7 @@ from typing import Any, Final
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
+from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.primitives import Message
 from ottla.protocol.registry import Api
@@ -48,13 +49,15 @@ class Scene:
         self.transcript: list[Json] = []
         self.labels = Labels(host=bootstrap.rpartition(":")[0])
         self._run = next(_run_number)
+        self._names: Counter[str] = Counter()
         self._clients: list[Client] = []
         self._stagehand: Client | None = None
 
     def name(self, stem: str) -> str:
-        """A name no other run uses, for a group, a topic, a transactional id; the transcript shows `<stem>`."""
-        unique = f"{stem}-{self._run}"
-        self.labels.names[unique] = f"<{stem}>"
+        """A name nobody else uses, for a group, a topic, a transactional id; the transcript shows `<stem>`."""
+        number = self._names[stem] = self._names[stem] + 1
+        unique = f"{stem}-{self._run}-{number:02}"
+        self.labels.names[unique] = f"<{stem}>" if number == 1 else f"<{stem} {number}>"
         return unique
 
     def actor(self, name: str = "ana", *, client_id: str | None = None) -> Actor:
@@ -70,6 +73,11 @@ class Scene:
     def topic(self, stem: str = "topic", *, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
         """A new topic whose partitions all have a leader."""
         name = self.name(stem)
+        self.create_topic(name, partitions=partitions, configs=configs)
+        return name
+
+    def create_topic(self, name: str, *, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
+        """As `topic`, with a name that is given."""
         request = CreateTopicsRequest(
             topics=[
                 CreateTopicsRequest.CreatableTopic(
@@ -87,16 +95,35 @@ class Scene:
         created = self.stagehand.ask(request, 5).topics[0]
         assert created.error_code == 0, f"{name} was not created: {created}"
         self.until_topic_has_leaders(name, partitions=partitions)
-        return name
 
     def until_topic_has_leaders(self, topic: str, *, partitions: int) -> None:
-        """Wait until Metadata shows the topic with so many partitions, each with a leader."""
+        """Wait until each of so many partitions is led, in Metadata's eyes and, which may be later, in its leader's."""
+        indexes = range(partitions)
+        request = ListOffsetsRequest(
+            replica_id=-1,
+            topics=[
+                ListOffsetsRequest.ListOffsetsTopic(
+                    name=topic,
+                    partitions=[
+                        ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=-1)
+                        for index in indexes
+                    ],
+                )
+            ],
+        )
 
         def ready() -> bool:
             found = self._metadata(topic).partitions
-            return len(found) == partitions and all(partition.leader_id >= 0 for partition in found)
+            if len(found) != partitions or any(partition.leader_id < 0 for partition in found):
+                return False
+            answers = self.stagehand.ask(request, 5).topics[0].partitions
+            return all(partition.error_code == 0 for partition in answers)
 
-        self.until(ready, what=f"{partitions} partitions of {topic} have leaders")
+        self.until(ready, what=f"{partitions} partitions of {topic} are led")
+
+    def until_settled(self) -> None:
+        """Wait until what the controller has decided is everywhere: a topic created now is led, so all before it is."""
+        self.topic("settled")
 
     def delete_topic(self, topic: str) -> None:
         """Delete a topic, and wait until Metadata does not know it any more."""

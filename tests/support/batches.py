@@ -6,6 +6,7 @@ Independent of the code under test on purpose: the layout is written down here o
 
 from __future__ import annotations
 
+import gzip
 import struct
 from collections.abc import Sequence
 from typing import Final
@@ -81,9 +82,29 @@ def record(
     return varint(len(body) + length_added) + body
 
 
+def stored(codec: int, payload: bytes) -> bytes:
+    """`payload` in the container of a codec (1 gzip, 2 snappy, 3 lz4, 4 zstd), stored without making it smaller."""
+    size = len(payload)
+    match codec:
+        case 1:
+            return gzip.compress(payload, mtime=0)
+        case 2:  # one literal, its length in two bytes
+            return _unsigned_varint(size) + b"\xf4" + (size - 1).to_bytes(2, "little") + payload
+        case 3:  # frame header with independent blocks of up to 64 KiB, one uncompressed block, end mark
+            return b"\x04\x22\x4d\x18\x60\x40\x82" + (size | 1 << 31).to_bytes(4, "little") + payload + bytes(4)
+        case 4:  # frame of one segment, its size in four bytes, one raw block which is the last
+            return (
+                b"\x28\xb5\x2f\xfd\xa0" + size.to_bytes(4, "little") + (size << 3 | 1).to_bytes(3, "little") + payload
+            )
+    raise ValueError(f"there is no codec {codec}")
+
+
 def varint(value: int) -> bytes:
     """A zig-zag varint."""
-    value = value << 1 ^ value >> 63
+    return _unsigned_varint(value << 1 ^ value >> 63)
+
+
+def _unsigned_varint(value: int) -> bytes:
     encoded = bytearray()
     while value > 0x7F:
         encoded.append(value & 0x7F | 0x80)

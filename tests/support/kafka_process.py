@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,6 +34,9 @@ SINGLE_NODE: Final = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
 }
+
+#: 16 bytes in base64, as Kafka wants; a random one may begin with a dash, which the tool takes for an option.
+CLUSTER_ID: Final = base64.urlsafe_b64encode(b"ottla-test-kafka").decode().rstrip("=")
 
 _START_SECONDS_MAX: Final = 60.0
 _STOP_SECONDS_MAX: Final = 20.0
@@ -120,10 +122,9 @@ def format_storage(directory: Path, settings: Mapping[str, str]) -> tuple[Path, 
         **settings,
     }
     properties.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
-    cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     done = subprocess.run(
         ["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", class_path(), "kafka.tools.StorageTool",
-         "format", "--standalone", "--cluster-id", cluster_id, "--config", properties],
+         "format", "--standalone", "--cluster-id", CLUSTER_ID, "--config", properties],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:

@@ -1,0 +1,205 @@
+"""DescribeConfigs, AlterConfigs, IncrementalAlterConfigs: topics, the broker, groups, what is none of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ottla.protocol.messages.alter_configs import AlterConfigsRequest
+from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
+from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from tests.differential.scene import Scene
+from tests.differential.script import Exempt, every, script
+
+TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
+SET, DELETE, APPEND, SUBTRACT = range(4)
+
+#: Settings a broker of ours has too, with the meaning and the default they have in Kafka.
+BROKER_SETTINGS = (
+    "auto.create.topics.enable", "num.partitions", "default.replication.factor", "message.max.bytes",
+    "offsets.retention.minutes", "group.min.session.timeout.ms", "group.initial.rebalance.delay.ms",
+    "log.retention.ms", "log.retention.hours", "log.cleanup.policy", "compression.type", "node.id",
+)  # fmt: skip
+
+
+def _describe(
+    kind: int, name: str, keys: Sequence[str] | None = None, *, synonyms: bool = False, documentation: bool = False
+) -> DescribeConfigsRequest:
+    resource = DescribeConfigsRequest.DescribeConfigsResource(resource_type=kind, resource_name=name)
+    resource.configuration_keys = None if keys is None else list(keys)
+    return DescribeConfigsRequest(resources=[resource], include_synonyms=synonyms, include_documentation=documentation)
+
+
+@script(versions=every("DescribeConfigs"))
+def describe_topic_configs(scene: Scene, version: int) -> None:
+    """All settings of a topic; a few; none that exists; with synonyms; with words about them."""
+    topic = scene.topic(configs={"retention.ms": "86400000", "cleanup.policy": "compact"})
+    ana = scene.actor()
+    ana.ask(_describe(TOPIC, topic))
+    ana.ask(_describe(TOPIC, topic, ["retention.ms", "no.such.setting"]))
+    ana.ask(_describe(TOPIC, topic, ["no.such.setting"]))
+    ana.ask(_describe(TOPIC, topic, []))
+    ana.ask(_describe(TOPIC, topic, ["retention.ms", "retention.bytes", "max.message.bytes"], synonyms=True))
+    if version >= 3:
+        ana.ask(_describe(TOPIC, topic, ["retention.ms"], documentation=True))
+
+
+@script(versions=every("DescribeConfigs"))
+def describe_broker_configs(scene: Scene, version: int) -> None:
+    """Some settings of the broker; the cluster's defaults, of which there is one."""
+    ana = scene.actor()
+    ana.ask(_describe(BROKER, "1", BROKER_SETTINGS))
+    ana.ask(_describe(BROKER, "1", BROKER_SETTINGS[:4], synonyms=True))
+    ana.ask(_describe(BROKER, "1", ["no.such.setting"]))
+
+
+@script(versions=every("DescribeConfigs"))
+def describe_configs_wrongly(scene: Scene, version: int) -> None:
+    """Unknown topics and brokers, bad names, unknown kinds."""
+    ana = scene.actor()
+    for kind, name in (
+        (TOPIC, scene.name("absent")),
+        (TOPIC, "bad name"),
+        (TOPIC, ""),
+        (BROKER, "9"),
+        (BROKER, "abc"),
+        (GROUP, ""),
+        (3, "x"),
+        (0, "x"),
+    ):
+        ana.ask(_describe(kind, name))
+    ana.ask(DescribeConfigsRequest(resources=[]))
+
+
+def _incremental(
+    kind: int, name: str, *changes: tuple[str, int, str | None], validate_only: bool = False
+) -> IncrementalAlterConfigsRequest:
+    return IncrementalAlterConfigsRequest(
+        validate_only=validate_only,
+        resources=[
+            IncrementalAlterConfigsRequest.AlterConfigsResource(
+                resource_type=kind,
+                resource_name=name,
+                configs=[
+                    IncrementalAlterConfigsRequest.AlterableConfig(name=key, config_operation=operation, value=value)
+                    for key, operation, value in changes
+                ],
+            )
+        ],
+    )
+
+
+@script(versions=every("IncrementalAlterConfigs"))
+def alter_topic_configs(scene: Scene, version: int) -> None:
+    """Set, delete, append to a list, take from it; the topic shows what came of it."""
+    topic = scene.topic()
+    ana = scene.actor()
+    shown = ("retention.ms", "cleanup.policy", "max.message.bytes")
+
+    def ask(*changes: tuple[str, int, str | None]) -> None:
+        ana.ask(_incremental(TOPIC, topic, *changes))
+        scene.until_settled()
+        ana.ask(_describe(TOPIC, topic, shown), 1)
+
+    ask(("retention.ms", SET, "1000"), ("max.message.bytes", SET, "2000"))
+    ask(("cleanup.policy", APPEND, "compact"))
+    ask(("cleanup.policy", APPEND, "compact"))
+    ask(("cleanup.policy", SUBTRACT, "delete"))
+    ask(("cleanup.policy", SUBTRACT, "nothing"))
+    ask(("retention.ms", DELETE, None), ("cleanup.policy", DELETE, None))
+    ask(("retention.ms", DELETE, None))
+    ana.ask(_incremental(TOPIC, topic, ("retention.ms", SET, "5000"), validate_only=True))
+    ana.ask(_incremental(TOPIC, topic, ("retention.ms", SET, "abc"), validate_only=True))
+    ask()
+
+
+@script(versions=every("IncrementalAlterConfigs"))
+def alter_topic_configs_wrongly(scene: Scene, version: int) -> None:
+    """Unknown names, bad values, null, one key twice, lists and no lists, unknown operations and topics."""
+    topic = scene.topic()
+    ana = scene.actor()
+    for changes in (
+        [("no.such.setting", SET, "1")],
+        [("no.such.setting", DELETE, None)],
+        [("retention.ms", SET, "abc")],
+        [("retention.ms", SET, None)],
+        [("retention.ms", APPEND, "1")],
+        [("retention.ms", SUBTRACT, "1")],
+        [("cleanup.policy", APPEND, None)],
+        [("cleanup.policy", SET, "shred")],
+        [("cleanup.policy", APPEND, "shred")],
+        [("retention.ms", SET, "1"), ("retention.ms", SET, "2")],
+        [("retention.ms", SET, "1"), ("retention.ms", DELETE, None)],
+        [("retention.ms", 9, "1")],
+        [("retention.ms", -1, "1")],
+        [("retention.ms", SET, "7000"), ("segment.bytes", SET, "1")],
+        [("", SET, "1")],
+    ):
+        ana.ask(_incremental(TOPIC, topic, *changes))
+    ana.ask(_describe(TOPIC, topic, ["retention.ms"]), 1)
+    for kind, name in (
+        (TOPIC, scene.name("absent")),
+        (TOPIC, ""),
+        (TOPIC, "bad name"),
+        (BROKER, "9"),
+        (BROKER, "abc"),
+        (3, "x"),
+        (0, "x"),
+    ):
+        ana.ask(_incremental(kind, name, ("retention.ms", SET, "1000")))
+    twice = _incremental(TOPIC, topic, ("retention.ms", SET, "1000"))
+    twice.resources *= 2
+    ana.ask(twice)
+    ana.ask(IncrementalAlterConfigsRequest(resources=[]))
+    two = _incremental(TOPIC, topic, ("retention.ms", SET, "1000"))
+    two.resources += _incremental(TOPIC, scene.name("other"), ("retention.ms", SET, "1000")).resources
+    ana.ask(two)
+
+
+@script(versions=every("AlterConfigs"))
+def replace_topic_configs(scene: Scene, version: int) -> None:
+    """The older way: what is not listed goes back to its default."""
+    topic = scene.topic(configs={"retention.ms": "1000"})
+    ana = scene.actor()
+
+    def ask(name: str, configs: Mapping[str, str | None], *, kind: int = TOPIC, validate_only: bool = False) -> None:
+        ana.ask(
+            AlterConfigsRequest(
+                validate_only=validate_only,
+                resources=[
+                    AlterConfigsRequest.AlterConfigsResource(
+                        resource_type=kind,
+                        resource_name=name,
+                        configs=[
+                            AlterConfigsRequest.AlterableConfig(name=key, value=value) for key, value in configs.items()
+                        ],
+                    )
+                ],
+            )
+        )
+
+    ask(topic, {"max.message.bytes": "2000"})
+    scene.until_settled()
+    ana.ask(_describe(TOPIC, topic, ["retention.ms", "max.message.bytes"]), 1)
+    ask(topic, {"retention.ms": "5000"}, validate_only=True)
+    ask(topic, {"no.such.setting": "1"})
+    ask(topic, {"retention.ms": "abc"})
+    ask(topic, {"retention.ms": None})
+    ask(topic, {})
+    scene.until_settled()
+    ana.ask(_describe(TOPIC, topic, ["retention.ms", "max.message.bytes"]), 1)
+    ask(scene.name("absent"), {"retention.ms": "1000"})
+    ask("", {"retention.ms": "1000"})
+    ask("9", {"message.max.bytes": "1000"}, kind=BROKER)
+    ask("x", {"a": "b"}, kind=3)
+
+
+@script(versions=(1,), exempt=[Exempt("documentation", "only its presence could be compared, and we have none")])
+def settings_of_a_changed_broker(scene: Scene, version: int) -> None:
+    """A setting that may change while the broker runs is set for it, shown, and taken back."""
+    ana = scene.actor()
+    for change in (("message.max.bytes", SET, "1000000"), ("message.max.bytes", DELETE, None)):
+        ana.ask(_incremental(BROKER, "1", change))
+        scene.until_settled()
+        ana.ask(_describe(BROKER, "1", ["message.max.bytes"], synonyms=True), 1)
+    ana.ask(_incremental(BROKER, "1", ("message.max.bytes", SET, "abc")))
+    ana.ask(_incremental(BROKER, "1", ("node.id", SET, "7")))
