@@ -1,33 +1,74 @@
-"""Settings: Kafka's own names, units and defaults, checked when they are given.
+"""The broker's settings: Kafka's own names, units and defaults, checked when they are given.
 
     settings = Settings.read(file_text, ["group.initial.rebalance.delay.ms=0"])
     settings["group.initial.rebalance.delay.ms"]     # 0
 
-Values come from a properties file and from `--set name=value`, the latter winning. An unknown name is no error, for a
-server.properties written for Kafka should simply work: it lands in `unknown` and the broker warns. A value that doesn't
-fit is a `ConfigError` that names the setting, the value and what would be right.
+They come in layers, the first that has a value winning:
 
-What Kafka has not is called `ottla.…`.
+    a node's own, changed while it runs  ▶  the cluster's, changed while it runs  ▶  given at the start  ▶  default
+
+What is given at the start comes from a properties file and from `--set name=value`, the latter winning. An unknown
+name is no error, for a server.properties written for Kafka should simply work: it lands in `unknown` and the broker
+warns. The two changeable layers belong to the APIs that alter configs; they hold text, checked before it gets here.
+
+Kafka: KafkaConfig, DynamicBrokerConfig.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import IntEnum
+from typing import Any, Final, TypeAlias
 
-from ottla.broker.settings_table import SETTINGS, Setting
+from ottla.broker.config_values import ConfigError, format_value, parse_value
+from ottla.broker.settings_table import SETTINGS, Setting, find_setting
+
+__all__ = [
+    "CLUSTER",
+    "ConfigError",
+    "ConfigSource",
+    "Layer",
+    "NodeSettings",
+    "Settings",
+    "parse_properties",
+    "parse_value",
+]
+
+#: The name of the layer that holds for all nodes; a node's own layer is named by its id.
+CLUSTER: Final = ""
+#: Kafka's controller copies this one into the cluster's layer when it is first started, and lets nobody take it out.
+_IN_CLUSTER_LAYER_FROM_START: Final = "min.insync.replicas"
 
 
-class ConfigError(ValueError):
-    """What the user wrote can't be used; the text says which setting, which value, and what would do."""
+class ConfigSource(IntEnum):
+    """Where a value comes from, as DescribeConfigs and CreateTopics tell it."""
+
+    TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+    BROKER_LOGGER = 6
+    CLIENT_METRICS = 7
+    GROUP = 8
+
+
+#: Where values come from, and the value it has for a name, as text; None if it has none.
+Layer: TypeAlias = tuple[ConfigSource, Callable[[str], str | None]]
 
 
 class Settings:
-    """The broker's settings: what was given, and the defaults for everything else."""
+    """All settings of a broker. Reading one by `[]` gives what holds for the cluster, parsed."""
 
     def __init__(self, given: dict[str, str] | None = None) -> None:
+        #: What was given at the start: parsed, and as it was written.
         self.given: dict[str, Any] = {}
+        self.given_texts: dict[str, str] = {}
         self.unknown: dict[str, str] = {}
+        #: Called after a change while the broker runs.
+        self.on_changed: list[Callable[[], None]] = []
+        self._changed_texts: dict[str, dict[str, str]] = {}
+        self._changed: dict[str, dict[str, Any]] = {CLUSTER: {}}
         for name, text in (given or {}).items():
             self.set(name, text)
 
@@ -43,56 +84,95 @@ class Settings:
         return cls(given)
 
     def set(self, name: str, text: str) -> None:
-        """Take a value as text. Raises `ConfigError` when it doesn't fit."""
-        setting = SETTINGS.get(name)
+        """Take a value as text, at the start. Raises `ConfigError` when it doesn't fit."""
+        setting = find_setting(name)
         if setting is None:
             self.unknown[name] = text
         else:
             self.given[name] = parse_value(setting, text)
+            self.given_texts[name] = text
+
+    @property
+    def without_effect(self) -> list[str]:
+        """Settings of Kafka's that were given and that nothing here goes by."""
+        return [name for name in self.given if name not in SETTINGS]
+
+    @property
+    def first_node_id(self) -> int:
+        """The id of the first node; further nodes count up from it."""
+        node_id: int | None = self["node.id"]
+        broker_id: int = self["broker.id"]
+        if node_id is not None:
+            return node_id
+        return broker_id if broker_id >= 0 else 1
 
     def __getitem__(self, name: str) -> Any:
-        """The value, or the default. Raises KeyError for a name that is not in the table."""
-        return self.given[name] if name in self.given else SETTINGS[name].default
+        """The value that holds for the cluster, parsed. Raises KeyError for a name that is not in the tables."""
+        changed = self._changed[CLUSTER]
+        if name in changed:
+            return changed[name]
+        return self.given[name] if name in self.given else _known(name).default
+
+    def of_node(self, node_id: int) -> NodeSettings:
+        """The settings that hold for one node."""
+        return NodeSettings(self, self._changed.setdefault(str(node_id), {}))
+
+    def layer(self, name: str) -> dict[str, str]:
+        """A layer that can change while the broker runs, as text: `CLUSTER`, or a node id."""
+        texts = dict(self._changed_texts.get(name, {}))
+        if name == CLUSTER:
+            at_start = self.given_texts.get(_IN_CLUSTER_LAYER_FROM_START)
+            texts.setdefault(
+                _IN_CLUSTER_LAYER_FROM_START, at_start or str(SETTINGS[_IN_CLUSTER_LAYER_FROM_START].default)
+            )
+        return texts
+
+    def layers(self, node_id: int, given_to_node: Mapping[str, str]) -> list[Layer]:
+        """All layers of one node, the one that counts first. `given_to_node`: what only it was started with."""
+        return [
+            (ConfigSource.DYNAMIC_BROKER, self.layer(str(node_id)).get),
+            (ConfigSource.DYNAMIC_DEFAULT_BROKER, self.layer(CLUSTER).get),
+            (ConfigSource.STATIC_BROKER, {**self.given_texts, **self.unknown, **given_to_node}.get),
+            (ConfigSource.DEFAULT, _default_text),
+        ]
+
+    def change(self, name: str, texts: Mapping[str, str]) -> None:
+        """Replace a layer while the broker runs. Values must have been checked; unknown names are kept and shown."""
+        self._changed_texts[name] = dict(texts)
+        values = self._changed.setdefault(name, {})
+        values.clear()
+        for setting_name, text in texts.items():
+            setting = find_setting(setting_name)
+            if setting is not None:
+                values[setting_name] = parse_value(setting, text)
+        for tell in self.on_changed:
+            tell()
 
 
-def parse_value(setting: Setting, text: str) -> Any:
-    """`text` as the setting's type, in its range. Raises `ConfigError`."""
-    try:
-        value = _PARSERS[setting.kind](text.strip())
-    except ValueError:
-        raise ConfigError(f"{setting.name}={text} is not {setting.expected}") from None
-    if setting.choices is not None:
-        wrong = [v for v in (value if isinstance(value, list) else [value]) if v not in setting.choices]
-        if wrong:
-            raise ConfigError(f"{setting.name}={text} is not {setting.expected}")
-    if setting.at_least is not None and value < setting.at_least:
-        raise ConfigError(f"{setting.name}={text} is below {setting.at_least}; give {setting.expected}")
-    if setting.at_most is not None and value > setting.at_most:
-        raise ConfigError(f"{setting.name}={text} is above {setting.at_most}; give {setting.expected}")
-    return value
+class NodeSettings:
+    """The settings of one node, read by `[]`."""
+
+    __slots__ = ("_changed", "_settings")
+
+    def __init__(self, settings: Settings, changed: Mapping[str, Any]) -> None:
+        self._settings = settings
+        self._changed = changed
+
+    def __getitem__(self, name: str) -> Any:
+        """The value that holds for the node, parsed. Raises KeyError for a name that is not in the tables."""
+        return self._changed[name] if name in self._changed else self._settings[name]
 
 
-def _boolean(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError(text)
-    return text.lower() == "true"
+def _default_text(name: str) -> str | None:
+    setting = find_setting(name)
+    return None if setting is None else format_value(setting.default)
 
 
-def _list(text: str) -> list[str]:
-    return [item.strip() for item in text.split(",")] if text else []
-
-
-_PARSERS: Final[dict[str, Callable[[str], Any]]] = {
-    "boolean": _boolean,
-    "string": str,
-    "class": str,
-    "password": str,
-    "short": int,
-    "int": int,
-    "long": int,
-    "double": float,
-    "list": _list,
-}
+def _known(name: str) -> Setting:
+    setting = find_setting(name)
+    if setting is None:
+        raise KeyError(name)
+    return setting
 
 
 def parse_properties(text: str) -> Iterator[tuple[str, str]]:
