@@ -1,6 +1,11 @@
 """The cluster: its nodes, its topics, and who leads which partition. There is one of it, shared by all nodes.
 
 What in Kafka the controller decides and every broker learns from the metadata log is decided and known here at once.
+The cluster only keeps and changes; whether a change is allowed is for `topic_creation` and the handlers to say first.
+
+Who has to know of changes adds itself to `on_topic_created`, `on_partitions_added` or `on_topic_deleted`. These are
+called when the change is complete.
+
 Kafka: metadata/.../controller/ReplicationControlManager.java, metadata/.../image/*.java.
 """
 
@@ -8,20 +13,18 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from ottla.broker.config import Settings
 from ottla.broker.topic import Topic
+from ottla.broker.topic_names import INTERNAL_TOPICS, unified
 
 if TYPE_CHECKING:
+    from ottla.broker.logs import Logs
     from ottla.broker.node import Node
     from ottla.purgatory import Clock
-
-GROUP_TOPIC: Final = "__consumer_offsets"
-TRANSACTION_TOPIC: Final = "__transaction_state"
-#: Topics of the broker's own: marked internal in Metadata, closed to ordinary producers.
-INTERNAL_TOPICS: Final = frozenset((GROUP_TOPIC, TRANSACTION_TOPIC))
 
 
 def random_uuid() -> bytes:
@@ -40,37 +43,98 @@ def uuid_text(uuid: bytes) -> str:
 
 
 class Cluster:
-    """Nodes and topics. `on_topics_deleted` and the like are filled in by who needs to know."""
+    """Nodes, topics, and what they share."""
 
     def __init__(self, settings: Settings, clock: Clock, log: Any) -> None:
         self.settings = settings
         self.clock = clock
         self.log = log
         self.cluster_id = uuid_text(random_uuid())
+        #: The nodes that are up, by id.
         self.nodes: dict[int, Node] = {}
         self.topics: dict[str, Topic] = {}
         self.topics_by_id: dict[bytes, Topic] = {}
+        #: What was set by clients for groups and for metrics subscriptions, as text, by their names.
+        self.group_configs: dict[str, dict[str, str]] = {}
+        self.client_metrics_configs: dict[str, dict[str, str]] = {}
+        self.on_topic_created: list[Callable[[Topic], None]] = []
+        #: Called with the topic and the number of the first new partition.
+        self.on_partitions_added: list[Callable[[Topic, int], None]] = []
         self.on_topic_deleted: list[Callable[[Topic], None]] = []
+        #: How many partitions were ever placed: the next one goes to the next node.
+        self.partitions_placed = 0
+        self._names_by_unified: dict[str, list[str]] = {}
+        self._next_producer_id = 0
+        settings.on_changed.append(self._apply_settings)
+
+    @property
+    def node_ids(self) -> list[int]:
+        return sorted(self.nodes)
 
     @property
     def controller_id(self) -> int:
         """A node that is up. Kafka names a random one; the first serves as well."""
         return min(self.nodes)
 
+    @cached_property
+    def logs(self) -> Logs:
+        from ottla.broker.logs import Logs
+
+        return Logs(self.settings, self.clock)
+
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)
 
-    def add_topic(self, name: str, assignment: Iterable[list[int]], configs: dict[str, str]) -> Topic:
+    def colliding_topic(self, name: str) -> str | None:
+        """A topic whose name differs from this one only in dots and underscores, if there is one."""
+        form = unified(name)
+        names = self._names_by_unified.get(form, ()) if form is not None else ()
+        return names[0] if names else None
+
+    def create_topic(
+        self, name: str, assignment: Sequence[list[int]], configs: Mapping[str, str], topic_id: bytes | None = None
+    ) -> Topic:
         """Make a topic with these replicas per partition, the first of each being its leader. Checks nothing."""
-        topic = Topic(name, random_uuid(), configs, self, is_internal=name in INTERNAL_TOPICS)
+        topic = Topic(name, topic_id or random_uuid(), configs, self, is_internal=name in INTERNAL_TOPICS)
         topic.add_partitions(assignment)
+        self.partitions_placed += len(assignment)
         self.topics[name] = self.topics_by_id[topic.topic_id] = topic
+        form = unified(name)
+        if form is not None:
+            self._names_by_unified.setdefault(form, []).append(name)
+        for tell in self.on_topic_created:
+            tell(topic)
         return topic
+
+    def add_partitions(self, topic: Topic, assignment: Sequence[list[int]]) -> None:
+        """Make a topic larger. Checks nothing."""
+        first = len(topic.partitions)
+        topic.add_partitions(assignment)
+        self.partitions_placed += len(assignment)
+        for tell in self.on_partitions_added:
+            tell(topic, first)
 
     def delete_topic(self, topic: Topic) -> None:
         """Forget a topic and give its memory back; whoever waits on its partitions is told."""
         del self.topics[topic.name]
         del self.topics_by_id[topic.topic_id]
-        topic.close()
+        form = unified(topic.name)
+        if form is not None:
+            self._names_by_unified[form].remove(topic.name)
+            if not self._names_by_unified[form]:
+                del self._names_by_unified[form]
+        topic.delete()
         for tell in self.on_topic_deleted:
             tell(topic)
+
+    def new_producer_id(self) -> int:
+        """An id no producer of this cluster has."""
+        producer_id = self._next_producer_id
+        self._next_producer_id += 1
+        return producer_id
+
+    def _apply_settings(self) -> None:
+        """Settings were changed while the broker runs."""
+        self.logs.apply_settings()
+        for topic in self.topics.values():
+            topic.apply_configs()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ottla.broker.cluster import Cluster
+    from ottla.broker.config import Layer, NodeSettings
 
 
 class Node:
@@ -20,3 +21,27 @@ class Node:
         #: Where clients reach it; known for sure once its listener is open.
         self.host = ""
         self.port = 0
+        self.rack: str | None = cluster.settings["broker.rack"]
+
+    @property
+    def settings(self) -> NodeSettings:
+        """The settings that hold for this node."""
+        return self.cluster.settings.of_node(self.node_id)
+
+    @property
+    def own_settings(self) -> dict[str, str]:
+        """What every node of the process was started with differently, under Kafka's names."""
+        address = f"PLAINTEXT://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+        node_id = str(self.node_id)
+        return {
+            "advertised.listeners": address,
+            "broker.id": node_id,
+            "listeners": address,
+            "node.id": node_id,
+            "process.roles": "broker,controller",
+        }
+
+    @property
+    def setting_layers(self) -> list[Layer]:
+        """The layers its settings come from, the one that counts first."""
+        return self.cluster.settings.layers(self.node_id, self.own_settings)

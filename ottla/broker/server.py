@@ -77,7 +77,8 @@ class Server:
         self.cluster = Cluster(settings, self.clock, log)
         self._listen = listen
         self._advertise = advertise
-        self._nodes = [Node(node_id, self.cluster) for node_id in range(node_count)]
+        first = settings.first_node_id
+        self._nodes = [Node(node_id, self.cluster) for node_id in range(first, first + node_count)]
         self._listeners: list[Listener] = []
         self._stopping = asyncio.Event()
 
@@ -106,9 +107,9 @@ class Server:
 
     async def _open(self) -> None:
         shared = Shared()
-        for node in self._nodes:
+        for index, node in enumerate(self._nodes):
             listener = Listener(node, shared, self.log)
-            port = self._listen.port + node.node_id if self._listen.port else 0
+            port = self._listen.port + index if self._listen.port else 0
             try:
                 node.port = await listener.open(self._listen.host, port)
             except OSError as error:
@@ -120,7 +121,7 @@ class Server:
             node.host = self._listen.host
             if self._advertise is not None:
                 node.host = self._advertise.host
-                node.port = self._advertise.port + node.node_id if self._advertise.port else node.port
+                node.port = self._advertise.port + index if self._advertise.port else node.port
             self._listeners.append(listener)
             self.cluster.nodes[node.node_id] = node
 

@@ -1,0 +1,38 @@
+"""All logs of the process: what they share, and how one is opened.
+
+Loaded with the first topic: a broker that only coordinates groups, or is just being started, needs nothing of it.
+"""
+
+from __future__ import annotations
+
+from ottla.broker.config import Settings
+from ottla.broker.log_config import LogConfig
+from ottla.broker.partition import Partition
+from ottla.broker.producer_state import ProducerSettings
+from ottla.broker.storage.log_bytes import LogBytes
+from ottla.broker.storage.memory import MemoryStorage
+from ottla.purgatory import Clock
+
+
+class Logs:
+    """What every partition's log has in common."""
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        #: The account of all their bytes, limited by ottla.log.bytes.max.
+        self.bytes = LogBytes(settings["ottla.log.bytes.max"])
+        self.producer_settings = ProducerSettings()
+        self.apply_settings()
+
+    def open(self, topic: str, topic_id: bytes, index: int, config: LogConfig) -> Partition:
+        """The log of one partition, new and empty."""
+        storage = MemoryStorage(self.bytes, self._clock.wall_ms())
+        return Partition(topic, topic_id, index, config, storage, self.producer_settings)
+
+    def apply_settings(self) -> None:
+        """Go by the settings as they are now."""
+        self.producer_settings.producer_id_expiration_ms = self._settings["producer.id.expiration.ms"]
+        self.producer_settings.transaction_partition_verification_enable = self._settings[
+            "transaction.partition.verification.enable"
+        ]
