@@ -1,0 +1,91 @@
+"""CreatePartitions (api key 37), v0–v3: give topics more partitions. What is in the old ones stays where it is.
+
+`count` is the number there shall be in the end. The client may assign the replicas of the new partitions itself, as
+many as the old ones have. With validate_only everything is checked and nothing done.
+
+v2 is flexible, v3 only allows a new error.
+
+Errors, by topic: INVALID_REQUEST for a name listed twice (one answer), UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS
+if `count` is no increase, INVALID_REPLICA_ASSIGNMENT, UNKNOWN_SERVER_ERROR for more than 10,000 new partitions, as in
+Kafka. On all of them REQUEST_TIMED_OUT if timeout_ms is not positive.
+Kafka: ControllerApis.createPartitions, ReplicationControlManager.createPartitions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from ottla.broker.call import Call
+from ottla.broker.cluster import Cluster
+from ottla.broker.placement import check_replicas, place
+from ottla.broker.refused import Refused
+from ottla.broker.topic import Topic
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+
+#: Kafka: QuorumController.MAX_RECORDS_PER_USER_OP, a record being made for each partition.
+_PARTITIONS_ADDED_MAX: Final = 10_000
+
+_Result = CreatePartitionsResponse.CreatePartitionsTopicResult
+
+
+def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResponse:
+    times_listed = Counter(topic.name for topic in request.topics)
+    results = [
+        _Result(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+        for name, times in times_listed.items()
+        if times > 1
+    ]
+    wanted = [topic for topic in request.topics if times_listed[topic.name] == 1]
+    if wanted and request.timeout_ms <= 0:
+        return refuse(request, ErrorCode.REQUEST_TIMED_OUT)
+    cluster = call.node.cluster
+    added = 0
+    for asked in wanted:
+        try:
+            topic = cluster.topics.get(asked.name)
+            if topic is None:
+                raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            assignment = _place(cluster, topic, asked, added)
+        except Refused as refused:
+            results.append(_Result(asked.name, refused.error_code, refused.message))
+            continue
+        added += len(assignment)
+        if not request.validate_only:
+            cluster.add_partitions(topic, assignment)
+            cluster.log.info("topic.grown", topic=topic.name, partitions=asked.count, client_id=call.client_id)
+        results.append(_Result(asked.name))
+    return CreatePartitionsResponse(results=results)
+
+
+def refuse(request: CreatePartitionsRequest, error_code: int) -> CreatePartitionsResponse:
+    return CreatePartitionsResponse(results=[_Result(topic.name, error_code) for topic in request.topics])
+
+
+def _place(
+    cluster: Cluster, topic: Topic, asked: CreatePartitionsRequest.CreatePartitionsTopic, added: int
+) -> list[list[int]]:
+    """Replicas for the new partitions; `added` is how many other topics get by this request. Raises `Refused`."""
+    have = len(topic.partitions)
+    if asked.count == have:
+        raise Refused(ErrorCode.INVALID_PARTITIONS, f"Topic already has {have} partition(s).")
+    if asked.count < have:
+        raise Refused(
+            ErrorCode.INVALID_PARTITIONS,
+            f"The topic {topic.name} currently has {have} partition(s); {asked.count} would not be an increase.",
+        )
+    new = asked.count - have
+    replication_factor = len(topic.placements[0].replicas)
+    if asked.assignments is not None and len(asked.assignments) != new:
+        raise Refused(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"{new} partition(s) would be added, but {len(asked.assignments)} assignment(s) were specified.",
+        )
+    if added + new > _PARTITIONS_ADDED_MAX:
+        raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
+    if asked.assignments is None:
+        return place(cluster.node_ids, cluster.partitions_placed, new, replication_factor)
+    for assignment in asked.assignments:
+        check_replicas(assignment.broker_ids, cluster.node_ids, replication_factor)
+    return [assignment.broker_ids for assignment in asked.assignments]

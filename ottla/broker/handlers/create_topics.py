@@ -1,0 +1,116 @@
+"""CreateTopics (api key 19), v2–v7: make topics, each on its own: a bad one does not keep a good one from being made.
+
+A client says how many partitions and replicas it wants (-1 leaves it to the broker), or assigns the replicas of each
+partition itself; configs may come along. With validate_only everything is checked and answered, and nothing is made.
+Names are held against the topics that were there before the request, so two new ones may collide with each other.
+
+v4 is said to be the first in which -1 works, though the broker never minded; v5 is flexible and answers the configs
+and numbers of the new topic (KIP-525), v6 only allows a new error, v7 answers the topic's id.
+
+Errors, by topic, in this order: INVALID_REQUEST for a name listed twice (one answer) and for __cluster_metadata;
+TOPIC_ALREADY_EXISTS; INVALID_TOPIC_EXCEPTION; INVALID_CONFIG; INVALID_REQUEST for replicas assigned and numbers given;
+INVALID_REPLICA_ASSIGNMENT; INVALID_REPLICATION_FACTOR; INVALID_PARTITIONS. On all topics: REQUEST_TIMED_OUT if
+timeout_ms is not positive, POLICY_VIOLATION for more than 10,000 partitions at once.
+Kafka: ControllerApis.createTopics, ReplicationControlManager.createTopics.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from ottla.broker.call import Call
+from ottla.broker.cluster import random_uuid
+from ottla.broker.config_entries import ConfigEntry
+from ottla.broker.refused import Refused
+from ottla.broker.topic_configs import configs_at_creation
+from ottla.broker.topic_creation import BROKER_DEFAULT, NewTopic, check_new_name, place_new_topic
+from ottla.broker.topic_names import METADATA_TOPIC
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+
+#: Kafka: ReplicationControlManager.MAX_PARTITIONS_PER_BATCH.
+_PARTITIONS_MAX: Final = 10_000
+
+_Result = CreateTopicsResponse.CreatableTopicResult
+
+
+def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
+    times_listed = Counter(topic.name for topic in request.topics)
+    wanted = [topic for topic in request.topics if times_listed[topic.name] == 1 and topic.name != METADATA_TOPIC]
+    if wanted and request.timeout_ms <= 0:
+        return refuse(request, ErrorCode.REQUEST_TIMED_OUT)
+    if sum(_partitions(topic, call) for topic in wanted) > _PARTITIONS_MAX:
+        return refuse(request, ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+    name_refusals = {topic.name: _name_refusal(topic.name, call) for topic in wanted}
+    results = []
+    for topic in wanted:
+        try:
+            refusal = name_refusals[topic.name]
+            if refusal is not None:
+                raise refusal
+            results.append(_create(_new_topic(topic), call, validate_only=request.validate_only))
+        except Refused as refused:
+            results.append(_Result(topic.name, error_code=refused.error_code, error_message=refused.message))
+    for name, times in times_listed.items():
+        if times > 1:
+            text = "Duplicate topic name."
+        elif name == METADATA_TOPIC:
+            text = f"Creation of internal topic {name} is prohibited."
+        else:
+            continue
+        results.append(_Result(name, error_code=ErrorCode.INVALID_REQUEST, error_message=text))
+    return CreateTopicsResponse(topics=results)
+
+
+def refuse(request: CreateTopicsRequest, error_code: int, message: str | None = None) -> CreateTopicsResponse:
+    return CreateTopicsResponse(
+        topics=[_Result(topic.name, error_code=error_code, error_message=message) for topic in request.topics]
+    )
+
+
+def _partitions(topic: CreateTopicsRequest.CreatableTopic, call: Call) -> int:
+    """How many partitions the topic asks for; 0 if that is no number of partitions."""
+    if topic.assignments:
+        return len(topic.assignments)
+    default: int = call.node.settings["num.partitions"]
+    return default if topic.num_partitions == BROKER_DEFAULT else max(0, topic.num_partitions)
+
+
+def _name_refusal(name: str, call: Call) -> Refused | None:
+    try:
+        check_new_name(call.node.cluster, name)
+    except Refused as refused:
+        return refused
+    return None
+
+
+def _new_topic(topic: CreateTopicsRequest.CreatableTopic) -> NewTopic:
+    return NewTopic(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        [(assignment.partition_index, assignment.broker_ids) for assignment in topic.assignments],
+        {config.name: config.value for config in topic.configs},
+    )
+
+
+def _create(topic: NewTopic, call: Call, *, validate_only: bool) -> CreateTopicsResponse.CreatableTopicResult:
+    cluster = call.node.cluster
+    assignment, configs = place_new_topic(cluster, topic)
+    topic_id = random_uuid()
+    if not validate_only:
+        cluster.create_topic(topic.name, assignment, configs, topic_id)
+        cluster.log.info("topic.created", topic=topic.name, partitions=len(assignment), client_id=call.client_id)
+    return _Result(
+        topic.name,
+        topic_id,
+        error_message=None,
+        num_partitions=len(assignment),
+        replication_factor=len(assignment[0]),
+        configs=[_shown(entry) for entry in configs_at_creation(configs, call.node.setting_layers)],
+    )
+
+
+def _shown(entry: ConfigEntry) -> CreateTopicsResponse.CreatableTopicConfigs:
+    return CreateTopicsResponse.CreatableTopicConfigs(entry.name, entry.value, config_source=entry.source)

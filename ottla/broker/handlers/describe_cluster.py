@@ -1,0 +1,48 @@
+"""DescribeCluster (api key 60), v0–v2: the nodes of the cluster (KIP-700).
+
+v1 adds endpoint_type, by which a client says whether it thinks it talks to a broker (1) or a controller (2) (KIP-919);
+v2 can show fenced brokers, of which there are none.
+
+Errors: MISMATCHED_ENDPOINT_TYPE for who wanted a controller, UNSUPPORTED_ENDPOINT_TYPE for other numbers.
+Kafka: KafkaApis.handleDescribeCluster, AuthHelper.computeDescribeClusterResponse.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ottla.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
+from ottla.broker.call import Call
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+
+_BROKER: Final = 1
+_CONTROLLER: Final = 2
+
+
+def handle(request: DescribeClusterRequest, call: Call) -> DescribeClusterResponse:
+    if request.endpoint_type == _CONTROLLER:
+        return DescribeClusterResponse(
+            error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE, error_message="This is a broker, not a controller."
+        )
+    if request.endpoint_type != _BROKER:
+        return DescribeClusterResponse(
+            error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+            error_message=f"Unsupported endpoint type {request.endpoint_type}",
+        )
+    cluster = call.node.cluster
+    return DescribeClusterResponse(
+        cluster_id=cluster.cluster_id,
+        controller_id=cluster.controller_id,
+        brokers=[
+            DescribeClusterResponse.DescribeClusterBroker(node.node_id, node.host, node.port, node.rack)
+            for node in cluster.nodes.values()
+        ],
+        cluster_authorized_operations=CLUSTER_OPERATIONS
+        if request.include_cluster_authorized_operations
+        else NOT_ASKED,
+    )
+
+
+def refuse(request: DescribeClusterRequest, error_code: int) -> DescribeClusterResponse:
+    return DescribeClusterResponse(error_code=error_code)

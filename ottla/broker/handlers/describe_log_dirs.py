@@ -1,0 +1,52 @@
+"""DescribeLogDirs (api key 35), v1–v5: how many bytes the partitions hold that lie on this node.
+
+A null list of topics asks for all; what is unknown is left out. The logs are in memory, so the one directory there is
+has a name no file system has, and its total is the limit on all logs, ottla.log.bytes.max.
+
+v2 is flexible, v3 adds a top-level error_code, v4 total_bytes and usable_bytes (KIP-827), v5 is_cordoned (KIP-1066).
+Errors: none of its own. Kafka: KafkaApis.handleDescribeLogDirsRequest, ReplicaManager.describeLogDirs.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ottla.broker.call import Call
+from ottla.broker.topic import Topic
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+
+#: The name of the one directory.
+MEMORY: Final = "memory"
+
+
+def handle(request: DescribeLogDirsRequest, call: Call) -> DescribeLogDirsResponse:
+    cluster = call.node.cluster
+    asked: dict[str, set[int]] = {}
+    for wanted in request.topics or ():
+        asked.setdefault(wanted.topic, set()).update(wanted.partitions)
+    topics = []
+    for topic in cluster.topics.values():
+        if request.topics is None or topic.name in asked:
+            partitions = _sizes(topic, None if request.topics is None else asked[topic.name], call.node.node_id)
+            if partitions:
+                topics.append(DescribeLogDirsResponse.DescribeLogDirsTopic(topic.name, partitions))
+    account = cluster.logs.bytes
+    directory = DescribeLogDirsResponse.DescribeLogDirsResult(
+        ErrorCode.NONE, MEMORY, topics, account.bytes_max, account.bytes_max - account.bytes_held
+    )
+    return DescribeLogDirsResponse(results=[directory])
+
+
+def refuse(request: DescribeLogDirsRequest, error_code: int) -> DescribeLogDirsResponse:
+    return DescribeLogDirsResponse(error_code=error_code)
+
+
+def _sizes(
+    topic: Topic, asked: set[int] | None, node_id: int
+) -> list[DescribeLogDirsResponse.DescribeLogDirsPartition]:
+    return [
+        DescribeLogDirsResponse.DescribeLogDirsPartition(partition.index, partition.size_bytes)
+        for partition, placement in zip(topic.partitions, topic.placements, strict=True)
+        if node_id in placement.replicas and (asked is None or partition.index in asked)
+    ]

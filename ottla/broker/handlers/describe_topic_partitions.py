@@ -1,0 +1,79 @@
+"""DescribeTopicPartitions (api key 75), v0: topics by name, page by page (KIP-966).
+
+Topics come sorted by name, all of them if the request lists none. An answer holds at most response_partition_limit
+partitions, and no more than max.request.partition.size.limit; what is left is named by next_cursor, which the client
+hands back to go on. A topic that is just not reached has cursor partition 0, even if there is no such topic.
+
+Errors, by topic, where topics are listed: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for a bad name; on all of
+them INVALID_REQUEST for a cursor whose topic is not listed or whose partition is negative.
+Kafka: DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.describeTopicResponse.
+"""
+
+from __future__ import annotations
+
+from ottla.broker.authorized_operations import TOPIC_OPERATIONS
+from ottla.broker.call import Call
+from ottla.broker.topic import Topic
+from ottla.broker.topic_names import INTERNAL_TOPICS, name_fault
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+)
+
+_Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
+
+
+def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopicPartitionsResponse:
+    cluster = call.node.cluster
+    cursor = request.cursor
+    listed = [topic.name for topic in request.topics]
+    if cursor is not None and (cursor.partition_index < 0 or (listed and cursor.topic_name not in listed)):
+        return refuse(request, ErrorCode.INVALID_REQUEST)
+    first_name, first_partition = (cursor.topic_name, cursor.partition_index) if cursor is not None else ("", 0)
+    response = DescribeTopicPartitionsResponse()
+    limit: int = call.node.settings["max.request.partition.size.limit"]
+    left = max(1, min(limit, request.response_partition_limit))
+    for name in sorted({name for name in listed or cluster.topics if name >= first_name}):
+        if left == 0:
+            response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, 0)
+            break
+        topic = cluster.topics.get(name)
+        if topic is None:
+            response.topics.append(_unknown(name))
+            continue
+        start = first_partition if name == first_name else 0
+        described = _describe(topic, start, start + left)
+        response.topics.append(described)
+        left -= len(described.partitions)
+        if start + len(described.partitions) < len(topic.partitions):
+            response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, start + len(described.partitions))
+            break
+    return response
+
+
+def refuse(request: DescribeTopicPartitionsRequest, error_code: int) -> DescribeTopicPartitionsResponse:
+    return DescribeTopicPartitionsResponse(topics=[_Topic(error_code, topic.name) for topic in request.topics])
+
+
+def _unknown(name: str) -> DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic:
+    error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name_fault(name) is None else ErrorCode.INVALID_TOPIC_EXCEPTION
+    return _Topic(error_code, name, is_internal=name in INTERNAL_TOPICS, topic_authorized_operations=TOPIC_OPERATIONS)
+
+
+def _describe(
+    topic: Topic, start: int, end: int
+) -> DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic:
+    partitions = [
+        DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition(
+            partition_index=partition.index,
+            leader_id=placement.leader_id,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=placement.replicas,
+            isr_nodes=placement.isr,
+            eligible_leader_replicas=[],
+            last_known_elr=[],
+        )
+        for partition, placement in zip(topic.partitions[start:end], topic.placements[start:end], strict=True)
+    ]
+    return _Topic(ErrorCode.NONE, topic.name, topic.topic_id, topic.is_internal, partitions, TOPIC_OPERATIONS)

@@ -1,0 +1,79 @@
+"""FindCoordinator (api key 10), v0–v6: which node coordinates a group, or a transactional id.
+
+The answer follows from the name alone: it hashes to a partition of __consumer_offsets (or of __transaction_state),
+whose leader coordinates it. The first to ask for a group's coordinator has the offsets topic created. Kafka answers
+COORDINATOR_NOT_AVAILABLE until that is done; here it is done at once, so the first answer is already the right one
+(docs/differences.md). The name itself is not looked at, even an empty one has a coordinator.
+
+v1 adds key_type, throttle_time_ms and error_message, v3 is flexible, v4 takes many keys (KIP-699), v5 and v6 only
+allow new errors and key types. In v1–v3 success has the error message "NONE", later ones have an empty one.
+
+Errors: COORDINATOR_NOT_AVAILABLE if the offsets topic can't be created, or was made with too few partitions;
+INVALID_REQUEST for a key type that is none, or is not known to the version, and for share groups, which are not served.
+Kafka: KafkaApis.getCoordinator, FindCoordinatorResponse.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ottla.broker.call import Call
+from ottla.broker.coordinators import group_coordinator, transaction_coordinator
+from ottla.broker.node import Node
+from ottla.broker.refused import meaning_of
+from ottla.broker.topic_names import GROUP_TOPIC
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+
+_GROUP: Final = 0
+_TRANSACTION: Final = 1
+_SHARE: Final = 2
+
+_BATCHED_FROM: Final = 4
+_Coordinator = FindCoordinatorResponse.Coordinator
+
+
+def handle(request: FindCoordinatorRequest, call: Call) -> FindCoordinatorResponse:
+    if request.key_type not in (_GROUP, _TRANSACTION, _SHARE):
+        return refuse(request, ErrorCode.INVALID_REQUEST)
+    if call.api_version < _BATCHED_FROM:
+        error_code, node = _find(request.key, request.key_type, call)
+        if node is None:
+            return refuse(request, error_code)
+        return FindCoordinatorResponse(0, error_code, "NONE", node.node_id, node.host, node.port)
+    return FindCoordinatorResponse(
+        coordinators=[_found(key, *_find(key, request.key_type, call)) for key in request.coordinator_keys]
+    )
+
+
+def refuse(request: FindCoordinatorRequest, error_code: int) -> FindCoordinatorResponse:
+    meaning = meaning_of(error_code)
+    return FindCoordinatorResponse(
+        0,
+        error_code,
+        meaning,
+        -1,
+        "",
+        -1,
+        [_Coordinator(key, -1, "", -1, error_code, meaning) for key in request.coordinator_keys],
+    )
+
+
+def _find(key: str, key_type: int, call: Call) -> tuple[ErrorCode, Node | None]:
+    cluster = call.node.cluster
+    if key_type == _SHARE:
+        return ErrorCode.INVALID_REQUEST, None
+    if key_type == _TRANSACTION:
+        return ErrorCode.NONE, transaction_coordinator(cluster, key)
+    if GROUP_TOPIC not in cluster.topics:
+        from ottla.broker.topic_creation import create_on_demand
+
+        create_on_demand(cluster, GROUP_TOPIC)
+    node = group_coordinator(cluster, key)
+    return (ErrorCode.COORDINATOR_NOT_AVAILABLE if node is None else ErrorCode.NONE), node
+
+
+def _found(key: str, error_code: ErrorCode, node: Node | None) -> FindCoordinatorResponse.Coordinator:
+    if node is None:
+        return _Coordinator(key, -1, "", -1, error_code)
+    return _Coordinator(key, node.node_id, node.host, node.port)

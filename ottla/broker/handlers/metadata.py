@@ -1,0 +1,104 @@
+"""Metadata (api key 3), v0–v13: the nodes, and of topics what partitions they have and who leads them.
+
+Every client begins here, and comes back whenever a leader turns out to be another. A null list of topics asks for all
+(in v0 an empty one does), an empty one for the nodes alone. An unknown topic is created on the way if both the client
+(allow_auto_topic_creation) and auto.create.topics.enable say so. As in Kafka, where that takes a moment, this very
+answer still has UNKNOWN_TOPIC_OR_PARTITION for it, and the next one has the topic.
+
+v1 adds rack, controller_id and is_internal, v2 cluster_id, v3 throttle_time_ms, v4 allow_auto_topic_creation, v5
+offline_replicas, v7 leader_epoch, v8 authorized operations (KIP-430; v11 no longer the cluster's), v9 is flexible, v10
+has topic ids in the answer, v12 in the request (KIP-516), where one id makes it a request by ids and names count no
+more. v13 adds a top-level error_code.
+
+Errors, by topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for a bad name, UNKNOWN_TOPIC_ID; on all of them
+INVALID_REQUEST for an id or a null name in v10 and v11, and UNKNOWN_SERVER_ERROR for a null name without any id in v12,
+on which Kafka stumbles. Kafka: KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache.getTopicMetadata.
+"""
+
+from __future__ import annotations
+
+from ottla.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from ottla.broker.call import Call
+from ottla.broker.cluster import Cluster
+from ottla.broker.topic import Topic
+from ottla.broker.topic_names import INTERNAL_TOPICS, name_fault
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from ottla.protocol.primitives import ZERO_UUID
+
+_Topic = MetadataResponse.MetadataResponseTopic
+
+
+def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
+    cluster = call.node.cluster
+    asked = request.topics
+    if asked is None or (call.api_version == 0 and not asked):
+        found = [_describe(topic) for topic in cluster.topics.values()]
+    else:
+        nameless = any(topic.name is None for topic in asked)
+        topic_ids = [topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID]
+        if call.api_version < 12 and (nameless or topic_ids):
+            return refuse(request, ErrorCode.INVALID_REQUEST)
+        if nameless and not topic_ids:
+            return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        if topic_ids:
+            found = [_by_id(topic_id, cluster) for topic_id in dict.fromkeys(topic_ids)]
+        else:
+            create = request.allow_auto_topic_creation and cluster.settings["auto.create.topics.enable"]
+            names = dict.fromkeys(topic.name or "" for topic in asked)
+            found = [_by_name(name, cluster, create=create) for name in names]
+    if request.include_topic_authorized_operations:
+        for topic in found:
+            if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
+                topic.topic_authorized_operations = TOPIC_OPERATIONS
+    return MetadataResponse(
+        brokers=[
+            MetadataResponse.MetadataResponseBroker(node.node_id, node.host, node.port, node.rack)
+            for node in cluster.nodes.values()
+        ],
+        cluster_id=cluster.cluster_id,
+        controller_id=cluster.controller_id,
+        topics=found,
+        cluster_authorized_operations=CLUSTER_OPERATIONS
+        if request.include_cluster_authorized_operations
+        else NOT_ASKED,
+    )
+
+
+def refuse(request: MetadataRequest, error_code: int) -> MetadataResponse:
+    return MetadataResponse(
+        topics=[_Topic(error_code, topic.name or "", topic.topic_id) for topic in request.topics or ()],
+        error_code=error_code,
+    )
+
+
+def _by_id(topic_id: bytes, cluster: Cluster) -> MetadataResponse.MetadataResponseTopic:
+    topic = cluster.topics_by_id.get(topic_id)
+    return _Topic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) if topic is None else _describe(topic)
+
+
+def _by_name(name: str, cluster: Cluster, *, create: bool) -> MetadataResponse.MetadataResponseTopic:
+    topic = cluster.topics.get(name)
+    if topic is not None:
+        return _describe(topic)
+    if name_fault(name) is not None:
+        return _Topic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)
+    if create:
+        from ottla.broker.topic_creation import create_on_demand
+
+        create_on_demand(cluster, name)
+    return _Topic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, is_internal=name in INTERNAL_TOPICS)
+
+
+def _describe(topic: Topic) -> MetadataResponse.MetadataResponseTopic:
+    partitions = [
+        MetadataResponse.MetadataResponsePartition(
+            partition_index=partition.index,
+            leader_id=placement.leader_id,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=placement.replicas,
+            isr_nodes=placement.isr,
+        )
+        for partition, placement in zip(topic.partitions, topic.placements, strict=True)
+    ]
+    return _Topic(ErrorCode.NONE, topic.name, topic.topic_id, topic.is_internal, partitions)
