@@ -50,6 +50,7 @@ UNORDERED: Final = frozenset(
         ("DeleteGroupsResponse", "results"),
         ("DeleteRecordsResponse", "topics"),
         ("DeleteRecordsTopicResult", "partitions"),
+        ("DescribeGroupsResponse", "groups"),
         ("DescribedGroup", "members"),
         ("DescribeLogDirsResult", "topics"),
         ("DescribeLogDirsTopic", "partitions"),
@@ -93,14 +94,14 @@ def comparable(message: Message, labels: Labels) -> dict[str, Json]:
         value = getattr(message, name)
         if value == defaults[name]:
             continue
+        if (type(message).__name__, name) in UNORDERED:
+            value = sorted(value, key=lambda item: _UUID.sub("", repr(item)))
         if name == "records":
             is_request = type(message).__name__ == "PartitionProduceData"
             shown: Json = _sent_records(value) if is_request else _stored_batches(value, labels)
         else:
             rule = _RULES.get(name, _value)
             shown = rule(value, labels)
-        if isinstance(shown, list) and (type(message).__name__, name) in UNORDERED:
-            shown.sort(key=repr)
         result[name] = shown
     return result
 

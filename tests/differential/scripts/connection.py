@@ -138,9 +138,9 @@ def null_client_id(scene: Scene, version: int) -> None:
 def bytes_after_the_body(scene: Scene, version: int) -> None:
     """What is left over in a frame is ignored."""
     ana = scene.actor()
-    ana.send_body(API["Heartbeat"], 0, HeartbeatRequest(group_id=scene.name("g")).encode(0) + b"stray")
+    ana.send_body(API["Heartbeat"], 0, HeartbeatRequest(group_id="nobody").encode(0) + b"stray")
     ana.hear()
-    ana.send_body(API["Heartbeat"], 4, HeartbeatRequest(group_id=scene.name("h")).encode(4) + b"stray")
+    ana.send_body(API["Heartbeat"], 4, HeartbeatRequest(group_id="nobody").encode(4) + b"stray")
     ana.hear()
 
 
@@ -204,8 +204,7 @@ def tags_nobody_knows(scene: Scene, version: int) -> None:
     """Unknown tagged fields in the header, the body, and a struct are skipped."""
     ana = scene.actor()
     header = struct.pack(">hhi", 3, 9, 7) + b"\0\x03ana" + b"\x02\x05\x03abc\x63\x00"
-    name = scene.name("topic-of-tags").encode()
-    topic = bytes([len(name) + 1]) + name + b"\x01\x09\x02hi"
+    topic = b"\x08nowhere" + b"\x01\x09\x02hi"
     ana.send_bytes(_frame(header, b"\x02", topic, b"\0\0\0", b"\x01\x20\x01x"))
     ana.expect(API["Metadata"], 9, correlation_id=7)
     ana.hear()

@@ -70,7 +70,7 @@ def metadata_of_bad_names(scene: Scene, version: int) -> None:
     ana = scene.actor()
     for name in ("", ".", "..", "a b", "ä", "a" * 250, "a/b", "a\n"):
         ana.ask(_by_name(name))
-    ana.ask(_by_name("a" * 249, "not good") if version >= 4 else _by_name("not good"))
+    ana.ask(_by_name(scene.name("long").ljust(249, "a"), "not good") if version >= 4 else _by_name("not good"))
 
 
 @script(versions=(4, 9, 12, 13))
