@@ -22,6 +22,8 @@ from typing import Any, Final, Self
 from ottla.broker.config_values import ConfigError, parse_value
 from ottla.broker.settings_table import Setting
 from ottla.protocol.compression import CompressionType
+from ottla.protocol.record_validation import AppendRules
+from ottla.protocol.records import TimestampType
 
 _LONG_MAX: Final = 2**63 - 1
 _MS_PER_MINUTE: Final = 60_000
@@ -149,16 +151,10 @@ def _check_value(setting: Setting, text: str, value: Any) -> None:
 class LogConfig:
     """What a log does by, parsed. Sizes in bytes, times in ms; see `LOG_SETTINGS` for names and defaults."""
 
+    #: What a produced batch must be like, and in what form it is kept.
+    rules: AppendRules
     compact: bool
     delete: bool
-    #: None: the producer's codec is kept.
-    compression_type: CompressionType | None
-    #: In the codec's own scale; None for its default.
-    compression_level: int | None
-    is_log_append_time: bool
-    timestamp_before_max_ms: int
-    timestamp_after_max_ms: int
-    max_message_bytes: int
     min_insync_replicas: int
     retention_bytes: int
     retention_ms: int
@@ -177,14 +173,17 @@ class LogConfig:
         codec = value("compression.type")
         segment_ms = value("segment.ms")
         return cls(
+            rules=AppendRules(
+                max_message_bytes=value("max.message.bytes"),
+                message_timestamp_type=_TIMESTAMP_TYPES[value("message.timestamp.type")],
+                message_timestamp_before_max_ms=value("message.timestamp.before.max.ms"),
+                message_timestamp_after_max_ms=value("message.timestamp.after.max.ms"),
+                is_compacted=compact,
+                compression=_CODECS[codec],
+                compression_level=value(f"compression.{codec}.level") if codec in _CODECS_WITH_LEVELS else None,
+            ),
             compact=compact,
             delete="delete" in value("cleanup.policy"),
-            compression_type=_CODECS[codec],
-            compression_level=value(f"compression.{codec}.level") if codec in _CODECS_WITH_LEVELS else None,
-            is_log_append_time=value("message.timestamp.type") == "LogAppendTime",
-            timestamp_before_max_ms=value("message.timestamp.before.max.ms"),
-            timestamp_after_max_ms=value("message.timestamp.after.max.ms"),
-            max_message_bytes=value("max.message.bytes"),
             min_insync_replicas=value("min.insync.replicas"),
             retention_bytes=value("retention.bytes"),
             retention_ms=value("retention.ms"),
@@ -193,6 +192,10 @@ class LogConfig:
         )
 
 
+_TIMESTAMP_TYPES: Final = {
+    "CreateTime": TimestampType.CREATE_TIME,
+    "LogAppendTime": TimestampType.LOG_APPEND_TIME,
+}
 _CODECS: Final[Mapping[str, CompressionType | None]] = {
     "producer": None,
     "uncompressed": CompressionType.NONE,

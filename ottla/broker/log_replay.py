@@ -33,22 +33,21 @@ def note_batch(
     segment: Segment,
     header: BatchHeader,
     base_offset: int,
+    max_timestamp: int,
     marker: TransactionMarker | None,
 ) -> None:
-    """Remember the producer of a batch that was appended to `segment` at `base_offset`. `marker`: of a control
-    batch."""
+    """Remember the producer of a batch that stands in `segment` at `base_offset`. `marker`: what a control batch says.
+
+    The header's own offset and timestamp may be those it was sent with.
+    """
     producer_id, producer_epoch = header.producer_id, header.producer_epoch
     if marker is not None:
-        ended = producers.add_marker(
-            producer_id, producer_epoch, marker.coordinator_epoch, base_offset, header.max_timestamp
-        )
+        ended = producers.add_marker(producer_id, producer_epoch, marker.coordinator_epoch, base_offset, max_timestamp)
         if ended is not None and not marker.is_commit:
             segment.aborted.append(ended)
     elif not header.is_control:
         last_offset = base_offset + header.last_offset_delta
-        batch = NumberedBatch(
-            header.base_sequence, header.last_sequence, base_offset, last_offset, header.max_timestamp
-        )
+        batch = NumberedBatch(header.base_sequence, header.last_sequence, base_offset, last_offset, max_timestamp)
         producers.add_batch(producer_id, producer_epoch, batch, header.is_transactional)
 
 
@@ -80,4 +79,4 @@ def _replay(segment: Segment, from_offset: int, producers: ProducerStates, leade
             leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
         if header.producer_id >= 0:
             marker = read_marker(segment.batch(number), header) if header.is_control else None
-            note_batch(producers, segment, header, header.base_offset, marker)
+            note_batch(producers, segment, header, header.base_offset, header.max_timestamp, marker)

@@ -14,9 +14,7 @@ Kafka: Partition, UnifiedLog, LocalLog.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
-from enum import Enum
 from typing import Final, TypeAlias
 
 from ottla.broker.leader_epochs import NO_OFFSET
@@ -31,20 +29,30 @@ from ottla.broker.log_reading import (
     read_range,
 )
 from ottla.broker.log_replay import note_batch, recover
-from ottla.broker.partition_answers import AppendResult, IsolationLevel, OffsetResult, ReadResult
+from ottla.broker.partition_answers import (
+    EARLIEST_LOCAL_TIMESTAMP,
+    EARLIEST_PENDING_UPLOAD_TIMESTAMP,
+    EARLIEST_TIMESTAMP,
+    LATEST_TIERED_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    MAX_TIMESTAMP,
+    AppendResult,
+    IsolationLevel,
+    OffsetResult,
+    PartitionEvent,
+    ReadResult,
+)
 from ottla.broker.producer_state import ProducerSettings, Verification
 from ottla.broker.retention import removable_segments
 from ottla.broker.storage.contract import LogState, LogStorage, StorageError
 from ottla.broker.storage.segment import RELATIVE_OFFSET_MAX
 from ottla.broker.transaction_marker import TransactionMarker, build_marker
-from ottla.broker.validation import validate
 from ottla.protocol.batch_error import BatchError, RecordFault
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.records import TIMESTAMP_TYPE_FLAG, BatchHeader, read_header
+from ottla.protocol.record_validation import prepare_append
+from ottla.protocol.records import BatchHeader, TimestampType, assign_offset, read_header
 from ottla.protocol.varint import Buffer
 
-#: base_offset, batch_length, partition_leader_epoch: where the broker writes into every batch.
-_HEAD: Final = struct.Struct(">qii")
 #: Refused with one of these, a batch is answered without the log's start offset. Kafka:
 #: ReplicaManager.appendToLocalLog.
 _WITHOUT_LOG_START: Final = frozenset(
@@ -56,27 +64,6 @@ _WITHOUT_LOG_START: Final = frozenset(
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     )
 )
-
-# The negative times of ListOffsets.
-LATEST_TIMESTAMP: Final = -1
-EARLIEST_TIMESTAMP: Final = -2
-MAX_TIMESTAMP: Final = -3
-EARLIEST_LOCAL_TIMESTAMP: Final = -4
-LATEST_TIERED_TIMESTAMP: Final = -5
-EARLIEST_PENDING_UPLOAD_TIMESTAMP: Final = -6
-
-
-class PartitionEvent(Enum):
-    """What listeners are told of."""
-
-    #: The log grew, and what readers may see with it.
-    ADVANCED = "advanced"
-    #: The oldest records went, by retention or DeleteRecords.
-    LOG_START_MOVED = "log start moved"
-    #: A new leader epoch began.
-    LEADER_CHANGED = "leader changed"
-    #: The log is gone or its storage closed; nothing will happen here again.
-    CLOSED = "closed"
 
 
 Listener: TypeAlias = Callable[["Partition", PartitionEvent], None]
@@ -135,8 +122,10 @@ class Partition:
 
     # Appending
 
-    def append_as_leader(self, batch: bytes, wall_ms: int, verification: Verification | None = None) -> AppendResult:
-        """Append a batch that a client sent; `batch` is what `validation.produced_batch` made of it.
+    def append_as_leader(
+        self, batch: Buffer, header: BatchHeader, wall_ms: int, verification: Verification | None = None
+    ) -> AppendResult:
+        """Append what a client sent: a batch and its header, as `record_validation.only_batch` found them.
 
         A repeat of one of the producer's last batches is answered as that was, and not appended. `verification` goes
         with a transactional batch, see `ProducerStates.start_verification`.
@@ -144,74 +133,83 @@ class Partition:
         if self.is_closed:
             return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         try:
-            valid, header = validate(batch, self.config, wall_ms)
+            data, max_timestamp, last_offset = prepare_append(
+                batch,
+                header,
+                self.config.rules,
+                base_offset=self.log_end_offset,
+                partition_leader_epoch=self.leader_epoch,
+                now_ms=wall_ms,
+            )
         except BatchError as refused:
             return self._refuse(refused.error, str(refused) if refused.faults else None, refused.faults)
-        self._maybe_roll(len(valid), header, wall_ms)
+        if len(data) > self.config.segment_bytes:
+            return self._refuse(ErrorCode.RECORD_LIST_TOO_LARGE)
+        self._maybe_roll(len(data), last_offset, max_timestamp, wall_ms)
         producer_id = header.producer_id
-        if producer_id < 0:
-            return self._append(valid, header, wall_ms)
-        epoch, first_sequence, last_sequence = header.producer_epoch, header.base_sequence, header.last_sequence
-        repeated = self.producers.find_repeat(producer_id, epoch, first_sequence, last_sequence)
-        if repeated is not None:
-            return AppendResult(
-                ErrorCode.NONE,
-                repeated.first_offset,
-                repeated.last_offset,
-                repeated.timestamp,
-                self.log_start_offset,
+        if producer_id >= 0:
+            epoch, first_sequence, last_sequence = header.producer_epoch, header.base_sequence, header.last_sequence
+            repeated = self.producers.find_repeat(producer_id, epoch, first_sequence, last_sequence)
+            if repeated is not None:
+                return AppendResult(ErrorCode.NONE, *repeated[2:], self.log_start_offset)
+            error = self.producers.check_batch(
+                producer_id, epoch, first_sequence, header.is_transactional, verification
             )
-        is_transactional = header.is_transactional
-        error = self.producers.check_batch(producer_id, epoch, first_sequence, is_transactional, verification)
-        return self._refuse(error) if error else self._append(valid, header, wall_ms)
+            if error:
+                return self._refuse(error)
+        return self._append(data, header, last_offset, max_timestamp, wall_ms)
 
-    def append_internal(self, batch: Buffer, wall_ms: int, verification: Verification | None = None) -> AppendResult:
+    def append_internal(self, batch: bytes, wall_ms: int, verification: Verification | None = None) -> AppendResult:
         """Append a batch the broker made itself, at any base offset; its records and checksum are taken on trust.
 
         With a producer id (offsets committed in a transaction) the producer is checked, but for sequence numbers.
         """
         if self.is_closed:
             return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        header = read_header(batch)
-        if len(batch) > self.config.max_message_bytes:
+        if len(batch) > self.config.rules.max_message_bytes:
             return AppendResult(ErrorCode.MESSAGE_TOO_LARGE)
-        self._maybe_roll(len(batch), header, wall_ms)
+        header = read_header(batch)
+        last_offset = self.log_end_offset + header.last_offset_delta
+        self._maybe_roll(len(batch), last_offset, header.max_timestamp, wall_ms)
         if header.producer_id >= 0:
             error = self.producers.check_batch(
                 header.producer_id, header.producer_epoch, None, header.is_transactional, verification
             )
             if error:
                 return self._refuse(error)
-        return self._append(batch, header, wall_ms)
+        return self._append(self._placed(batch), header, last_offset, header.max_timestamp, wall_ms)
 
     def append_marker(
         self,
+        marker: TransactionMarker,
         producer_id: int,
         producer_epoch: int,
-        *,
-        coordinator_epoch: int,
-        is_commit: bool,
         transaction_version: int,
         wall_ms: int,
     ) -> AppendResult:
         """End the producer's transaction on this partition with a control batch, even if none is open here."""
         if self.is_closed:
             return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        marker = TransactionMarker(is_commit, coordinator_epoch)
         batch = build_marker(marker, producer_id, producer_epoch, wall_ms)
-        header = read_header(batch)
-        self._maybe_roll(len(batch), header, wall_ms)
-        error = self.producers.check_marker(producer_id, producer_epoch, coordinator_epoch, transaction_version)
-        return self._refuse(error) if error else self._append(batch, header, wall_ms, marker)
+        self._maybe_roll(len(batch), self.log_end_offset, wall_ms, wall_ms)
+        error = self.producers.check_marker(producer_id, producer_epoch, marker.coordinator_epoch, transaction_version)
+        if error:
+            return self._refuse(error)
+        return self._append(self._placed(batch), read_header(batch), self.log_end_offset, wall_ms, wall_ms, marker)
 
-    def _maybe_roll(self, size: int, header: BatchHeader, wall_ms: int) -> None:
-        """Close the active segment if a batch of `size` bytes would make it too large or comes too late for it."""
+    def _placed(self, batch: bytes) -> bytearray:
+        placed = bytearray(batch)
+        assign_offset(placed, self.log_end_offset, self.leader_epoch)
+        return placed
+
+    def _maybe_roll(self, size: int, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+        """Close the active segment if a batch of `size` bytes would make it too large, or comes too late for it."""
         segment = self._storage.segments[-1]
-        filled = segment.size_bytes
+        filled_bytes = segment.size_bytes
         if (
-            filled + size > self.config.segment_bytes
-            or (filled and segment.waited_for_roll_ms(header.max_timestamp, wall_ms) > self.config.roll_ms)
-            or self.log_end_offset + header.last_offset_delta - segment.base_offset > RELATIVE_OFFSET_MAX
+            filled_bytes + size > self.config.segment_bytes
+            or (filled_bytes and segment.waited_for_roll_ms(max_timestamp, wall_ms) > self.config.roll_ms)
+            or last_offset - segment.base_offset > RELATIVE_OFFSET_MAX
         ):
             self._roll(wall_ms)
 
@@ -220,27 +218,28 @@ class Partition:
         self._storage.save_producers(self.log_end_offset, self.producers)
 
     def _append(
-        self, batch: Buffer, header: BatchHeader, wall_ms: int, marker: TransactionMarker | None = None
+        self,
+        batch: Buffer,
+        header: BatchHeader,
+        last_offset: int,
+        max_timestamp: int,
+        wall_ms: int,
+        marker: TransactionMarker | None = None,
     ) -> AppendResult:
         """Put a batch that has passed every check at the end of the log, and remember its producer."""
         base_offset = self.log_end_offset
-        last_offset = base_offset + header.last_offset_delta
-        head = _HEAD.pack(base_offset, header.batch_length, self.leader_epoch)
         try:
-            self._storage.append(batch, head, last_offset, header.max_timestamp, wall_ms)
+            self._storage.append(batch, last_offset, max_timestamp, wall_ms)
         except StorageError as failed:
             return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR, error_message=str(failed))
         self.log_end_offset = self.high_watermark = last_offset + 1
         if header.producer_id >= 0:
-            note_batch(self.producers, self._storage.segments[-1], header, base_offset, marker)
+            note_batch(self.producers, self._storage.segments[-1], header, base_offset, max_timestamp, marker)
         self._settle()
         self._tell(PartitionEvent.ADVANCED)
+        is_append_time = self.config.rules.message_timestamp_type is TimestampType.LOG_APPEND_TIME
         return AppendResult(
-            ErrorCode.NONE,
-            base_offset,
-            last_offset,
-            header.max_timestamp if header.attributes & TIMESTAMP_TYPE_FLAG else -1,
-            self.log_start_offset,
+            ErrorCode.NONE, base_offset, last_offset, max_timestamp if is_append_time else -1, self.log_start_offset
         )
 
     def _refuse(

@@ -1,9 +1,10 @@
-"""What a partition answers: one small class per request, with Kafka's values for what does not apply (-1)."""
+"""What a partition is asked in, answers, and tells its listeners. What does not apply is -1, as Kafka answers it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
+from typing import Final
 
 from ottla.broker.log_reading import NO_RECORDS
 from ottla.broker.storage.segment import AbortedTransaction
@@ -11,12 +12,33 @@ from ottla.protocol.batch_error import RecordFault
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.varint import Buffer
 
+# The negative times of ListOffsets.
+LATEST_TIMESTAMP: Final = -1
+EARLIEST_TIMESTAMP: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL_TIMESTAMP: Final = -4
+LATEST_TIERED_TIMESTAMP: Final = -5
+EARLIEST_PENDING_UPLOAD_TIMESTAMP: Final = -6
+
 
 class IsolationLevel(IntEnum):
     """How far a reader may read: up to the high watermark, or to the last stable offset."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
+
+
+class PartitionEvent(Enum):
+    """What listeners are told of."""
+
+    #: The log grew, and what readers may see with it.
+    ADVANCED = "advanced"
+    #: The oldest records went, by retention or DeleteRecords.
+    LOG_START_MOVED = "log start moved"
+    #: A new leader epoch began.
+    LEADER_CHANGED = "leader changed"
+    #: The log is gone or its storage closed; nothing will happen here again.
+    CLOSED = "closed"
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
     segments   oldest ─▶ [0 … 41] [42 … 97] [98 … ] ◀─ active, the only one that grows
                                               ▲
-                     remove_oldest(1) ──▶     append(batch, head, …)
+                     remove_oldest(1) ──▶     append(batch, …)
 
 A storage keeps bytes and finds them again; what they mean is the partition's business. It never looks into a batch,
 never decides when to roll or what to remove, and reads no clock. The batches of a segment lie back to back exactly as
@@ -23,7 +23,7 @@ from ottla.broker.storage.segment import Segment
 
 if TYPE_CHECKING:
     from ottla.broker.producer_state import ProducerEntry
-    from ottla.protocol.primitives import Buffer
+    from ottla.protocol.varint import Buffer
 
 
 class StorageError(Exception):
@@ -52,12 +52,8 @@ class LogStorage(Protocol):
     def segments(self) -> Sequence[Segment]:
         """Oldest first, never empty; the last is the active one."""
 
-    def append(self, batch: Buffer, head: bytes, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
-        """Put a batch at the end of the active segment, its first bytes replaced by `head`.
-
-        `head` carries what the broker assigns (base offset, leader epoch, sometimes times and a new CRC); `batch`
-        itself is left as it is. Raises `StorageError`.
-        """
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+        """Put a batch that has its place in the log at the end of the active segment. Raises `StorageError`."""
 
     def roll(self, base_offset: int, wall_ms: int) -> None:
         """Begin a new active segment. The one before it must not be empty, unless its base offset is lower."""

@@ -27,7 +27,7 @@ from ottla.broker.storage.segment import Segment
 
 if TYPE_CHECKING:
     from ottla.broker.producer_state import ProducerEntry
-    from ottla.protocol.primitives import Buffer
+    from ottla.protocol.varint import Buffer
 
 _KIB: Final = 1024
 CHUNK_BYTES_FIRST: Final = 1 * _KIB
@@ -68,16 +68,15 @@ class MemorySegment(Segment):
         self._chunks: list[_Chunk] = []
         self._starts: list[int] = []
 
-    def write(self, batch: Buffer, head: bytes) -> None:
-        """Copy a batch to the end, `head` over its first bytes. Raises OSError when there is no memory left."""
+    def write(self, batch: Buffer) -> None:
+        """Copy a batch to the end. Raises OSError or MemoryError, and changes nothing, when there is no memory left."""
         size = len(batch)
         chunk = self._chunks[-1] if self._chunks else None
         if chunk is None or chunk.used + size > chunk.capacity:
             chunk = self._make_room(chunk, size)
-        start = chunk.used
-        end = chunk.used = start + size
-        chunk.block[start:end] = batch
-        chunk.block[start : start + len(head)] = head
+        end = chunk.used + size
+        chunk.block[chunk.used : end] = batch
+        chunk.used = end
 
     def slice(self, position: int, size: int) -> Buffer:
         if size == 0:
@@ -124,7 +123,7 @@ class MemoryStorage:
         self._log_bytes = log_bytes
         self._state: LogState | None = None
 
-    def append(self, batch: Buffer, head: bytes, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
         size = len(batch)
         account = self._log_bytes
         if not account.take(size, wall_ms):
@@ -134,7 +133,7 @@ class MemoryStorage:
             )
         segment = self.segments[-1]
         try:
-            segment.write(batch, head)
+            segment.write(batch)
         except (OSError, MemoryError) as error:
             account.give_back(size)
             raise StorageError(f"the machine has no memory for {size} more bytes: {error}") from error

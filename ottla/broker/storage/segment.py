@@ -22,7 +22,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from ottla.protocol.primitives import Buffer
+    from ottla.protocol.varint import Buffer
 
 #: Offsets within a segment are kept relative to its base, in 32 bits with a sign in Kafka's index files.
 RELATIVE_OFFSET_MAX: Final = 2**31 - 1
