@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
         if stale.name not in texts:
             stale.unlink()
     for name, text in texts.items():
-        (options.out / name).write_text(text)
+        (options.out / name).write_text(text, encoding="utf-8")
     print(f"wrote {len(texts)} modules to {options.out}", file=sys.stderr)
     return 0
 

@@ -132,17 +132,18 @@ class Schema:
 def parse_schema(text: str) -> Schema:
     """Parse the text of one of Kafka's schema files."""
     spec = json.loads(_COMMENT.sub("", text))
+    versions = Versions.parse(spec["validVersions"])
     structs: dict[str, Struct] = {}
     for common in spec.get("commonStructs", ()):
         structs[common["name"]] = Struct(common["name"], [])
     for common in spec.get("commonStructs", ()):
-        structs[common["name"]].fields.extend(_fields(common["fields"], structs))
-    root = Struct(spec["name"], _fields(spec.get("fields", ()), structs))
+        structs[common["name"]].fields.extend(_fields(common["fields"], structs, versions))
+    root = Struct(spec["name"], _fields(spec.get("fields", ()), structs, versions))
     return Schema(
         name=spec["name"],
         kind=spec["type"],
         api_key=spec.get("apiKey") if spec["type"] in ("request", "response") else None,
-        versions=Versions.parse(spec["validVersions"]),
+        versions=versions,
         flexible_versions=Versions.parse(spec.get("flexibleVersions")),
         listeners=spec.get("listeners", []),
         latest_version_unstable=bool(spec.get("latestVersionUnstable", False)),
@@ -151,18 +152,20 @@ def parse_schema(text: str) -> Schema:
     )
 
 
-def _fields(specs: list[dict[str, Any]], structs: dict[str, Struct]) -> list[Field]:
-    return [_field(spec, structs) for spec in specs]
+def _fields(specs: list[dict[str, Any]], structs: dict[str, Struct], valid: Versions) -> list[Field]:
+    """The fields that any valid version has; some schemas keep those of versions no longer served."""
+    fields = [_field(spec, structs, valid) for spec in specs]
+    return [f for f in fields if f.versions.first <= valid.last and f.versions.last >= valid.first]
 
 
-def _field(spec: dict[str, Any], structs: dict[str, Struct]) -> Field:
+def _field(spec: dict[str, Any], structs: dict[str, Struct], valid: Versions) -> Field:
     kind: str = spec["type"]
     element_type = kind.removeprefix("[]")
     struct = structs.get(element_type)
     if "fields" in spec and struct is None:
         # Registered before its own fields, so that structs stand in the order in which a reader meets them.
         struct = structs[element_type] = Struct(element_type, [])
-        struct.fields.extend(_fields(spec["fields"], structs))
+        struct.fields.extend(_fields(spec["fields"], structs, valid))
     tagged = Versions.parse(spec.get("taggedVersions"))
     return Field(
         name=snake_case(spec["name"]),

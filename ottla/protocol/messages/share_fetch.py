@@ -116,10 +116,9 @@ class ShareFetchRequest(Message):
             self.unknown_tagged_fields: TaggedFields | None = None
 
     class FetchPartition(Message):
-        __slots__ = ("partition_index", "partition_max_bytes", "acknowledgement_batches", "unknown_tagged_fields")
+        __slots__ = ("partition_index", "acknowledgement_batches", "unknown_tagged_fields")
         LAYOUT = (
             "partition_index int32 0+",
-            "partition_max_bytes int32 0",
             "acknowledgement_batches []AcknowledgementBatch 0+",
             "unknown_tagged_fields tags 0+",
         )
@@ -127,11 +126,9 @@ class ShareFetchRequest(Message):
         def __init__(
             self,
             partition_index: int = 0,
-            partition_max_bytes: int = 0,
             acknowledgement_batches: list[ShareFetchRequest.AcknowledgementBatch] | None = None,
         ) -> None:
             self.partition_index = partition_index
-            self.partition_max_bytes = partition_max_bytes
             self.acknowledgement_batches: list[ShareFetchRequest.AcknowledgementBatch] = [] if acknowledgement_batches is None else acknowledgement_batches
             self.unknown_tagged_fields: TaggedFields | None = None
 
@@ -221,7 +218,7 @@ def _read_share_fetch_request_fetch_partition_v1(frame: bytes, pos: int) -> tupl
     else:
         pos += 1
         unknown = None
-    message = ShareFetchRequest.FetchPartition(partition_index, 0, acknowledgement_batches)
+    message = ShareFetchRequest.FetchPartition(partition_index, acknowledgement_batches)
     if unknown:
         message.unknown_tagged_fields = unknown
     return message, pos
