@@ -1,4 +1,4 @@
-"""For the tests of the codec: Kafka's own, where Java is, and how many examples a version gets."""
+"""For the tests of the codec: Kafka's own classes, where Java is."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from tests.support.kafka_process import KafkaStartError, class_path, missing_too
 
 
 @pytest.fixture(scope="session")
-def apache_kafka() -> Iterator[KafkaCodec]:
-    """Apache Kafka's generated classes; without Java, or Maven to fetch them, the test is skipped."""
+def kafka_class_path() -> str:
+    """Where Java finds Apache Kafka; without Java, or Maven to fetch the jars, the test is skipped."""
     reason = missing_tools()
     if reason is not None:
         pytest.skip(reason)
     try:
-        class_path()
+        return class_path()
     except KafkaStartError as error:
         pytest.skip(str(error))
-    with kafka_codec() as codec:
+
+
+@pytest.fixture(scope="session")
+def apache_kafka(kafka_class_path: str) -> Iterator[KafkaCodec]:
+    """Apache Kafka's generated classes."""
+    with kafka_codec(kafka_class_path) as codec:
         yield codec

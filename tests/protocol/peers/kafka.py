@@ -20,9 +20,7 @@ from ottla.protocol.generate.schema import snake_case
 from ottla.protocol.messages import APIS
 from ottla.protocol.primitives import Message
 from tests.protocol.strategies import FieldLayout, Kind, layout, struct_class
-from tests.support.kafka_process import class_path
 
-_PROGRAM: Final = Path(__file__).with_name("KafkaCodec.java")
 _CLIENTS: Final = "org.apache.kafka.common.message"
 _GROUP_COORDINATOR: Final = "org.apache.kafka.coordinator.group.generated"
 _INT: Final = struct.Struct(">i")
@@ -73,15 +71,28 @@ class KafkaCodec:
 
 
 @contextmanager
-def kafka_codec() -> Iterator[KafkaCodec]:
+def kafka_codec(class_path: str) -> Iterator[KafkaCodec]:
     """The Java process, for the length of the `with`."""
-    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", class_path(), str(_PROGRAM)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        _command(class_path, "KafkaCodec"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
     assert process.stdin
     assert process.stdout
     with process:
         yield KafkaCodec(process.stdin, process.stdout)
         process.stdin.close()
+
+
+def error_codes(class_path: str) -> set[tuple[int, str, bool]]:
+    """Kafka's `Errors`: number, name, retriable."""
+    printed = subprocess.run(_command(class_path, "KafkaErrors"), capture_output=True, text=True, check=True).stdout
+    lines = (line.split() for line in printed.splitlines())
+    return {(int(number), name, retriable == "true") for number, name, retriable in lines}
+
+
+def _command(class_path: str, program: str) -> list[str]:
+    """Java compiles the file in passing."""
+    return ["java", "-XX:TieredStopAtLevel=1", "-cp", class_path, str(Path(__file__).with_name(f"{program}.java"))]
 
 
 def java_class(kind: Kind) -> str:
