@@ -15,8 +15,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 from tests.differential import golden
 from tests.differential.brokers import warm_kafka, warm_ottla
-from tests.differential.golden import Transcript
-from tests.differential.scene import play
+from tests.differential.scene import run
 from tests.differential.script import Script, all_scripts
 
 
@@ -50,21 +49,14 @@ def start(broker: str) -> AbstractContextManager[str]:
     return nullcontext(broker)
 
 
-def run(script: Script, version: int, bootstrap: str) -> Transcript:
-    """Play one script for one version; the transcript."""
-    with play(bootstrap, version) as scene:
-        script.play(scene, version)
-    return scene.transcript
-
-
 def record(scripts: list[Script], bootstrap: str) -> None:
     """Play all scripts against a Kafka and keep what it said; scripts not played keep what they had."""
     for area in sorted({script.area for script in scripts}):
-        recorded = golden.read(area)
+        recorded = dict(golden.read(area))
         known = {script.name for script in all_scripts() if script.area == area}
         for script in scripts:
             if script.area == area:
-                recorded[script.name] = {version: run(script, version, bootstrap) for version in script.versions}
+                recorded[script.name] = {version: run(script.play, bootstrap, version) for version in script.versions}
         golden.write(area, {name: transcripts for name, transcripts in recorded.items() if name in known})
         print(f"recorded {area}", file=sys.stderr)
 
@@ -75,8 +67,8 @@ def compare(scripts: list[Script], brokers: list[str], *, show: bool) -> int:
     for script in scripts:
         recorded = golden.read(script.area).get(script.name, {})
         for version in script.versions:
-            got = run(script, version, brokers[-1])
-            expected = recorded.get(version, []) if len(brokers) == 1 else run(script, version, brokers[0])
+            got = run(script.play, brokers[-1], version)
+            expected = recorded.get(version, []) if len(brokers) == 1 else run(script.play, brokers[0], version)
             if show:
                 print(f"{script.name} v{version}", *map(str, got), sep="\n  ")
             text = golden.difference(expected, got, script.exempt)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -20,6 +21,7 @@ GOLDEN: Final = Path(__file__).parent / "golden"
 Transcript: TypeAlias = list[Json]
 
 
+@cache
 def read(area: str) -> dict[str, dict[int, Transcript]]:
     """The transcripts of one area by script and version; empty where nothing was recorded yet."""
     path = GOLDEN / f"{area}.json"

@@ -13,8 +13,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
@@ -271,12 +270,11 @@ class Actor:
         return answer.message
 
 
-@contextmanager
-def play(bootstrap: str, version: int) -> Iterator[Scene]:
-    """A scene for the length of the `with`; one that ends early leaves its transcript as far as it came."""
+def run(play: Callable[[Scene, int], None], bootstrap: str, version: int) -> list[Json]:
+    """Play a script for one version; the transcript, which of one that ended early goes as far as it came."""
     scene = Scene(bootstrap, version)
     try:
-        yield scene
+        play(scene, version)
     except SceneEndedError as ended:
         if ended.args:
             scene.record("", None, f"ended: {scene.labels.text(str(ended))}")
@@ -284,3 +282,4 @@ def play(bootstrap: str, version: int) -> Iterator[Scene]:
         scene.record("", None, f"ended: {type(error).__name__}")
     finally:
         scene.close()
+    return scene.transcript
