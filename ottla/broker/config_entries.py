@@ -51,7 +51,7 @@ class ConfigEntry:
     is_read_only: bool = False
     is_sensitive: bool = False
     synonyms: Sequence[Synonym] = field(default_factory=list)
-    documentation: str | None = ""
+    documentation: str | None = None
 
 
 def names_for(name: str) -> tuple[str, ...]:

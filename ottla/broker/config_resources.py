@@ -312,7 +312,7 @@ def _check_node_id(name: str, node: Node) -> None:
 def _broker_entry(name: str, setting: Setting | None) -> ConfigEntry:
     """What is so wherever the setting is shown. Of one that nobody knows the value is kept back: it may be a secret."""
     if setting is None:
-        return ConfigEntry(name, None, ConfigSource.DEFAULT, is_read_only=True, is_sensitive=True, documentation=None)
+        return ConfigEntry(name, None, ConfigSource.DEFAULT, is_read_only=True, is_sensitive=True)
     return ConfigEntry(
         name,
         None,

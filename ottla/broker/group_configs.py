@@ -94,7 +94,9 @@ def describe_group(texts: Mapping[str, str], settings: NodeSettings, layers: lis
             synonyms = [Synonym(name, format_value(setting.default), ConfigSource.DEFAULT)]
         if name in texts:
             synonyms.insert(0, Synonym(name, value, ConfigSource.GROUP))
-        entries.append(ConfigEntry(name, value, synonyms[0].source, setting.kind, synonyms=synonyms))
+        entries.append(
+            ConfigEntry(name, value, synonyms[0].source, setting.kind, synonyms=synonyms, documentation=setting.meaning)
+        )
     return entries
 
 
@@ -120,7 +122,7 @@ def describe_client_metrics(texts: Mapping[str, str]) -> list[ConfigEntry]:
         value = format_value(values.get(name, setting.default))
         synonyms = [Synonym(name, value, ConfigSource.CLIENT_METRICS)] if name in texts else []
         source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
-        entries.append(ConfigEntry(name, value, source, setting.kind, synonyms=synonyms))
+        entries.append(ConfigEntry(name, value, source, setting.kind, synonyms=synonyms, documentation=setting.meaning))
     return entries
 
 

@@ -128,7 +128,6 @@ log.cleaner.enable boolean true -
 log.cleaner.io.buffer.load.factor double 0.9 - cluster-wide
 log.cleaner.io.buffer.size int 524288 0.. cluster-wide
 log.cleaner.io.max.bytes.per.second double 1.7976931348623157E308 - cluster-wide
-log.cleaner.max.compaction.lag.ms long 9223372036854775807 1.. cluster-wide
 log.cleaner.min.cleanable.ratio double 0.5 0..1 cluster-wide
 log.cleaner.min.compaction.lag.ms long 0 0.. cluster-wide
 log.cleaner.threads int 1 0.. cluster-wide

@@ -17,6 +17,9 @@ READ_ONLY: Final = "read-only"
 CLUSTER_WIDE: Final = "cluster-wide"
 PER_BROKER: Final = "per-broker"
 
+#: What is said of a setting that nothing goes by.
+NO_EFFECT: Final = "Taken and shown; nothing goes by it here."
+
 _UNITS: Final = frozenset(("bytes", "hours", "minutes", "ms", "seconds"))
 
 
@@ -24,7 +27,7 @@ _UNITS: Final = frozenset(("bytes", "hours", "minutes", "ms", "seconds"))
 class Setting:
     """One setting. `kind` is Kafka's word for its type; `choices` are the only values, or list items, allowed.
 
-    `default` is parsed; None: there is none. `meaning` is a sentence for people, empty where nothing goes by it.
+    `default` is parsed; None: there is none. `meaning` is a sentence for people.
     """
 
     name: str
@@ -34,7 +37,7 @@ class Setting:
     at_most: int | float | None = None
     choices: tuple[str, ...] | None = None
     update: str = READ_ONLY
-    meaning: str = ""
+    meaning: str = NO_EFFECT
     #: Known, but left out of lists, as Kafka leaves out what is for its own tests.
     is_internal: bool = False
 
@@ -119,6 +122,7 @@ _LOGS: Final = (
     _cluster_wide("log.segment.bytes", "int", 1024 * _MIB, "Size at which a segment is closed.", at_least=_MIB),
     _cluster_wide("log.roll.ms", "long", None, "Age at which a segment is closed."),
     _read_only("log.roll.hours", "int", 168, "The same, where log.roll.ms is not given.", at_least=1),
+    _cluster_wide("log.cleaner.max.compaction.lag.ms", "long", _LONG_MAX, "The same, for compacted logs.", at_least=1),
     _cluster_wide(
         "log.message.timestamp.type",
         "string",

@@ -17,6 +17,7 @@ from ottla.broker.config_entries import ConfigEntry, Synonym, find_synonyms
 from ottla.broker.config_values import format_value
 from ottla.broker.log_config import BROKER_NAMES, INTERNAL_SEGMENT_BYTES, LOG_SETTINGS, LogConfig, parse_log_configs
 from ottla.broker.refused import Refused
+from ottla.broker.settings_table import NO_EFFECT, find_setting
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -69,8 +70,16 @@ def describe_topic(texts: Mapping[str, str], settings: NodeSettings, layers: lis
         if name in texts:
             synonyms.insert(0, Synonym(name, value, ConfigSource.TOPIC))
         source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
-        entries.append(ConfigEntry(name, value, source, LOG_SETTINGS[name].kind, synonyms=synonyms))
+        entries.append(
+            ConfigEntry(name, value, source, LOG_SETTINGS[name].kind, synonyms=synonyms, documentation=_meaning(name))
+        )
     return entries
+
+
+def _meaning(name: str) -> str:
+    """What a config does: the same as the broker's setting that gives its default."""
+    setting = find_setting(BROKER_NAMES[name][0][0]) if name in BROKER_NAMES else None
+    return NO_EFFECT if setting is None else setting.meaning
 
 
 def configs_at_creation(texts: Mapping[str, str], layers: list[Layer]) -> list[ConfigEntry]:

@@ -1,12 +1,11 @@
-"""DescribeConfigs (api key 32), v1–v4: the configs of topics, brokers, groups and the like, and where each value is
-from.
+"""DescribeConfigs (api key 32), v1–v4: the configs of topics, brokers, groups and the like, and where they come from.
 
 A broker answers only for itself (its id as the name) and for what holds for all brokers (an empty name). A list of
 keys that is null or empty asks for all; keys that are none are left out. Passwords, and settings nobody knows, are
 named without their value.
 
-v1 adds config_source and synonyms, v3 type and documentation (KIP-569; the text is ours, and empty for settings that
-nothing goes by), v4 is flexible.
+v1 adds config_source and synonyms, v3 type and documentation (KIP-569; the text is ours), v4 is
+flexible.
 
 Errors, by resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for a bad name, INVALID_REQUEST for another
 broker's id or an empty name where one is needed. On all of them INVALID_REQUEST for a resource type that is none.
