@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from ottla.broker.apis import SERVED, Lane
 from ottla.broker.call import Call
-from ottla.protocol.headers import API_VERSIONS_KEY
+from ottla.protocol.headers import has_tagged_response_header
 from ottla.protocol.primitives import Message, Reader, Writer
 from ottla.protocol.registry import api
 
@@ -42,7 +42,7 @@ class Route:
         self.version = version
         self.lane: Lane = served.lane
         self.flexible = codec.is_flexible(version)
-        self.answer_header_tagged = self.flexible and key != API_VERSIONS_KEY
+        self.answer_header_tagged = has_tagged_response_header(key, self.flexible)
         self.read: Reader = codec.request.READERS[version]
         self.write: Writer = codec.response.WRITERS[version]
         self.handle: Handler = module.handle

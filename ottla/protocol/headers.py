@@ -47,6 +47,11 @@ def skip_header_tags(frame: bytes, position: int) -> int:
     return position
 
 
+def has_tagged_response_header(api_key: int, flexible: bool) -> bool:
+    """Has the header of this API's answers a tag section? `flexible` says whether the version is."""
+    return flexible and api_key != API_VERSIONS_KEY
+
+
 def encode_request_header(
     api_key: int, api_version: int, correlation_id: int, client_id: str | None, flexible: bool
 ) -> bytes:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ottla.protocol.headers import API_VERSIONS_KEY, skip_header_tags
+from ottla.protocol.headers import has_tagged_response_header, skip_header_tags
 from ottla.protocol.primitives import Message
 from ottla.protocol.registry import Api, all_apis
 from tests.support.wire import Connection
@@ -77,7 +77,7 @@ class Client:
         got = int.from_bytes(frame[:4], "big", signed=True)
         assert got == correlation_id, f"{api.name} v{version} answered with correlation id {got}"
         start = 4
-        if api.is_flexible(version) and api.key != API_VERSIONS_KEY:
+        if has_tagged_response_header(api.key, api.is_flexible(version)):
             start = skip_header_tags(frame, start)
         message = api.response.decode(frame, version, start)
         return Answer(api, version, message, message.encode(version) == frame[start:])
