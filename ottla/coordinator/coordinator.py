@@ -1,0 +1,200 @@
+"""All groups of one node: which partitions of the group log are coordinated here, and who owns which group.
+
+A partition is loaded, then its groups live here until it is unloaded. A request is refused if the group's partition is
+not here, or is being loaded, or if the group does not exist (`refusals`); else it goes into the inbox of the group's
+owner. Groups come into being by a first JoinGroup or a commit without generation, and leave nothing behind when they
+go. Once every offsets.retention.check.interval.ms all groups look for what has expired; while there are none nothing
+wakes up.
+
+Kafka: GroupCoordinatorService, CoordinatorRuntime.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from ottla.coordinator.describe import listed
+from ottla.coordinator.events import Event, JoinRequested, Loaded, Request, SweepDue, TopicsDeleted, Unloaded
+from ottla.coordinator.group import Group
+from ottla.coordinator.group_log import Replay, is_writable
+from ottla.coordinator.java_hash import partition_for
+from ottla.coordinator.owner import GroupLog, NoteSink, Owner, Surroundings
+from ottla.coordinator.refusals import REFUSALS, Outside, creates_group, refusal
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from ottla.purgatory import Alarm, Timer
+
+if TYPE_CHECKING:
+    from asyncio import TaskGroup
+    from collections.abc import Iterable, Mapping
+
+    from ottla.coordinator.config import GroupConfig
+    from ottla.coordinator.effects import Record
+
+
+class PartitionState(Enum):
+    """What a partition of the group log is to this node. Of others it isn't the coordinator."""
+
+    LOADING = "being read"
+    ACTIVE = "read; its groups live here"
+    FAILED = "could not be read"
+
+
+class Coordinator:
+    """The group coordinator of one node."""
+
+    def __init__(
+        self,
+        config: GroupConfig,
+        log: GroupLog,
+        timer: Timer,
+        tasks: TaskGroup,
+        notes: NoteSink | None = None,
+    ) -> None:
+        """`tasks`: where the owners of groups live; `notes`: who keeps a journal, if anybody."""
+        self.config = config
+        self.surroundings = Surroundings(log, timer, notes, self._forget)
+        self.is_started = True
+        self._timer = timer
+        self._tasks = tasks
+        self._partitions: dict[int, PartitionState] = {}
+        self._owners: dict[str, Owner] = {}
+        self._sweep = Alarm(self._sweep_all)
+        self._first_sweep_ms = timer.now_ms()
+
+    # ── Partitions ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def partition_of(self, group_id: str) -> int:
+        """The partition of __consumer_offsets that keeps this group."""
+        return partition_for(group_id, self.config.offsets_topic_num_partitions)
+
+    def start_loading(self, partition: int) -> None:
+        """This node is to coordinate the partition; until it is loaded clients are told to wait."""
+        self.unload(partition)
+        self._partitions[partition] = PartitionState.LOADING
+
+    def finish_loading(self, partition: int, records: Iterable[Record]) -> Replay:
+        """Bring the partition's groups to life from its records, oldest first.
+
+        Raises `CorruptRecordError` if they can't be read; the partition is refused then until it is loaded again.
+        The result says what was passed over.
+        """
+        replay = Replay(self.config, self._timer.clock.wall_ms())
+        self._partitions[partition] = PartitionState.FAILED
+        replay.apply_all(records)
+        self._partitions[partition] = PartitionState.ACTIVE
+        for group in replay.groups.values():
+            self._own(group, partition).post(Loaded())
+        return replay
+
+    def unload(self, partition: int) -> None:
+        """Another node coordinates the partition now. Whoever waits in its groups is told; they are gone from here."""
+        self._partitions.pop(partition, None)
+        for owner in [owner for owner in self._owners.values() if owner.partition == partition]:
+            self._unload(owner)
+
+    def close(self) -> None:
+        """Coordinate nothing any more. The owners' tasks end by themselves in the next turn of the loop."""
+        self.is_started = False
+        self._partitions.clear()
+        for owner in list(self._owners.values()):
+            self._unload(owner)
+        self._timer.cancel(self._sweep)
+
+    def _unload(self, owner: Owner) -> None:
+        """Take the group through all that was asked of it before, so that the log is complete when this returns."""
+        del self._owners[owner.group.group_id]
+        owner.post(Unloaded())
+        owner.drain()
+
+    # ── Groups ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def groups(self) -> list[Group]:
+        """The groups as they are now: to look at, not to change."""
+        return [owner.group for owner in self._owners.values()]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is on its way in any inbox."""
+        return not any(owner.inbox for owner in self._owners.values())
+
+    def submit(self, group_id: str, event: Request) -> None:
+        """Give a request to its group. Its token is answered: at once, or in time."""
+        owner = self._owners.get(group_id)
+        if owner is not None and group_id and event.__class__ is not JoinRequested:
+            owner.post(event)  # the way nearly all go
+        elif (outside := self._outside(group_id, event)) is not None:
+            event.token.answer(refusal(group_id, event, outside))
+        else:
+            (owner or self._create(group_id)).post(event)
+
+    def list_groups(self, request: ListGroupsRequest) -> ListGroupsResponse:
+        """ListGroups (api key 16). As long as one partition is being loaded, the answer is only that."""
+        if not self.is_started:
+            return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if PartitionState.LOADING in self._partitions.values():
+            return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        return ListGroupsResponse(groups=listed(self.groups, request))
+
+    def topics_deleted(self, topic_ids: Mapping[str, bytes]) -> None:
+        """Topics were deleted, ids by name: what was committed for them goes."""
+        event = TopicsDeleted(topic_ids)
+        for owner in self._owners.values():
+            owner.post(event)
+
+    def _outside(self, group_id: str, event: Request) -> Outside | None:
+        """The first reason there is to refuse this request."""
+        refused = REFUSALS[event.__class__]
+        partition = self._partitions.get(self.partition_of(group_id))
+        is_absent = partition is PartitionState.ACTIVE and group_id not in self._owners
+        reasons = {
+            Outside.NOT_STARTED: not self.is_started,
+            Outside.EMPTY_GROUP_ID: not group_id,
+            Outside.BAD_SESSION_TIMEOUT: isinstance(event, JoinRequested) and not self._allows_session(event),
+            Outside.NOT_COORDINATOR: partition is None or partition is PartitionState.FAILED,
+            Outside.LOADING: partition is PartitionState.LOADING,
+            Outside.ABSENT: is_absent and not (creates_group(event) and is_writable(group_id)),
+        }
+        return next((reason for reason, applies in reasons.items() if applies and refused[reason] is not None), None)
+
+    def _allows_session(self, event: JoinRequested) -> bool:
+        config = self.config
+        timeout_ms = event.request.session_timeout_ms
+        return config.group_min_session_timeout_ms <= timeout_ms <= config.group_max_session_timeout_ms
+
+    def _create(self, group_id: str) -> Owner:
+        now_ms = self._timer.clock.wall_ms()
+        return self._own(Group(group_id, self.config, now_ms, is_unwritten=True), self.partition_of(group_id))
+
+    def _own(self, group: Group, partition: int) -> Owner:
+        group.is_journaled = self.surroundings.notes is not None
+        owner = self._owners[group.group_id] = Owner(group, partition, self.surroundings)
+        self._tasks.create_task(owner.run(), name=f"group {group.group_id}")
+        if not self._sweep.is_pending:
+            self._arm_sweep()
+        return owner
+
+    def _forget(self, owner: Owner, leftover: list[Event]) -> None:
+        """A group has ended; requests that came too late for it find none."""
+        group_id = owner.group.group_id
+        if self._owners.get(group_id) is owner:
+            del self._owners[group_id]
+        for event in leftover:
+            if event.__class__ in REFUSALS:
+                self.submit(group_id, event)  # type: ignore[arg-type]
+
+    # ── Sweeping ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _arm_sweep(self) -> None:
+        """The next multiple of the interval since the start."""
+        interval_ms = self.config.offsets_retention_check_interval_ms
+        intervals = (self._timer.now_ms() - self._first_sweep_ms) // interval_ms + 1
+        self._timer.add(self._sweep, self._first_sweep_ms + intervals * interval_ms)
+
+    def _sweep_all(self) -> None:
+        for owner in self._owners.values():
+            owner.post(SweepDue())
+        if self._owners:
+            self._arm_sweep()

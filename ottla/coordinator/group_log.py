@@ -1,0 +1,242 @@
+"""The group log: what is written of a group to __consumer_offsets, and how groups come back from it.
+
+    key                                   value
+    int16 2, group                        int16 3, the group's generation, its members and their assignments
+    int16 1, group, topic, partition      int16 4, a committed offset; int16 1 if it has an expiry of its own
+    either                                null, a tombstone: it is gone
+
+The last record of a key wins, so the log can be compacted. Offsets change by the same functions live and on replay. A
+group's own record is written after the fact and not replayed on the live group, and says less than it: a generation
+gets there only with the leader's assignment. Lost with a node are pending ids, parked requests, a rebalance under
+way, and protocols other than the chosen one. Members come back in Stable with their last assignment, if only to find
+out that somebody is missing.
+
+Kafka: GroupCoordinatorRecordHelpers, GroupCoordinatorRecordSerde, and replay in GroupMetadataManager and
+OffsetMetadataManager.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from ottla.coordinator.group import Group
+from ottla.coordinator.members import Member, add
+from ottla.coordinator.offset_store import NO_EXPIRY, CommittedOffset, drop_offset, keep_offset
+from ottla.coordinator.states import GroupState
+from ottla.coordinator.subscription import subscribed_topics
+from ottla.protocol.messages.group_metadata_key import GroupMetadataKey
+from ottla.protocol.messages.group_metadata_value import GroupMetadataValue
+from ottla.protocol.messages.join_group import JoinGroupRequest
+from ottla.protocol.messages.offset_commit_key import OffsetCommitKey
+from ottla.protocol.messages.offset_commit_value import OffsetCommitValue
+from ottla.protocol.primitives import STRING_BYTES_MAX, DecodeError, Message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ottla.coordinator.config import GroupConfig
+    from ottla.coordinator.effects import Record
+
+_ANCIENT_OFFSET: Final = 0
+_OFFSET: Final = 1
+_GROUP: Final = 2
+
+_KEY_VERSION: Final = 0
+_GROUP_VALUE_VERSION: Final = 3
+_OFFSET_VALUE_VERSION: Final = 4
+_OFFSET_VALUE_WITH_EXPIRY_VERSION: Final = 1
+
+_INT16: Final = Struct(">h")
+_OFFSET_PREFIX: Final = _INT16.pack(_OFFSET)
+_GROUP_PREFIX: Final = _INT16.pack(_GROUP)
+_GROUP_VALUE_PREFIX: Final = _INT16.pack(_GROUP_VALUE_VERSION)
+_OFFSET_VALUE_PREFIX: Final = _INT16.pack(_OFFSET_VALUE_VERSION)
+_OFFSET_VALUE_WITH_EXPIRY_PREFIX: Final = _INT16.pack(_OFFSET_VALUE_WITH_EXPIRY_VERSION)
+
+_UTF8_BYTES_MAX: Final = 3  # of a UTF-16 unit
+
+M = TypeVar("M", bound=Message)
+
+
+class CorruptRecordError(ValueError):
+    """A record of the group log that can't be read: the partition can't be loaded."""
+
+
+# ── Writing ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def is_writable(text: str) -> bool:
+    """Whether a string that a client sent fits into a record: what its bytes were may have grown by replacements."""
+    return len(text) * _UTF8_BYTES_MAX <= STRING_BYTES_MAX or len(text.encode()) <= STRING_BYTES_MAX
+
+
+def group_record(group: Group, assignments: Mapping[str, bytes] | None = None) -> Record:
+    """The group as it is; `assignments` by member id instead of those its members have, which default to none."""
+    protocol_name = group.protocol_name
+    value = GroupMetadataValue(
+        group.protocol_type or "",
+        group.generation_id,
+        protocol_name,
+        group.leader_id,
+        -1 if group.state_timestamp_ms is None else group.state_timestamp_ms,
+        [
+            GroupMetadataValue.MemberMetadata(
+                member.member_id,
+                member.group_instance_id,
+                member.client_id,
+                member.client_host,
+                member.rebalance_timeout_ms,
+                member.session_timeout_ms,
+                member.metadata(protocol_name or "") or b"",
+                member.assignment if assignments is None else assignments.get(member.member_id, b""),
+            )
+            for member in group.members.values()
+        ],
+    )
+    return _group_key(group.group_id), _GROUP_VALUE_PREFIX + value.encode(_GROUP_VALUE_VERSION)
+
+
+def new_group_record(group: Group) -> Record:
+    """A group that was just created, as if nobody had joined yet. Kafka: newEmptyGroupMetadataRecord."""
+    timestamp_ms = -1 if group.state_timestamp_ms is None else group.state_timestamp_ms
+    value = GroupMetadataValue("", 0, None, None, timestamp_ms)
+    return _group_key(group.group_id), _GROUP_VALUE_PREFIX + value.encode(_GROUP_VALUE_VERSION)
+
+
+def group_tombstone(group_id: str) -> Record:
+    return _group_key(group_id), None
+
+
+def offset_record(group_id: str, topic: str, partition: int, committed: CommittedOffset) -> Record:
+    """A committed offset. With an expiry of its own it takes an old form, which has no leader epoch and topic id."""
+    value = OffsetCommitValue(
+        committed.offset,
+        committed.leader_epoch,
+        committed.metadata,
+        committed.commit_timestamp_ms,
+        committed.expire_timestamp_ms,
+        committed.topic_id,
+    )
+    key = _offset_key(group_id, topic, partition)
+    if committed.expire_timestamp_ms == NO_EXPIRY:
+        return key, _OFFSET_VALUE_PREFIX + value.encode(_OFFSET_VALUE_VERSION)
+    return key, _OFFSET_VALUE_WITH_EXPIRY_PREFIX + value.encode(_OFFSET_VALUE_WITH_EXPIRY_VERSION)
+
+
+def offset_tombstone(group_id: str, topic: str, partition: int) -> Record:
+    return _offset_key(group_id, topic, partition), None
+
+
+def _group_key(group_id: str) -> bytes:
+    return _GROUP_PREFIX + GroupMetadataKey(group_id).encode(_KEY_VERSION)
+
+
+def _offset_key(group_id: str, topic: str, partition: int) -> bytes:
+    return _OFFSET_PREFIX + OffsetCommitKey(group_id, topic, partition).encode(_KEY_VERSION)
+
+
+# ── Replaying ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(slots=True)
+class Replay:
+    """Groups as they come out of a partition of the log, record by record."""
+
+    config: GroupConfig
+    now_ms: int
+    groups: dict[str, Group] = field(default_factory=dict)
+    unknown_types: Counter[int] = field(default_factory=Counter)
+    """Records that were passed over, by their type: groups of kinds that are not kept here."""
+
+    def apply_all(self, records: Iterable[Record]) -> None:
+        for key, value in records:
+            self.apply(key, value)
+
+    def apply(self, key: bytes, value: bytes | None) -> None:
+        """Take in one record. Raises `CorruptRecordError`."""
+        record_type = _prefix(key, "key")
+        if record_type in {_OFFSET, _ANCIENT_OFFSET}:
+            self._apply_offset(_decode(OffsetCommitKey, key, _KEY_VERSION), value)
+        elif record_type == _GROUP:
+            self._apply_group(_decode(GroupMetadataKey, key, _KEY_VERSION).group, value)
+        else:
+            self.unknown_types[record_type] += 1
+
+    def _apply_offset(self, key: OffsetCommitKey, value: bytes | None) -> None:
+        group = self.groups.get(key.group)
+        if value is None:
+            if group is not None:
+                drop_offset(group, key.topic, key.partition)
+            return
+        if group is None:  # it never had members: a simple group
+            group = self.groups[key.group] = Group(key.group, self.config, self.now_ms)
+        committed = _decode(OffsetCommitValue, value, _prefix(value, "value"))
+        keep_offset(
+            group,
+            key.topic,
+            key.partition,
+            CommittedOffset(
+                committed.offset,
+                committed.leader_epoch,
+                committed.metadata,
+                committed.commit_timestamp,
+                committed.expire_timestamp,
+                committed.topic_id,
+            ),
+        )
+
+    def _apply_group(self, group_id: str, value: bytes | None) -> None:
+        former = self.groups.pop(group_id, None)
+        if value is None:
+            return  # its offsets went before it
+        loaded = _decode(GroupMetadataValue, value, _prefix(value, "value"))
+        group = Group(
+            group_id,
+            self.config,
+            None if loaded.current_state_timestamp == -1 else loaded.current_state_timestamp,
+            GroupState.STABLE if loaded.members else GroupState.EMPTY,
+            loaded.generation,
+            loaded.protocol_type or None,
+            loaded.protocol,
+            loaded.leader,
+        )
+        for member in loaded.members:
+            add(group, _loaded_member(loaded, member), loaded.protocol_type)
+        if group.leader_id not in group.members:
+            group.leader_id = next(iter(group.members), None)
+        group.subscribed_topics = subscribed_topics(group)
+        if former is not None:
+            group.offsets = former.offsets
+        self.groups[group_id] = group
+
+
+def _loaded_member(group: GroupMetadataValue, member: GroupMetadataValue.MemberMetadata) -> Member:
+    return Member(
+        member.member_id,
+        member.group_instance_id,
+        member.client_id,
+        member.client_host,
+        member.session_timeout,
+        member.session_timeout if member.rebalance_timeout == -1 else member.rebalance_timeout,
+        [JoinGroupRequest.JoinGroupRequestProtocol(group.protocol or "", member.subscription)],
+        member.assignment,
+    )
+
+
+def _prefix(data: bytes, what: str) -> int:
+    if len(data) < _INT16.size:
+        raise CorruptRecordError(f"the {what} of a group record has {len(data)} bytes, too few for its type")
+    prefix: int = _INT16.unpack_from(data)[0]
+    return prefix
+
+
+def _decode(message: type[M], data: bytes, version: int) -> M:
+    if version not in message.READERS:
+        raise CorruptRecordError(f"{message.__name__} v{version} is not known here")
+    try:
+        return message.decode(data, version, _INT16.size)
+    except DecodeError as error:
+        raise CorruptRecordError(f"a group record can't be read: {error}") from error

@@ -1,0 +1,94 @@
+"""What is worth telling people about a group: small notes the core makes when somebody keeps a journal.
+
+A note says what happened, the group's state and generation after it, and the details in Kafka's words. `sequence`
+counts a group's notes from 1, so a reader knows that none is missing. `journal.py` writes them down; docs/journal.md is
+for their readers. Without a journal none is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ottla.coordinator.effects import Effects
+    from ottla.coordinator.group import Group
+    from ottla.coordinator.states import GroupState
+
+
+class Happened(Enum):
+    """The names of notes; each with the details it has."""
+
+    GROUP_CREATED = "group.created"
+    """cause"""
+    GROUP_LOADED = "group.loaded"
+    """member_ids, leader, protocol_type, protocol_name"""
+    GROUP_UNLOADED = "group.unloaded"
+    GROUP_DELETED = "group.deleted"
+    """cause"""
+    GROUP_EMPTIED = "group.emptied"
+    """duration_ms: of the rebalance that nobody joined"""
+    MEMBER_ID_HANDED_OUT = "group.member.id_handed_out"
+    """member_id, client_id, client_host"""
+    MEMBER_JOINED = "group.member.joined"
+    """member_id, group_instance_id, client_id, client_host, session_timeout_ms, rebalance_timeout_ms, reason"""
+    MEMBER_REJOINED = "group.member.rejoined"
+    """member_id, is_changed: whether its protocols or their metadata are others, reason"""
+    MEMBER_REPLACED = "group.member.replaced"
+    """member_id, replaced_member_id, group_instance_id, reason"""
+    MEMBER_REMOVED = "group.member.removed"
+    """member_id, group_instance_id, cause, reason: what it said when it left"""
+    JOIN_REFUSED = "group.join.refused"
+    """member_id, client_id, client_host, error"""
+    REBALANCE_STARTED = "group.rebalance.started"
+    """cause, member_id: because of whom, if anybody; reason"""
+    REBALANCE_JOINED = "group.rebalance.joined"
+    """cause, member_ids, leader, protocol_type, protocol_name, duration_ms: since the start"""
+    REBALANCE_COMPLETED = "group.rebalance.completed"
+    """leader, protocol_name, assignment_bytes: by member id; duration_ms: since the start"""
+    REBALANCE_STUCK = "group.rebalance.stuck"
+    """member_ids: those that have no protocol in common"""
+    WRITE_FAILED = "group.write.failed"
+    """error, what"""
+    OFFSETS_REMOVED = "group.offsets.removed"
+    """cause, partitions: how many"""
+
+
+class Cause(Enum):
+    """Why something happened."""
+
+    JOIN = "join"
+    COMMIT = "commit"
+    MEMBER_JOINED = "member_joined"
+    MEMBER_CHANGED = "member_changed"
+    LEADER_REJOINED = "leader_rejoined"
+    STATIC_MEMBER_RETURNED = "static_member_returned"
+    MEMBER_LEFT = "member_left"
+    SESSION_EXPIRED = "session_expired"
+    JOIN_EXPIRED = "join_expired"
+    SYNC_EXPIRED = "sync_expired"
+    GROUP_FULL = "group_full"
+    WRITE_FAILED = "write_failed"
+    REQUESTED = "requested"
+    RETENTION = "retention"
+    TOPICS_DELETED = "topics_deleted"
+
+
+@dataclass(slots=True)
+class Note:
+    """One thing that happened to a group."""
+
+    sequence: int
+    happened: Happened
+    state: GroupState
+    generation_id: int
+    details: dict[str, object]
+
+
+def note(group: Group, effects: Effects, happened: Happened, **details: object) -> None:
+    """Note something, if anybody reads notes. What has no value is left out."""
+    if group.is_journaled:
+        group.notes += 1
+        details = {key: value for key, value in details.items() if value is not None}
+        effects.append(Note(group.notes, happened, group.state, group.generation_id, details))
