@@ -22,9 +22,13 @@ from ottla.broker.topic import Topic
 from ottla.broker.topic_names import INTERNAL_TOPICS, unified
 
 if TYPE_CHECKING:
+    from asyncio import TaskGroup
+
+    from ottla.broker.group_coordination import GroupCoordination
     from ottla.broker.logs import Logs
     from ottla.broker.node import Node
-    from ottla.purgatory import Clock
+    from ottla.coordinator.owner import NoteSink
+    from ottla.purgatory import Clock, Timer
 
 
 def random_uuid() -> bytes:
@@ -50,6 +54,11 @@ class Cluster:
         self.clock = clock
         self.log = log
         self.cluster_id = uuid_text(random_uuid())
+        #: Set when the broker starts to run: what wakes it, and where its tasks live.
+        self.timer: Timer
+        self.tasks: TaskGroup
+        #: Who keeps a journal of the groups, if anybody.
+        self.notes: NoteSink | None = None
         #: The nodes that are up, by id.
         self.nodes: dict[int, Node] = {}
         self.topics: dict[str, Topic] = {}
@@ -81,6 +90,23 @@ class Cluster:
         from ottla.broker.logs import Logs
 
         return Logs(self.settings, self.clock)
+
+    @cached_property
+    def group_coordination(self) -> GroupCoordination:
+        """The group coordinators of all nodes; made when the first group is asked for."""
+        from ottla.broker.group_coordination import GroupCoordination
+
+        return GroupCoordination(self)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to do until a client asks or time passes."""
+        return "group_coordination" not in self.__dict__ or self.group_coordination.is_settled
+
+    def release_parked(self) -> None:
+        """The broker is stopping: whoever waits for something is answered now."""
+        if "group_coordination" in self.__dict__:
+            self.group_coordination.close()
 
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)

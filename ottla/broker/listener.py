@@ -37,10 +37,17 @@ class Listener:
         self._server: asyncio.Server | None = None
 
     async def open(self, host: str, port: int) -> int:
-        """Bind and accept; returns the port, which the machine chooses when `port` is 0. Raises OSError."""
-        self._server = await self.loop.create_server(lambda: Connection(self), host, port, backlog=BACKLOG)
+        """Bind; returns the port, which the machine chooses when `port` is 0. Raises OSError."""
+        self._server = await self.loop.create_server(
+            lambda: Connection(self), host, port, backlog=BACKLOG, start_serving=False
+        )
         bound: int = self._server.sockets[0].getsockname()[1]
         return bound
+
+    async def accept(self) -> None:
+        """Let clients in."""
+        if self._server is not None:
+            await self._server.start_serving()
 
     def stop_accepting(self) -> None:
         if self._server is not None:

@@ -5,11 +5,13 @@ It has an id, an address, a share of the partitions to lead and a share of the g
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ottla.broker.cluster import Cluster
     from ottla.broker.config import Layer, NodeSettings
+    from ottla.coordinator.coordinator import Coordinator
 
 
 class Node:
@@ -22,6 +24,11 @@ class Node:
         self.host = ""
         self.port = 0
         self.rack: str | None = cluster.settings["broker.rack"]
+
+    @cached_property
+    def coordinator(self) -> Coordinator:
+        """Of the groups whose partitions of __consumer_offsets it leads."""
+        return self.cluster.group_coordination.of_node[self.node_id]
 
     @property
     def settings(self) -> NodeSettings:

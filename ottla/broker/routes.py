@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from ottla.broker.apis import SERVED, Lane
 from ottla.broker.call import Call
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import has_tagged_response_header
 from ottla.protocol.primitives import Message, Reader, Writer
 from ottla.protocol.registry import api
@@ -20,7 +21,7 @@ from ottla.protocol.registry import api
 #: Gets the decoded request; returns the answer, or None when `call.answer` is going to be called.
 Handler: TypeAlias = Callable[[Any, Call], Message | None]
 #: The answer of this API to a request that cannot be served: every item of the request with this error code.
-Refuse: TypeAlias = Callable[[Any, int], Message]
+Refuse: TypeAlias = Callable[[Any, ErrorCode], Message]
 
 _KEY_AND_VERSION: Final = Struct(">hh")
 

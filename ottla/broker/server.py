@@ -89,23 +89,29 @@ class Server:
 
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Open the listeners, call `on_ready`, serve until `stop`. Raises `MachineRefused` if a socket can't be had."""
-        loop = asyncio.get_running_loop()
-        self.timer = Timer(self.clock, loop=loop)
+        timer = self.cluster.timer = Timer(self.clock, loop=asyncio.get_running_loop())
         try:
-            async with asyncio.TaskGroup():
-                await self._open()
-                self._watch_idle_connections()
-                on_ready()
-                await self._stopping.wait()
-                self._close()
+            async with asyncio.TaskGroup() as self.cluster.tasks:
+                try:
+                    await self._open()
+                    self._watch_idle_connections(timer)
+                    on_ready()
+                    await self._stopping.wait()
+                finally:
+                    self._close()
         finally:
-            self.timer.close()
+            timer.close()
 
     def stop(self) -> None:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
         self._stopping.set()
 
+    async def advance(self, ms: int) -> None:
+        """Move the virtual clock on; returns when all that was due has happened, each thing at its own time."""
+        await self.cluster.timer.advance(ms, settled=lambda: self.cluster.is_settled)
+
     async def _open(self) -> None:
+        """Bind every node's socket before any of them accepts, so that no client sees half a cluster."""
         shared = Shared()
         for index, node in enumerate(self._nodes):
             listener = Listener(node, shared, self.log)
@@ -124,8 +130,10 @@ class Server:
                 node.port = self._advertise.port + index if self._advertise.port else node.port
             self._listeners.append(listener)
             self.cluster.nodes[node.node_id] = node
+        for listener in self._listeners:
+            await listener.accept()
 
-    def _watch_idle_connections(self) -> None:
+    def _watch_idle_connections(self, timer: Timer) -> None:
         """Close connections that have been silent for connections.max.idle.ms, or a little longer.
 
         A virtual clock jumps over hours in which real clients could not have sent anything, so it closes nobody.
@@ -137,13 +145,14 @@ class Server:
         def look() -> None:
             for listener in self._listeners:
                 listener.close_idle()
-            self.timer.add(alarm, self.timer.now_ms() + idle_ms)
+            timer.add(alarm, timer.now_ms() + idle_ms)
 
         alarm = Alarm(look)
-        self.timer.add(alarm, self.timer.now_ms() + idle_ms)
+        timer.add(alarm, timer.now_ms() + idle_ms)
 
     def _close(self) -> None:
         for listener in self._listeners:
             listener.stop_accepting()
+        self.cluster.release_parked()
         for listener in self._listeners:
             listener.close()

@@ -1,0 +1,97 @@
+"""Group coordinators on their nodes: each coordinates the groups in the partitions of __consumer_offsets it leads.
+
+When that topic is made its partitions are handed out, and when it is deleted nobody coordinates any group until it is
+made anew. What the groups write is appended here, as one batch of the broker's own.
+
+Kafka: BrokerMetadataPublisher (who is told of partitions won and lost), CoordinatorPartitionWriter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ottla.broker.topic_names import GROUP_TOPIC
+from ottla.coordinator.config import GroupConfig
+from ottla.coordinator.coordinator import Coordinator
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.record_building import build_batch
+
+if TYPE_CHECKING:
+    from ottla.broker.cluster import Cluster
+    from ottla.broker.config import Settings
+    from ottla.broker.topic import Topic
+    from ottla.coordinator.effects import Record
+
+_MS_PER_MINUTE = 60_000
+
+
+class GroupLogOnTopic:
+    """The group log of the coordinators: the partitions of __consumer_offsets."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def append(self, partition: int, records: Sequence[Record]) -> ErrorCode:
+        """Append the records as one batch, and say why not if not."""
+        topic = self._cluster.topics.get(GROUP_TOPIC)
+        if topic is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        wall_ms = self._cluster.clock.wall_ms()
+        batch = build_batch(records, timestamp_ms=wall_ms)
+        return topic.partitions[partition].append_internal(batch, wall_ms).error
+
+
+def group_config(settings: Settings) -> GroupConfig:
+    """The coordinator's part of the settings."""
+    return GroupConfig(
+        group_min_session_timeout_ms=settings["group.min.session.timeout.ms"],
+        group_max_session_timeout_ms=settings["group.max.session.timeout.ms"],
+        group_initial_rebalance_delay_ms=settings["group.initial.rebalance.delay.ms"],
+        group_max_size=settings["group.max.size"],
+        offset_metadata_max_bytes=settings["offset.metadata.max.bytes"],
+        offsets_retention_ms=settings["offsets.retention.minutes"] * _MS_PER_MINUTE,
+        offsets_retention_check_interval_ms=settings["offsets.retention.check.interval.ms"],
+        offsets_topic_num_partitions=settings["offsets.topic.num.partitions"],
+    )
+
+
+class GroupCoordination:
+    """The coordinators of all nodes, and what they have to know of the cluster's topics."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        config = group_config(cluster.settings)
+        log = GroupLogOnTopic(cluster)
+        self.of_node = {
+            node_id: Coordinator(config, log, cluster.timer, cluster.tasks, cluster.notes) for node_id in cluster.nodes
+        }
+        cluster.on_topic_created.append(self._topic_created)
+        cluster.on_topic_deleted.append(self._topic_deleted)
+        if (topic := cluster.topics.get(GROUP_TOPIC)) is not None:
+            self._topic_created(topic)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no group has anything left to do at this moment."""
+        return all(coordinator.is_settled for coordinator in self.of_node.values())
+
+    def close(self) -> None:
+        """Release whoever waits in a group, and coordinate nothing any more."""
+        for coordinator in self.of_node.values():
+            coordinator.close()
+
+    def _topic_created(self, topic: Topic) -> None:
+        if topic.name != GROUP_TOPIC:
+            return
+        for index, placement in enumerate(topic.placements):
+            coordinator = self.of_node[placement.leader_id]
+            coordinator.start_loading(index)
+            coordinator.finish_loading(index, ())
+
+    def _topic_deleted(self, topic: Topic) -> None:
+        if topic.name == GROUP_TOPIC:
+            for index, placement in enumerate(topic.placements):
+                self.of_node[placement.leader_id].unload(index)
+        else:
+            for coordinator in self.of_node.values():
+                coordinator.topics_deleted({topic.name: topic.topic_id})

@@ -1,0 +1,30 @@
+"""DeleteGroups (api key 42), v0–v2: groups without members go, with all they have committed.
+
+A group named twice is deleted once. v1 is as v0, v2 is flexible.
+
+Errors, for each group: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS,
+COORDINATOR_NOT_AVAILABLE. Kafka: KafkaApis.handleDeleteGroupsRequest, GroupCoordinatorShard.deleteGroups.
+"""
+
+from __future__ import annotations
+
+from ottla.broker.call import Call
+from ottla.broker.gather import Gather
+from ottla.coordinator.events import DeleteRequested
+from ottla.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+
+
+def handle(request: DeleteGroupsRequest, call: Call) -> None:
+    def done(results: list[DeleteGroupsResponse.DeletableGroupResult]) -> None:
+        call.answer(DeleteGroupsResponse(results=results))
+
+    group_ids = list(dict.fromkeys(request.groups_names))
+    gather = Gather(len(group_ids), done)
+    for index, group_id in enumerate(group_ids):
+        call.node.coordinator.submit(group_id, DeleteRequested(gather.token(index)))
+
+
+def refuse(request: DeleteGroupsRequest, error_code: int) -> DeleteGroupsResponse:
+    return DeleteGroupsResponse(
+        results=[DeleteGroupsResponse.DeletableGroupResult(group_id, error_code) for group_id in request.groups_names]
+    )

@@ -1,0 +1,36 @@
+"""DescribeGroups (api key 15), v0–v6: state, protocol and members of groups, with what each member owns.
+
+v1 adds throttle_time_ms, v3 authorized operations, v4 group_instance_id, v5 is flexible. Up to v5 a group that does not
+exist is Dead without an error; from v6 on it is GROUP_ID_NOT_FOUND with a message as well (KIP-1043).
+
+Errors, for each group: GROUP_ID_NOT_FOUND, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE.
+Kafka: KafkaApis.handleDescribeGroupsRequest, GroupMetadataManager.describeGroups.
+"""
+
+from __future__ import annotations
+
+from ottla.broker.authorized_operations import GROUP_OPERATIONS
+from ottla.broker.call import Call
+from ottla.broker.gather import Gather
+from ottla.coordinator.events import DescribeRequested
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+
+
+def handle(request: DescribeGroupsRequest, call: Call) -> None:
+    def done(groups: list[DescribeGroupsResponse.DescribedGroup]) -> None:
+        if request.include_authorized_operations:
+            for group in groups:
+                if group.error_code == ErrorCode.NONE:
+                    group.authorized_operations = GROUP_OPERATIONS
+        call.answer(DescribeGroupsResponse(groups=groups))
+
+    gather = Gather(len(request.groups), done)
+    for index, group_id in enumerate(request.groups):
+        call.node.coordinator.submit(group_id, DescribeRequested(gather.token(index), call.api_version))
+
+
+def refuse(request: DescribeGroupsRequest, error_code: int) -> DescribeGroupsResponse:
+    return DescribeGroupsResponse(
+        groups=[DescribeGroupsResponse.DescribedGroup(error_code, None, group_id) for group_id in request.groups]
+    )

@@ -1,0 +1,113 @@
+"""OffsetFetch (api key 9), v1–v10: how far groups have read.
+
+Up to v7 it is about one group, from v8 on about any number, each with an answer of its own (KIP-709). No topics means
+all of them, from v2 on. v3 adds throttle_time_ms, v5 the leader epoch, v6 is flexible, v7 adds require_stable
+(KIP-447), v9 member id and epoch for groups of KIP-848 (classic groups pass over them), v10 names topics by id.
+
+That nothing is committed is no error: the offset is -1.
+
+Errors, for each group (v1: for each partition): NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS,
+COORDINATOR_NOT_AVAILABLE; for partitions UNKNOWN_TOPIC_ID, UNSTABLE_OFFSET_COMMIT.
+Kafka: KafkaApis.handleOffsetFetchRequest, OffsetMetadataManager.fetchOffsets.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ottla.broker.call import Call
+from ottla.broker.cluster import Cluster
+from ottla.broker.gather import Gather
+from ottla.coordinator.answers import no_offset
+from ottla.coordinator.events import OffsetFetchRequested
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from ottla.protocol.primitives import ZERO_UUID
+
+_GROUPS_FROM: Final = 8
+_TOPIC_IDS_FROM: Final = 10
+_GROUP_ERROR_FROM: Final = 2
+
+_Group = OffsetFetchRequest.OffsetFetchRequestGroup
+_Topics = OffsetFetchRequest.OffsetFetchRequestTopics
+_AnsweredGroup = OffsetFetchResponse.OffsetFetchResponseGroup
+_AnsweredTopics = OffsetFetchResponse.OffsetFetchResponseTopics
+
+
+def handle(request: OffsetFetchRequest, call: Call) -> None:
+    api_version = call.api_version
+    groups = request.groups if api_version >= _GROUPS_FROM else [_only_group(request)]
+
+    def done(answered: list[_AnsweredGroup]) -> None:
+        if api_version >= _TOPIC_IDS_FROM:
+            for group, unknown in zip(answered, refused, strict=True):
+                _fill_in_ids(group, unknown, call.node.cluster)
+        call.answer(
+            OffsetFetchResponse(groups=answered) if api_version >= _GROUPS_FROM else _as_only_group(answered[0])
+        )
+
+    refused = [_refuse_unknown(group, call) for group in groups]
+    gather = Gather(len(groups), done)
+    for index, group in enumerate(groups):
+        event = OffsetFetchRequested(gather.token(index), group, api_version, request.require_stable)
+        call.node.coordinator.submit(group.group_id, event)
+
+
+def _only_group(request: OffsetFetchRequest) -> _Group:
+    """A request of before v8 in the shape of the later ones."""
+    topics = request.topics
+    return _Group(
+        request.group_id,
+        topics=None if topics is None else [_Topics(t.name, partition_indexes=t.partition_indexes) for t in topics],
+    )
+
+
+def _as_only_group(group: _AnsweredGroup) -> OffsetFetchResponse:
+    return OffsetFetchResponse(
+        error_code=group.error_code,
+        topics=[
+            OffsetFetchResponse.OffsetFetchResponseTopic(
+                topic.name,
+                [
+                    OffsetFetchResponse.OffsetFetchResponsePartition(
+                        p.partition_index, p.committed_offset, p.committed_leader_epoch, p.metadata, p.error_code
+                    )
+                    for p in topic.partitions
+                ],
+            )
+            for topic in group.topics
+        ],
+    )
+
+
+def _refuse_unknown(group: _Group, call: Call) -> list[_AnsweredTopics]:
+    """Fill in the names of topics asked for by id, take out those no topic has, and return the answer to them."""
+    if call.api_version < _TOPIC_IDS_FROM or group.topics is None:
+        return []
+    by_id = call.node.cluster.topics_by_id
+    for topic in group.topics:
+        known = by_id.get(topic.topic_id)
+        topic.name = known.name if known else ""
+    unknown = [topic for topic in group.topics if not topic.name]
+    group.topics = [topic for topic in group.topics if topic.name]
+    return [
+        _AnsweredTopics("", topic.topic_id, [no_offset(p, ErrorCode.UNKNOWN_TOPIC_ID) for p in topic.partition_indexes])
+        for topic in unknown
+    ]
+
+
+def _fill_in_ids(group: _AnsweredGroup, refused: list[_AnsweredTopics], cluster: Cluster) -> None:
+    """Say by id what the group says by name; topics that are no more have none and are left out."""
+    if group.error_code:
+        return
+    for topic in group.topics:
+        if topic.topic_id == ZERO_UUID and (known := cluster.topics.get(topic.name)) is not None:
+            topic.topic_id = known.topic_id
+    group.topics = [topic for topic in group.topics if topic.topic_id != ZERO_UUID] + refused
+
+
+def refuse(request: OffsetFetchRequest, error_code: int) -> OffsetFetchResponse:
+    return OffsetFetchResponse(
+        error_code=error_code,
+        groups=[_AnsweredGroup(group.group_id, [], error_code) for group in request.groups],
+    )

@@ -1,0 +1,147 @@
+"""A broker for tests: started in a thread of its own, stopped when the block ends.
+
+    with Broker() as kafka:
+        producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+
+    async with Broker(nodes=3) as kafka: ...
+
+    with Broker(clock="virtual") as kafka:
+        kafka.advance(45_000)      # every session that nobody has kept alive for 45 s is over now
+
+It listens on a free port of 127.0.0.1, so any number of them can run side by side. Settings have Kafka's names; one
+default differs: a group's first rebalance does not wait three seconds for more members, as in Kafka's own sample
+configuration.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+
+if TYPE_CHECKING:
+    from ottla.broker.server import Server
+
+T = TypeVar("T")
+
+#: Settings that differ from Kafka's defaults because this is a test.
+TEST_SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
+#: How long starting and stopping may take before something must be wrong.
+_PATIENCE_S: Final = 30.0
+
+
+class Broker:
+    """A running broker, and what a test may do with it."""
+
+    def __init__(
+        self,
+        *,
+        nodes: int = 1,
+        clock: Literal["system", "virtual"] = "system",
+        settings: Mapping[str, object] | None = None,
+        listen: str = "127.0.0.1:0",
+        log_level: str = "warning",
+    ) -> None:
+        """
+        nodes: how many brokers the cluster shows (default 1).
+        clock: "virtual" has time stand still until `advance` (default "system").
+        settings: broker settings by Kafka's names, such as {"num.partitions": 3}.
+        listen: HOST:PORT of the first node; port 0 picks a free one for each.
+        log_level: what of the broker's log goes to stderr: debug, info, warning or error.
+        """
+        self._nodes = nodes
+        self._clock = clock
+        self._settings = {**TEST_SETTINGS, **{name: _text(value) for name, value in (settings or {}).items()}}
+        self._listen = listen
+        self._log_level = log_level
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._server: Server
+        self._ready: Future[None] = Future()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What to give to clients: every node as host:port, separated by commas."""
+        return self._server.bootstrap
+
+    def start(self) -> Self:
+        """Start it and return when it accepts connections. Raises what kept it from starting."""
+        if self._thread is not None:
+            raise RuntimeError("this broker has been started already; make another one")
+        self._thread = threading.Thread(target=self._run, name="ottla", daemon=True)
+        self._thread.start()
+        self._ready.result(_PATIENCE_S)
+        return self
+
+    def stop(self) -> None:
+        """Stop it: parked requests are answered, connections closed. Stopping twice does nothing."""
+        thread = self._thread
+        if thread is None or not thread.is_alive():
+            return
+        self._loop.call_soon_threadsafe(self._server.stop)
+        thread.join(_PATIENCE_S)
+        if thread.is_alive():
+            raise RuntimeError(f"the broker has not stopped within {_PATIENCE_S:.0f} s")
+
+    def advance(self, ms: int) -> None:
+        """Move the virtual clock on by `ms` milliseconds; returns when everything due has happened, in its order."""
+        self.call(self._server.advance(ms))
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the broker's loop and return its result."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
+
+    def _run(self) -> None:
+        import uvloop
+
+        try:
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(self._serve())
+        except BaseException as error:
+            if self._ready.done():
+                raise
+            self._ready.set_exception(error)
+
+    async def _serve(self) -> None:
+        from ottla.broker.config import Settings
+        from ottla.broker.log import configure
+        from ottla.broker.server import Address, Server
+        from ottla.purgatory import SystemClock, VirtualClock
+
+        self._loop = asyncio.get_running_loop()
+        self._server = Server(
+            Settings(self._settings),
+            listen=Address.parse(self._listen, "listen"),
+            node_count=self._nodes,
+            clock=VirtualClock() if self._clock == "virtual" else SystemClock(),
+            log=configure(self._log_level, "console"),
+        )
+        await self._server.run(on_ready=lambda: self._ready.set_result(None))
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    async def __aenter__(self) -> Self:
+        return await _in_thread(self.start)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await _in_thread(self.stop)
+
+
+async def _in_thread(function: Callable[[], T]) -> T:
+    return await asyncio.to_thread(function)
+
+
+def _text(value: object) -> str:
+    """A setting as a properties file would have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
