@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from ottla.coordinator.config import GroupConfig
+from ottla.coordinator.effects import JOIN_TIMER, SYNC_TIMER, session_timer
 from ottla.coordinator.states import CAN_REBALANCE, TRANSITIONS, GroupState
 
 if TYPE_CHECKING:
@@ -93,6 +94,19 @@ class Group:
     def rebalance_timeout_ms(self) -> int:
         """How long a rebalance waits for members: the longest that any of them asks for."""
         return max([0, *(member.rebalance_timeout_ms for member in self.members.values())])
+
+    @property
+    def deadlines(self) -> dict[str, int]:
+        """When each timer of the group runs out that is running."""
+        deadlines = {session_timer(member_id): deadline_ms for member_id, deadline_ms in self.pending_joins.items()}
+        for member in self.members.values():
+            if member.deadline_ms is not None:
+                deadlines[member.timer_key] = member.deadline_ms
+        if self.join_deadline_ms is not None:
+            deadlines[JOIN_TIMER] = self.join_deadline_ms
+        if self.sync_deadline_ms is not None:
+            deadlines[SYNC_TIMER] = self.sync_deadline_ms
+        return deadlines
 
     def move(self, state: GroupState, now_ms: int) -> None:
         """Change the state."""

@@ -9,7 +9,8 @@
     )
 
 What comes of an event is its effects, in order, all of them: one that nobody expected fails the test, as does one that
-does not come. Both columns are printed then, the playbook's and what happened. After each event `group.check()` holds.
+does not come. Both columns are printed then, the playbook's and what happened. After each event `group.check()` holds,
+and the timers that were armed are those that the group's state says are running.
 
 Time stands still but for `At`, which fires each timer that is due on the way, at its time. Unless a test is about them,
 three kinds of effects need not be expected: timers are kept, appends succeed and go to `log`, notes are passed over.
@@ -82,7 +83,7 @@ class Playbook:
         self.group = group
         self.now_ms = now_ms
         self.log: list[Record] = []
-        self.timers: dict[str, int] = {}
+        self.timers = group.deadlines
         """When each timer that is armed will run out."""
         self.is_ended = False
         self._expects: dict[type, bool] = {Arm: timers, Disarm: timers, Append: writes, Note: notes}
@@ -154,6 +155,7 @@ class Playbook:
                 self.log += effect.records
                 (self._appends if self._expects[Append] else done).append(effect.completion)
         self.group.check()
+        assert self.timers == self.group.deadlines, "the timers that were armed are those the group waits for"
         for completion in done:
             self._happen(AppendCompleted(completion, ErrorCode.NONE))
 

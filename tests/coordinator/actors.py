@@ -66,6 +66,20 @@ class Name(str):
 
 
 @dataclass
+class Line:
+    """What an actor does, by its words; made into an event when it is played."""
+
+    words: str
+    make: Callable[[], Event]
+
+    def __call__(self) -> Event:
+        return self.make()
+
+    def __repr__(self) -> str:
+        return self.words
+
+
+@dataclass
 class Answer:
     """An answer that is expected: to whom, and what it says; `learn` is called with it."""
 
@@ -104,7 +118,7 @@ class Actor:
 
     # ── What it does ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def joins(self, *, token: str | None = None, version: int | None = None, **fields: Any) -> Callable[[], Event]:
+    def joins(self, *, token: str | None = None, version: int | None = None, **fields: Any) -> Line:
         def event() -> Event:
             said = {
                 "group_id": "group",
@@ -121,11 +135,11 @@ class Actor:
             request = JoinGroupRequest(**said)
             return JoinRequested(Name(token or f"{self} join"), request, api_version, self.name, f"/{self.name}")
 
-        return event
+        return Line(f"{self} joins", event)
 
     def syncs(
         self, assignments: Mapping[Actor, bytes] | None = None, *, token: str | None = None, **fields: Any
-    ) -> Callable[[], Event]:
+    ) -> Line:
         def event() -> Event:
             said = {
                 "group_id": "group",
@@ -140,9 +154,9 @@ class Actor:
             }
             return SyncRequested(Name(token or f"{self} sync"), SyncGroupRequest(**said))
 
-        return event
+        return Line(f"{self} syncs", event)
 
-    def beats(self, *, token: str | None = None, **fields: Any) -> Callable[[], Event]:
+    def beats(self, *, token: str | None = None, **fields: Any) -> Line:
         def event() -> Event:
             said = {
                 "group_id": "group",
@@ -153,9 +167,9 @@ class Actor:
             }
             return HeartbeatRequested(Name(token or f"{self} beat"), HeartbeatRequest(**said))
 
-        return event
+        return Line(f"{self} beats", event)
 
-    def leaves(self, *others: Actor, version: int = LATEST_LEAVE, **fields: Any) -> Callable[[], Event]:
+    def leaves(self, *others: Actor, version: int = LATEST_LEAVE, **fields: Any) -> Line:
         """It leaves, and takes `others` with it."""
 
         def event() -> Event:
@@ -170,7 +184,7 @@ class Actor:
                 request = LeaveGroupRequest("group", members=members)
             return LeaveRequested(Name(f"{self} leave"), request, version)
 
-        return event
+        return Line(f"{self} leaves", event)
 
     def commits(
         self,
@@ -182,7 +196,7 @@ class Actor:
         topic_id: bytes = ZERO_UUID,
         token: str | None = None,
         **fields: Any,
-    ) -> Callable[[], Event]:
+    ) -> Line:
         def event() -> Event:
             said = {
                 "group_id": "group",
@@ -205,7 +219,7 @@ class Actor:
             )
             return OffsetCommitRequested(Name(token or f"{self} commit"), request, version)
 
-        return event
+        return Line(f"{self} commits", event)
 
     # ── What it expects ───────────────────────────────────────────────────────────────────────────────────────────────
 
