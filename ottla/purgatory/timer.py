@@ -137,6 +137,8 @@ class Timer(TimingWheel):
         clock = self.clock
         if not isinstance(clock, VirtualClock):
             raise TypeError(f"only a VirtualClock can be advanced, not {type(clock).__name__}")
+        if by_ms < 0:
+            raise ValueError(f"time doesn't go back: by_ms={by_ms}")
         end_ms = clock.now_ms() + by_ms
         while (due_ms := self.next_deadline_ms()) is not None and due_ms <= end_ms:
             clock.move_to(due_ms)

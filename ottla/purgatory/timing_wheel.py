@@ -64,7 +64,7 @@ class TimerEntry(ABC):
 
     @abstractmethod
     def expire(self) -> None:
-        """The deadline has passed. Called once for each time the entry was added; the entry may be added again."""
+        """The deadline has passed: called at most once for each time the entry was added. It may be added again."""
 
 
 class Bucket(TimerEntry):
@@ -103,6 +103,7 @@ class TimingWheel:
     __slots__ = ("_bucket_count", "_due", "_queue", "clock_ms", "size", "wheels")
 
     def __init__(self, now_ms: int = 0, bucket_count: int = BUCKETS) -> None:
+        assert now_ms >= 0, "negative instants are past ones"
         self.clock_ms = now_ms
         """When the wheel was last looked at: every bucket due by then has been emptied."""
         self.size = 0

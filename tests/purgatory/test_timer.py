@@ -84,6 +84,13 @@ class TestWithoutALoop:
         with pytest.raises(TypeError, match="not SystemClock"):
             Timer(SystemClock()).advance_sync(10)
 
+    def test_time_does_not_go_back(self) -> None:
+        """A negative span is the caller's mistake, and changes nothing."""
+        timer = Timer(VirtualClock(start_ms=500))
+        with pytest.raises(ValueError, match="by_ms=-1"):
+            timer.advance_sync(-1)
+        assert timer.now_ms() == 500
+
     def test_what_is_due_by_the_system_clock_fires_when_asked(self) -> None:
         """Without a loop on the system clock nothing fires by itself; `fire_due` says how many did."""
         clock = SystemClock()
