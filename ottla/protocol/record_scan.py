@@ -7,7 +7,8 @@ This is the price of every produced record, so it is one loop that only hops fro
 one or two bytes. Records of one shape tend to come in runs: then `_run_alike` checks each header byte for the whole
 run with a strided slice, since a slice with the record's size as its step holds that byte of every record. A run costs
 about as much as six single records, however long it is. Measured (Python 3.11, per record of 100 B–1 KB): 0.5 µs
-singly, 0.2 µs in runs of 16, 0.1 µs in runs of 160.
+singly, 0.3 µs in runs of 16, 0.1 µs in runs of 1,000. aiokafka's C coder takes 0.15 µs, but reads past the end of
+records that lie, accepts what Kafka refuses, and brings a whole client with it.
 
 What counts as wrong follows Kafka's own two readers. Uncompressed records must have the length they claim
 (DefaultRecord.readFrom). In compressed batches that keep their codec nobody looks at that length (readPartiallyFrom),
@@ -32,6 +33,8 @@ _Octets: TypeAlias = bytes | bytearray
 
 #: Trying for a run pays when at least so many records are left.
 _RUN_MIN: Final = 8
+#: How far one try looks, so that runs that keep breaking off don't cost a look at all that follows each time.
+_RUN_MAX: Final = 256
 _INT64_MIN: Final = -(2**63)
 _INT64_MAX: Final = 2**63 - 1
 
@@ -207,7 +210,7 @@ def _run_alike(
     if rules is None:
         return 0, -1
     stride = position - begin
-    end = position + stride * min(candidates, (len(data) - position) // stride)
+    end = position + stride * min(candidates, _RUN_MAX, (len(data) - position) // stride)
     first = delta_at + stride
     for place, allowed in rules:
         unlike = data[first + place : end : stride].lstrip(allowed)

@@ -75,6 +75,17 @@ def test_compressed_records_may_lie_about_their_length(
     assert outcome(scanned, doubtful) == outcome(lambda batch: summary(read(batch, check_sizes=False)), doubtful)
 
 
+def test_long_run_is_seen_to_its_end() -> None:
+    """A thousand records of one shape: the newest and the keyless one far in are seen, and a wrong length there too."""
+    records = [record(b"key", b"value", offset_delta=index, timestamp_delta=index // 9) for index in range(1_000)]
+    records[700] = record(None, b"longer value", offset_delta=700, timestamp_delta=4_000)
+    assert scanned(of(b"".join(records), 1_000)) == (TIMESTAMP + 4_000, 1)
+    for wrong in (records[900][:-1] + b"\1", varint(len(records[900])) + records[900][1:]):
+        with pytest.raises(BatchError) as caught:
+            scan(of(b"".join(records[:900] + [wrong] + records[901:]), 1_000))
+        assert caught.value.error is ErrorCode.INVALID_RECORD
+
+
 GOOD = record(b"key", b"value")
 BODY = GOOD[1:]
 #: What is wrong → (encoded records, their count, Kafka's answer uncompressed, compressed). None: Kafka accepts it.
