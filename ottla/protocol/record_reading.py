@@ -9,7 +9,7 @@ Kafka: DefaultRecordBatch.iterator, DefaultRecord.readFrom.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.compression import DECOMPRESSED_BYTES_MAX, decompress
@@ -19,6 +19,11 @@ from ottla.protocol.varint import Buffer, VarintError, read_varint, read_varlong
 
 #: A header's value may be null. Keys ought to be UTF-8; U+FFFD stands for what isn't, as it does in Kafka.
 RecordHeaders: TypeAlias = tuple[tuple[str, bytes | None], ...]
+
+_INT64_HALF: Final = 2**63
+_INT64_MASK: Final = 2**64 - 1
+#: A varint's first byte without these bits is all of it, and twice the number it stands for.
+_LONG_OR_NEGATIVE: Final = 0x81
 
 
 class Record(NamedTuple):
@@ -44,7 +49,7 @@ def read_records(
         raise BatchError(ErrorCode.INVALID_RECORD, f"a batch can't have {count} records")
     if count == 0:
         return
-    data = decompress(header.compression, memoryview(batch)[BATCH_OVERHEAD:], limit_bytes)
+    data = bytes(decompress(header.compression, memoryview(batch)[BATCH_OVERHEAD:], limit_bytes))
     log_append_time = header.max_timestamp if header.timestamp_type is TimestampType.LOG_APPEND_TIME else None
     position = 0
     for index in range(count):
@@ -64,7 +69,7 @@ def read_records(
         raise BatchError(ErrorCode.INVALID_RECORD, message)
 
 
-def _read_size(data: Buffer, position: int, compression: int) -> tuple[int, int]:
+def _read_size(data: bytes, position: int, compression: int) -> tuple[int, int]:
     """The length a record claims. Where Kafka reads it uncompressed, a varint without end has no error code."""
     try:
         return read_varint(data, position)
@@ -74,27 +79,31 @@ def _read_size(data: Buffer, position: int, compression: int) -> tuple[int, int]
         raise BatchError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error)) from None
 
 
-def _read_record(data: Buffer, position: int, header: BatchHeader, log_append_time: int | None) -> tuple[Record, int]:
+def _read_record(data: bytes, position: int, header: BatchHeader, log_append_time: int | None) -> tuple[Record, int]:
     timestamp_delta, position = read_varlong(data, position + 1)  # past the attributes, which mean nothing yet
     offset_delta, position = read_varint(data, position)
     key, position = _read_bytes(data, position)
     value, position = _read_bytes(data, position)
-    headers, position = _read_headers(data, position)
+    headers: RecordHeaders = ()
+    if data[position]:
+        headers, position = _read_headers(data, position)
+    else:
+        position += 1
     timestamp = wrapped(header.base_timestamp + timestamp_delta) if log_append_time is None else log_append_time
     return Record(header.base_offset + offset_delta, timestamp, key, value, headers), position
 
 
-def _read_bytes(data: Buffer, position: int) -> tuple[bytes | None, int]:
+def _read_bytes(data: bytes, position: int) -> tuple[bytes | None, int]:
     length, position = read_varint(data, position)
     if length < 0:
         return None, position
     end = position + length
     if end > len(data):
         raise IndexError
-    return bytes(data[position:end]), end
+    return data[position:end], end
 
 
-def _read_headers(data: Buffer, position: int) -> tuple[RecordHeaders, int]:
+def _read_headers(data: bytes, position: int) -> tuple[RecordHeaders, int]:
     count, position = _read_header_count(data, position)
     headers = []
     for _ in range(count):
@@ -117,11 +126,20 @@ def skip_headers(data: Buffer, position: int) -> int:
     """Check the headers whose count stands at `position`; returns the position after them."""
     count, position = _read_header_count(data, position)
     for _ in range(count):
-        length, position = read_varint(data, position)
-        if length < 0:
-            raise BatchError(ErrorCode.INVALID_RECORD, "a record header's key is null")
-        length, position = read_varint(data, position + length)
-        position += max(length, 0)
+        byte = data[position]
+        if byte & _LONG_OR_NEGATIVE:
+            length, position = read_varint(data, position)
+            if length < 0:
+                raise BatchError(ErrorCode.INVALID_RECORD, "a record header's key is null")
+            position += length
+        else:
+            position += 1 + (byte >> 1)
+        byte = data[position]
+        if byte & _LONG_OR_NEGATIVE:
+            length, position = read_varint(data, position)
+            position += max(length, 0)
+        else:
+            position += 1 + (byte >> 1)
     if position > len(data):
         raise IndexError
     return position
@@ -129,7 +147,7 @@ def skip_headers(data: Buffer, position: int) -> int:
 
 def wrapped(timestamp: int) -> int:
     """The sum as Kafka's 64-bit arithmetic has it: past the largest comes the smallest."""
-    return (timestamp + 2**63) % 2**64 - 2**63
+    return (timestamp + _INT64_HALF & _INT64_MASK) - _INT64_HALF
 
 
 def first_offset_at(

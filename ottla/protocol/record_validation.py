@@ -114,8 +114,9 @@ def _check_batch(batch: Buffer, header: BatchHeader, max_message_bytes: int) -> 
     if header.base_offset != 0:
         message = f"a produced batch must have base_offset 0, not {header.base_offset}"
         raise BatchError(ErrorCode.INVALID_RECORD, message)
-    _check_size(header.size_bytes, max_message_bytes)
-    if header.size_bytes < BATCH_OVERHEAD or not checksum_matches(batch, header):
+    size_bytes = header.size_bytes
+    _check_size(size_bytes, max_message_bytes)
+    if size_bytes < BATCH_OVERHEAD or not checksum_matches(batch, header):
         raise BatchError(ErrorCode.CORRUPT_MESSAGE, "the batch does not match its checksum")
 
 

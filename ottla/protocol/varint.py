@@ -33,7 +33,7 @@ def read_unsigned(buffer: Buffer, position: int, bytes_max: int) -> tuple[int, i
 def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
     """Read a signed 32-bit integer. Returns (value, position after it)."""
     value = buffer[position]
-    if value < 0x80:
+    if value < 0x80:  # nearly always, so it pays to ask
         return value >> 1 ^ -(value & 1), position + 1
     value, position = read_unsigned(buffer, position, 5)
     value &= 0xFFFFFFFF
