@@ -82,7 +82,7 @@ def test_long_run_is_seen_to_its_end() -> None:
     assert scanned(of(b"".join(records), 1_000)) == (TIMESTAMP + 4_000, 1)
     for wrong in (records[900][:-1] + b"\1", varint(len(records[900])) + records[900][1:]):
         with pytest.raises(BatchError) as caught:
-            scan(of(b"".join(records[:900] + [wrong] + records[901:]), 1_000))
+            scan(of(b"".join([*records[:900], wrong, *records[901:]]), 1_000))
         assert caught.value.error is ErrorCode.INVALID_RECORD
 
 
