@@ -8,10 +8,13 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
-from tests.protocol.strategies import Kind, kinds_and_versions
+from tests.protocol.strategies import Kind, kinds, kinds_and_versions
 
 #: There are some six hundred messages and versions, so each gets a share of the profile's examples.
-few_examples: Final = settings(max_examples=max(3, settings().max_examples // 12))
+few_examples: Final = settings(max_examples=max(3, settings().max_examples // 16))
+
+
+every_kind: Final = pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.__name__)
 
 
 def every(knows: Callable[[Kind, int], bool] = lambda kind, version: True) -> pytest.MarkDecorator:

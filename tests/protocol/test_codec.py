@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ottla.protocol.primitives import EncodeError, Message
-from tests.protocol.cases import every, few_examples
+from tests.protocol.cases import every, every_kind, few_examples
 from tests.protocol.peers import kafka_python, kio
 from tests.protocol.peers.kafka import KafkaCodec, Reading, assert_same_values
 from tests.protocol.strategies import (
@@ -21,7 +21,6 @@ from tests.protocol.strategies import (
     Kind,
     extreme_messages,
     is_flexible,
-    kinds,
     kinds_and_versions,
     messages,
 )
@@ -39,11 +38,12 @@ def test_what_is_written_reads_back_equal(kind: Kind, version: int, data: st.Dat
     assert again.encode(version) == frame
 
 
-@every()
-def test_the_corners_of_every_field_read_back_equal(kind: Kind, version: int) -> None:
-    """The lowest and highest numbers, long texts, bytes and arrays, and null wherever it may be."""
-    for message in extreme_messages(kind, version):
-        assert kind.decode(message.encode(version), version) == message
+@every_kind
+def test_the_corners_of_every_field_read_back_equal(kind: Kind) -> None:
+    """In each version the lowest and highest numbers, long texts, bytes and arrays, and null wherever it may be."""
+    for version in kind.READERS:
+        for message in extreme_messages(kind, version):
+            assert kind.decode(message.encode(version), version) == message, version
 
 
 @every()
@@ -56,11 +56,12 @@ def test_kafka_reads_and_writes_the_same(
     _assert_kafka_agrees(apache_kafka, data.draw(messages(kind, version)), version)
 
 
-@every()
-def test_kafka_reads_and_writes_the_corners_the_same(kind: Kind, version: int, apache_kafka: KafkaCodec) -> None:
-    """The same for the lowest and highest values and for nulls."""
-    for message in extreme_messages(kind, version):
-        _assert_kafka_agrees(apache_kafka, message, version)
+@every_kind
+def test_kafka_reads_and_writes_the_corners_the_same(kind: Kind, apache_kafka: KafkaCodec) -> None:
+    """The same for the lowest and highest values and for nulls, in each version."""
+    for version in kind.READERS:
+        for message in extreme_messages(kind, version):
+            _assert_kafka_agrees(apache_kafka, message, version)
 
 
 def _assert_kafka_agrees(apache_kafka: KafkaCodec, message: Message, version: int) -> None:
@@ -102,7 +103,7 @@ def test_every_message_has_judges() -> None:
     assert len({kind for kind, version in apis if kafka_python.knows(kind, version)}) >= 2 * 52
 
 
-@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.__name__)
+@every_kind
 def test_a_fresh_message_can_be_written_in_every_version(kind: Kind) -> None:
     """What a constructor is not given has a value that may travel: the one Kafka leaves there."""
     for version in kind.READERS:
