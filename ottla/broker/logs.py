@@ -21,14 +21,23 @@ class Logs:
         self._settings = settings
         self._clock = clock
         #: The account of all their bytes, limited by ottla.log.bytes.max.
-        self.bytes = LogBytes(settings["ottla.log.bytes.max"])
+        self.bytes = LogBytes(settings["ottla.log.bytes.max"], reclaim=self.apply_retention)
         self.producer_settings = ProducerSettings()
+        self._partitions: list[Partition] = []
         self.apply_settings()
 
     def open(self, topic: str, topic_id: bytes, index: int, config: LogConfig) -> Partition:
         """The log of one partition, new and empty."""
         storage = MemoryStorage(self.bytes, self._clock.wall_ms())
-        return Partition(topic, topic_id, index, config, storage, self.producer_settings)
+        partition = Partition(topic, topic_id, index, config, storage, self.producer_settings)
+        self._partitions.append(partition)
+        return partition
+
+    def apply_retention(self, wall_ms: int) -> None:
+        """Remove from every log what its topic's retention has left behind. Also done when the account is full."""
+        self._partitions = [partition for partition in self._partitions if not partition.is_closed]
+        for partition in self._partitions:
+            partition.apply_retention(wall_ms)
 
     def apply_settings(self) -> None:
         """Go by the settings as they are now."""

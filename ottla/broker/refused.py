@@ -7,8 +7,6 @@ for some refusals and none for others.
 
 from __future__ import annotations
 
-from typing import Final
-
 from ottla.protocol.errors import ErrorCode
 
 
@@ -19,11 +17,3 @@ class Refused(Exception):
         super().__init__(error_code.name, message)
         self.error_code = error_code
         self.message = message
-
-
-def meaning_of(error_code: int) -> str:
-    """The sentence for an error, where Kafka puts its own one."""
-    return _MEANINGS[error_code]
-
-
-_MEANINGS: Final = {code.value: code.meaning for code in ErrorCode}

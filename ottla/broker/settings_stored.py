@@ -1,7 +1,8 @@
 """Kafka's settings that this broker takes, checks and shows, and does not go by.
 
 One a line: name, type, default, range, and when a change counts. A default of `-` is none, of `''` is empty; a range is
-`least..` or `least..most`, or the values that are allowed. Without a last word a setting is read-only.
+`least..` or `least..most`, or the values that are allowed. Without a word for it a setting is read-only; `internal`
+are those that are shown only when they are given.
 
 Kafka: AbstractKafkaConfig.CONFIG_DEF and DynamicBrokerConfig.dynamicConfigUpdateModes of 4.3.1, printed.
 """
@@ -57,6 +58,7 @@ delete.records.purgatory.purge.interval.requests int 1 -
 early.start.listeners list - -
 fetch.purgatory.purge.interval.requests int 1000 -
 follower.fetch.last.tiered.offset.enable boolean false - cluster-wide
+follower.replication.throttled.rate long 9223372036854775807 0.. cluster-wide internal
 group.consumer.assignment.interval.ms int 1000 0.. cluster-wide
 group.consumer.assignors list uniform,range -
 group.consumer.heartbeat.interval.ms int 5000 1..
@@ -119,6 +121,7 @@ internal.metadata.max.batch.size.in.bytes int 8388608 - internal
 kafka.metrics.polling.interval.secs int 10 1..
 kafka.metrics.reporters list '' -
 leader.imbalance.check.interval.seconds long 300 1..
+leader.replication.throttled.rate long 9223372036854775807 0.. cluster-wide internal
 listener.security.protocol.map string SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT - per-broker
 listeners list PLAINTEXT://:9092 - per-broker
 log.cleaner.backoff.ms long 15000 0.. cluster-wide
@@ -170,8 +173,8 @@ num.recovery.threads.per.data.dir int 2 1.. cluster-wide
 num.replica.alter.log.dirs.threads int - -
 num.replica.fetchers int 1 1.. cluster-wide
 offsets.load.buffer.size int 5242880 1..
-principal.builder.class class org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder - per-broker
 offsets.topic.compression.codec int 0 -
+principal.builder.class class org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder - per-broker
 process.roles list - broker|controller
 producer.id.expiration.check.interval.ms int 600000 1.. internal
 producer.purgatory.purge.interval.requests int 1000 -
@@ -208,6 +211,7 @@ remote.log.storage.manager.class.name string - -
 remote.log.storage.manager.class.path string - -
 remote.log.storage.manager.impl.prefix string rsm.config. -
 remote.log.storage.system.enable boolean false -
+replica.alter.log.dirs.io.max.bytes.per.second long 9223372036854775807 0.. cluster-wide internal
 replica.fetch.backoff.ms int 1000 0..
 replica.fetch.max.bytes int 1048576 0..
 replica.fetch.min.bytes int 1 -
@@ -331,9 +335,9 @@ unstable.feature.versions.enable boolean false - internal
 """  # noqa: E501 (some of Kafka's names and defaults are that long)
 
 
-def _setting(name: str, kind: str, default: str, limits: str, update: str = READ_ONLY) -> Setting:
-    is_internal = update == "internal"
-    setting = Setting(name, kind, None, update=READ_ONLY if is_internal else update, is_internal=is_internal)
+def _setting(name: str, kind: str, default: str, limits: str, *words: str) -> Setting:
+    update = next((word for word in words if word != "internal"), READ_ONLY)
+    setting = Setting(name, kind, None, update=update, is_internal="internal" in words)
     least, dots, most = limits.partition("..")
     if dots:
         setting.at_least = _number(least)

@@ -38,7 +38,7 @@ class Setting:
     choices: tuple[str, ...] | None = None
     update: str = READ_ONLY
     meaning: str = NO_EFFECT
-    #: Known, but left out of lists, as Kafka leaves out what is for its own tests.
+    #: Known, but only shown when it is given, as with Kafka: most of them are for its own tests.
     is_internal: bool = False
 
     @property

@@ -41,7 +41,7 @@ def handle(request: AlterConfigsRequest, call: Call) -> AlterConfigsResponse:
     return AlterConfigsResponse(responses=responses)
 
 
-def refuse(request: AlterConfigsRequest, error_code: int) -> AlterConfigsResponse:
+def refuse(request: AlterConfigsRequest, error_code: ErrorCode) -> AlterConfigsResponse:
     return AlterConfigsResponse(
         responses=[_Result(error_code, None, r.resource_type, r.resource_name) for r in request.resources]
     )

@@ -59,7 +59,7 @@ def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResp
     return CreatePartitionsResponse(results=results)
 
 
-def refuse(request: CreatePartitionsRequest, error_code: int) -> CreatePartitionsResponse:
+def refuse(request: CreatePartitionsRequest, error_code: ErrorCode) -> CreatePartitionsResponse:
     return CreatePartitionsResponse(results=[_Result(topic.name, error_code) for topic in request.topics])
 
 

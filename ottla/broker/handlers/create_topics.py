@@ -63,7 +63,7 @@ def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
     return CreateTopicsResponse(topics=results)
 
 
-def refuse(request: CreateTopicsRequest, error_code: int, message: str | None = None) -> CreateTopicsResponse:
+def refuse(request: CreateTopicsRequest, error_code: ErrorCode, message: str | None = None) -> CreateTopicsResponse:
     return CreateTopicsResponse(
         topics=[_Result(topic.name, error_code=error_code, error_message=message) for topic in request.topics]
     )

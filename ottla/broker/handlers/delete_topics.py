@@ -61,7 +61,7 @@ def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
     return DeleteTopicsResponse(responses=results)
 
 
-def refuse(request: DeleteTopicsRequest, error_code: int) -> DeleteTopicsResponse:
+def refuse(request: DeleteTopicsRequest, error_code: ErrorCode) -> DeleteTopicsResponse:
     return DeleteTopicsResponse(
         responses=[_Result(topic.name, topic.topic_id, error_code) for topic in request.topics]
         + [_Result(name, error_code=error_code) for name in request.topic_names]

@@ -44,5 +44,5 @@ def handle(request: DescribeClusterRequest, call: Call) -> DescribeClusterRespon
     )
 
 
-def refuse(request: DescribeClusterRequest, error_code: int) -> DescribeClusterResponse:
+def refuse(request: DescribeClusterRequest, error_code: ErrorCode) -> DescribeClusterResponse:
     return DescribeClusterResponse(error_code=error_code)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from ottla.broker.call import Call
 from ottla.broker.config_entries import TYPE_NUMBERS, ConfigEntry
 from ottla.broker.config_resources import RESOURCE_TYPES, find_resource
-from ottla.broker.refused import Refused, meaning_of
+from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 
@@ -41,8 +41,8 @@ def handle(request: DescribeConfigsRequest, call: Call) -> DescribeConfigsRespon
     return DescribeConfigsResponse(results=results)
 
 
-def refuse(request: DescribeConfigsRequest, error_code: int) -> DescribeConfigsResponse:
-    meaning = meaning_of(error_code)
+def refuse(request: DescribeConfigsRequest, error_code: ErrorCode) -> DescribeConfigsResponse:
+    meaning = error_code.meaning
     return DescribeConfigsResponse(
         results=[
             _Result(error_code, meaning, resource.resource_type, resource.resource_name)

@@ -38,7 +38,7 @@ def handle(request: DescribeLogDirsRequest, call: Call) -> DescribeLogDirsRespon
     return DescribeLogDirsResponse(results=[directory])
 
 
-def refuse(request: DescribeLogDirsRequest, error_code: int) -> DescribeLogDirsResponse:
+def refuse(request: DescribeLogDirsRequest, error_code: ErrorCode) -> DescribeLogDirsResponse:
     return DescribeLogDirsResponse(error_code=error_code)
 
 

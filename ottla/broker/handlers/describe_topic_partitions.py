@@ -52,7 +52,7 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
     return response
 
 
-def refuse(request: DescribeTopicPartitionsRequest, error_code: int) -> DescribeTopicPartitionsResponse:
+def refuse(request: DescribeTopicPartitionsRequest, error_code: ErrorCode) -> DescribeTopicPartitionsResponse:
     return DescribeTopicPartitionsResponse(topics=[_Topic(error_code, topic.name) for topic in request.topics])
 
 

@@ -20,7 +20,6 @@ from typing import Final
 from ottla.broker.call import Call
 from ottla.broker.coordinators import group_coordinator, transaction_coordinator
 from ottla.broker.node import Node
-from ottla.broker.refused import meaning_of
 from ottla.broker.topic_names import GROUP_TOPIC
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -46,8 +45,8 @@ def handle(request: FindCoordinatorRequest, call: Call) -> FindCoordinatorRespon
     )
 
 
-def refuse(request: FindCoordinatorRequest, error_code: int) -> FindCoordinatorResponse:
-    meaning = meaning_of(error_code)
+def refuse(request: FindCoordinatorRequest, error_code: ErrorCode) -> FindCoordinatorResponse:
+    meaning = error_code.meaning
     return FindCoordinatorResponse(
         0,
         error_code,

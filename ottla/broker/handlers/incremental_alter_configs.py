@@ -41,7 +41,7 @@ def handle(request: IncrementalAlterConfigsRequest, call: Call) -> IncrementalAl
     return IncrementalAlterConfigsResponse(responses=responses)
 
 
-def refuse(request: IncrementalAlterConfigsRequest, error_code: int) -> IncrementalAlterConfigsResponse:
+def refuse(request: IncrementalAlterConfigsRequest, error_code: ErrorCode) -> IncrementalAlterConfigsResponse:
     return IncrementalAlterConfigsResponse(
         responses=[_Result(error_code, None, r.resource_type, r.resource_name) for r in request.resources]
     )

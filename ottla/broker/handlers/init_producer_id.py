@@ -38,5 +38,5 @@ def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse
     return refuse(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 
-def refuse(request: InitProducerIdRequest, error_code: int) -> InitProducerIdResponse:
+def refuse(request: InitProducerIdRequest, error_code: ErrorCode) -> InitProducerIdResponse:
     return InitProducerIdResponse(error_code=error_code, producer_id=-1, producer_epoch=-1)

@@ -65,7 +65,7 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
     )
 
 
-def refuse(request: MetadataRequest, error_code: int) -> MetadataResponse:
+def refuse(request: MetadataRequest, error_code: ErrorCode) -> MetadataResponse:
     return MetadataResponse(
         topics=[_Topic(error_code, topic.name or "", topic.topic_id) for topic in request.topics or ()],
         error_code=error_code,
