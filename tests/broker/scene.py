@@ -1,0 +1,112 @@
+"""A cluster without sockets: requests go straight to their handlers, through the codec both ways.
+
+    scene = Scene(nodes=2, settings={"num.partitions": "3"})
+    scene.create("orders", partitions=4)
+    answer = scene.ask(MetadataRequest(topics=None), version=12)
+
+What goes in and what comes out are encoded and decoded in the version asked for, so a test sees what a client of that
+version would, and an answer that can't be written fails.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, cast
+
+from ottla.broker.call import Call
+from ottla.broker.cluster import Cluster
+from ottla.broker.config import Settings
+from ottla.broker.node import Node
+from ottla.broker.topic import Topic
+from ottla.protocol.messages.create_topics import CreateTopicsRequest
+from ottla.protocol.primitives import Message
+from ottla.purgatory import VirtualClock
+from tests.support.client import api_of
+
+#: The wall clock of every scene: a fixed day.
+WALL_MS = 1_700_000_000_000
+
+
+class Log:
+    """Keeps the events it is told, as (name, keys)."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, dict[str, Any]]] = []
+
+    def info(self, event: str, **keys: Any) -> None:
+        self.events.append((event, keys))
+
+    warning = error = exception = info
+
+    def bind(self, **keys: Any) -> Log:
+        return self
+
+    def named(self, event: str) -> list[dict[str, Any]]:
+        return [keys for name, keys in self.events if name == event]
+
+
+class FakeCall:
+    """What a handler sees of a call; the answer goes to `answered`."""
+
+    def __init__(self, node: Node, api_version: int) -> None:
+        self.node = node
+        self.api_version = api_version
+        self.client_id = "ana"
+        self.client_host = "/127.0.0.1"
+        self.answered: Message | None = None
+
+    def answer(self, response: Message) -> None:
+        assert self.answered is None, "answered twice"
+        self.answered = response
+
+
+class Scene:
+    """A cluster of nodes 1 to n, on ports 9092 and up."""
+
+    def __init__(self, nodes: int = 1, settings: dict[str, str] | None = None) -> None:
+        self.log = Log()
+        self.clock = VirtualClock(wall_ms=WALL_MS)
+        self.cluster = Cluster(Settings(settings), self.clock, self.log)
+        for node_id in range(1, nodes + 1):
+            node = Node(node_id, self.cluster)
+            node.host, node.port = "127.0.0.1", 9091 + node_id
+            self.cluster.nodes[node_id] = node
+
+    def ask(self, request: Message, version: int, *, node_id: int = 1) -> Any:
+        """The answer to a request of this version, sent to this node."""
+        api = api_of(request)
+        handler = import_module(f"ottla.broker.handlers.{api.module}")
+        call = FakeCall(self.cluster.nodes[node_id], version)
+        arrived = type(request).decode(request.encode(version), version)
+        response = handler.handle(arrived, cast(Call, call)) or call.answered
+        assert response is not None, f"{api.name} was parked"
+        return api.response.decode(response.encode(version), version)
+
+    def refuse(self, request: Message, version: int, error_code: int) -> Any:
+        """What the request is answered with when something unforeseen came in between."""
+        api = api_of(request)
+        handler = import_module(f"ottla.broker.handlers.{api.module}")
+        arrived = type(request).decode(request.encode(version), version)
+        return api.response.decode(handler.refuse(arrived, error_code).encode(version), version)
+
+    def create(self, name: str, partitions: int = 1, replicas: int = 1, **configs: str) -> Topic:
+        """A new topic. Configs as keywords, underscores for dots."""
+        result = self.ask(
+            CreateTopicsRequest(
+                topics=[
+                    CreateTopicsRequest.CreatableTopic(
+                        name,
+                        partitions,
+                        replicas,
+                        configs=[
+                            CreateTopicsRequest.CreatableTopicConfig(key.replace("_", "."), value)
+                            for key, value in configs.items()
+                        ],
+                    )
+                ],
+                timeout_ms=1000,
+            ),
+            version=7,
+        ).topics[0]
+        assert result.error_code == 0, f"{name} was not created: {result}"
+        return self.cluster.topics[name]

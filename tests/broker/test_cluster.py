@@ -1,0 +1,163 @@
+"""The cluster: topics come, grow and go, and whoever needs to know is told."""
+
+from __future__ import annotations
+
+from ottla.broker.cluster import random_uuid, uuid_text
+from ottla.broker.coordinators import group_coordinator, group_partition
+from ottla.broker.partition_answers import PartitionEvent
+from ottla.broker.topic import Topic
+from ottla.broker.topic_creation import create_on_demand
+from ottla.broker.topic_names import GROUP_TOPIC, SHARE_GROUP_TOPIC, TRANSACTION_TOPIC
+from tests.broker.scene import Scene
+
+
+def test_leaders_are_spread_over_the_nodes_topic_after_topic() -> None:
+    """Seven partitions in three topics on three nodes: nobody leads more than three."""
+    scene = Scene(nodes=3)
+    topics = [scene.create("a", 2, replicas=2), scene.create("b", 1), scene.create("c", 4, replicas=3)]
+    leaders = [placement.leader_id for topic in topics for placement in topic.placements]
+    assert leaders == [1, 2, 3, 1, 2, 3, 1]
+    assert topics[2].placements[1].replicas == topics[2].placements[1].isr == [2, 3, 1]
+
+
+def test_topic_is_found_by_name_and_id_until_it_is_deleted() -> None:
+    scene = Scene()
+    topic = scene.create("orders")
+    cluster = scene.cluster
+    assert cluster.topic("orders") is topic
+    assert cluster.topics_by_id[topic.topic_id] is topic
+    cluster.delete_topic(topic)
+    assert cluster.topic("orders") is None
+    assert topic.topic_id not in cluster.topics_by_id
+
+
+def test_hooks_are_called_when_the_change_is_complete() -> None:
+    """Created with its partitions, grown from the first new one, deleted with its logs closed."""
+    scene = Scene()
+    told: list[tuple[object, ...]] = []
+
+    def deleted(topic: Topic) -> None:
+        told.append(("deleted", topic.name, topic.partitions[0].is_closed, scene.cluster.topic(topic.name)))
+
+    scene.cluster.on_topic_created.append(lambda topic: told.append(("created", len(topic.partitions))))
+    scene.cluster.on_partitions_added.append(lambda topic, first: told.append(("added", first, len(topic.partitions))))
+    scene.cluster.on_topic_deleted.append(deleted)
+    topic = scene.create("orders", 2)
+    scene.cluster.add_partitions(topic, [[1], [1]])
+    scene.cluster.delete_topic(topic)
+    assert told == [("created", 2), ("added", 2, 4), ("deleted", "orders", True, None)]
+
+
+def test_deleting_a_topic_tells_who_waits_on_its_partitions() -> None:
+    """And gives their bytes back."""
+    scene = Scene()
+    topic = scene.create("orders")
+    heard: list[PartitionEvent] = []
+    topic.partitions[0].listeners.append(lambda partition, event: heard.append(event))
+    scene.cluster.delete_topic(topic)
+    assert heard == [PartitionEvent.CLOSED]
+    assert scene.cluster.logs.bytes.bytes_held == 0
+
+
+def test_colliding_name_is_free_again_when_the_topic_is_gone() -> None:
+    scene = Scene()
+    first, second = scene.create("a.b"), scene.create("plain")
+    assert scene.cluster.colliding_topic("a_b") == "a.b"
+    assert scene.cluster.colliding_topic("plain") is None
+    scene.cluster.delete_topic(first)
+    scene.cluster.delete_topic(second)
+    assert scene.cluster.colliding_topic("a_b") is None
+
+
+def test_changed_settings_reach_logs_that_are_open() -> None:
+    """The cluster's for all, a node's for the partitions it leads; what the topic says itself stays."""
+    scene = Scene(nodes=2)
+    plain, own = scene.create("plain", 2), scene.create("own", 1, max_message_bytes="500")
+    settings = scene.cluster.settings
+    settings.change("", {"message.max.bytes": "2000", "min.insync.replicas": "1"})
+    assert [partition.config.rules.max_message_bytes for partition in plain.partitions] == [2000, 2000]
+    settings.change("2", {"message.max.bytes": "3000"})
+    assert [placement.leader_id for placement in plain.placements] == [1, 2]
+    assert [partition.config.rules.max_message_bytes for partition in plain.partitions] == [2000, 3000]
+    assert own.partitions[0].config.rules.max_message_bytes == 500
+
+
+def test_changed_producer_settings_reach_logs_that_are_open() -> None:
+    scene = Scene(settings={"producer.id.expiration.ms": "1000"})
+    scene.create("orders")
+    shared = scene.cluster.logs.producer_settings
+    assert shared.producer_id_expiration_ms == 1000
+    scene.cluster.settings.change("", {"producer.id.expiration.ms": "5", "min.insync.replicas": "1"})
+    assert shared.producer_id_expiration_ms == 5
+
+
+def test_internal_topics_are_made_with_their_own_settings() -> None:
+    """Kafka's configs for each; replicas no more than there are nodes."""
+    scene = Scene(
+        nodes=2, settings={"offsets.topic.num.partitions": "5", "transaction.state.log.segment.bytes": "2000000"}
+    )
+    offsets = create_on_demand(scene.cluster, GROUP_TOPIC)
+    assert offsets is not None
+    assert offsets.is_internal
+    assert offsets.configs == {
+        "cleanup.policy": "compact",
+        "compression.type": "producer",
+        "segment.bytes": "104857600",
+    }
+    assert [len(placement.replicas) for placement in offsets.placements] == [2] * 5
+    transactions = create_on_demand(scene.cluster, TRANSACTION_TOPIC)
+    assert transactions is not None
+    assert transactions.configs == {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "min.insync.replicas": "2",
+        "segment.bytes": "2000000",
+        "unclean.leader.election.enable": "false",
+    }
+    shares = create_on_demand(scene.cluster, SHARE_GROUP_TOPIC)
+    assert shares is not None
+    assert (shares.is_internal, shares.configs["retention.ms"]) == (True, "-1")
+
+
+def test_topic_on_demand_that_can_not_be_is_logged_and_not_made() -> None:
+    scene = Scene()
+    scene.create("a.b")
+    for name in ("a_b", "__cluster_metadata", "a.b"):
+        assert create_on_demand(scene.cluster, name) is None
+    refused = scene.log.named("topic.autocreation.refused")
+    assert [keys["error"] for keys in refused] == [
+        "INVALID_TOPIC_EXCEPTION",
+        "INVALID_REQUEST",
+        "TOPIC_ALREADY_EXISTS",
+    ]
+
+
+def test_group_is_coordinated_by_the_leader_of_its_partition() -> None:
+    """Java's hash of the name, over the number of partitions that the settings say."""
+    scene = Scene(nodes=3)
+    assert group_partition(scene.cluster, "my-group") == 12
+    assert group_coordinator(scene.cluster, "my-group") is None
+    topic = create_on_demand(scene.cluster, GROUP_TOPIC)
+    assert topic is not None
+    node = group_coordinator(scene.cluster, "my-group")
+    assert node is not None
+    assert node.node_id == topic.placements[12].leader_id
+
+
+def test_uuids_are_random_and_never_begin_with_a_dash() -> None:
+    """A command line would take it for an option."""
+    uuids = {random_uuid() for _ in range(2000)}
+    assert len(uuids) == 2000
+    texts = [uuid_text(uuid) for uuid in uuids]
+    assert all(len(text) == 22 and text[0] != "-" for text in texts)
+
+
+def test_retention_is_applied_to_every_open_log_when_the_account_is_full() -> None:
+    """A topic that was deleted is not asked again."""
+    scene = Scene()
+    kept, gone = scene.create("kept"), scene.create("gone")
+    scene.cluster.delete_topic(gone)
+    assert scene.cluster.logs.bytes.reclaim is not None
+    scene.cluster.logs.bytes.reclaim(scene.clock.wall_ms())
+    assert not kept.partitions[0].is_closed
+    assert gone.partitions[0].is_closed

@@ -1,0 +1,89 @@
+"""FindCoordinator: right from the first answer on."""
+
+from __future__ import annotations
+
+import pytest
+
+from ottla.broker.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
+from tests.broker.scene import Scene
+
+GROUP, TRANSACTION, SHARE = 0, 1, 2
+
+
+def of(*keys: str, key_type: int = GROUP) -> FindCoordinatorRequest:
+    """The same question for every version: one key, or the list of them."""
+    return FindCoordinatorRequest(key=keys[0], key_type=key_type, coordinator_keys=list(keys))
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_first_answer_has_the_coordinator(version: int) -> None:
+    """The offsets topic is made on the way; success is called NONE from v1 on."""
+    scene = Scene()
+    answer = scene.ask(of("my-group"), version)
+    assert (answer.error_code, answer.node_id, answer.host, answer.port) == (0, 1, "127.0.0.1", 9092)
+    assert answer.error_message == ("NONE" if version else "")
+    assert len(scene.cluster.topics[GROUP_TOPIC].partitions) == 50
+
+
+@pytest.mark.parametrize("version", [4, 5, 6])
+def test_many_keys_have_an_answer_each_in_their_order(version: int) -> None:
+    """Each is the leader of its own partition, whichever node is asked; an empty key has one, too."""
+    scene = Scene(nodes=3)
+    keys = ["my-group", "foo", "group", ""]
+    answers = [scene.ask(of(*keys), version, node_id=node_id) for node_id in (1, 3)]
+    assert answers[0] == answers[1]
+    placements = scene.cluster.topics[GROUP_TOPIC].placements
+    expected = [placements[partition].leader_id for partition in (12, 24, 47, 0)]
+    assert [(c.key, c.node_id, c.error_code, c.error_message) for c in answers[0].coordinators] == [
+        (key, leader_id, 0, "") for key, leader_id in zip(keys, expected, strict=True)
+    ]
+    assert len(set(expected)) > 1
+
+
+def test_transactional_id_has_a_coordinator_but_no_topic_is_made() -> None:
+    """Transactions are refused by InitProducerId, which says so better."""
+    scene = Scene(nodes=2)
+    assert scene.ask(of("tx", key_type=TRANSACTION), 3).error_code == 0
+    assert scene.ask(of("tx", key_type=TRANSACTION), 4).coordinators[0].error_code == 0
+    assert TRANSACTION_TOPIC not in scene.cluster.topics
+
+
+@pytest.mark.parametrize("version", range(1, 7))
+@pytest.mark.parametrize("key_type", [9, -1])
+def test_unknown_key_type_is_refused_with_a_text(version: int, key_type: int) -> None:
+    answer = Scene().ask(of("a", "b", key_type=key_type), version)
+    for refused in answer.coordinators if version >= 4 else [answer]:
+        assert (refused.error_code, refused.node_id, refused.host, refused.port) == (
+            ErrorCode.INVALID_REQUEST,
+            -1,
+            "",
+            -1,
+        )
+        assert refused.error_message
+
+
+@pytest.mark.parametrize("version", range(1, 7))
+def test_share_groups_are_refused(version: int) -> None:
+    answer = Scene().ask(of("g:AAAAAAAAAAAAAAAAAAAAAQ:0", key_type=SHARE), version)
+    refused = answer.coordinators[0] if version >= 4 else answer
+    assert (refused.error_code, refused.node_id) == (ErrorCode.INVALID_REQUEST, -1)
+
+
+def test_offsets_topic_with_too_few_partitions_leaves_groups_without_coordinator() -> None:
+    """A client made it by hand; Kafka has no answer either."""
+    scene = Scene()
+    scene.create(GROUP_TOPIC, 13)
+    assert scene.ask(of("my-group"), 2).error_code == 0  # partition 12
+    refused = scene.ask(of("foo"), 2)  # partition 24
+    assert (refused.error_code, refused.node_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
+    assert refused.error_message
+
+
+def test_offsets_topic_that_was_deleted_is_made_again() -> None:
+    scene = Scene()
+    scene.ask(of("g"), 3)
+    scene.cluster.delete_topic(scene.cluster.topics[GROUP_TOPIC])
+    assert scene.ask(of("g"), 3).error_code == 0
+    assert GROUP_TOPIC in scene.cluster.topics
