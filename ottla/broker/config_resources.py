@@ -14,6 +14,7 @@ Kafka: ConfigHelper, ConfigAdminManager, ControllerConfigurationValidator, Confi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, Protocol
@@ -49,6 +50,9 @@ class ResourceType(IntEnum):
     CLIENT_METRICS = 16
     GROUP = 32
 
+
+#: What Java reads as an int, more or less; Python would read more, and take its time over it.
+_NODE_ID: Final = re.compile(r"[+-]?[0-9]{1,10}")
 
 RESOURCE_TYPES: Final = frozenset(ResourceType)
 
@@ -268,7 +272,7 @@ class GroupResource:
         check_group_configs(texts, self._node.settings)
 
     def apply(self, texts: Mapping[str, str]) -> None:
-        self._node.cluster.group_configs[self._name] = dict(texts)
+        _keep(self._node.cluster.group_configs, self._name, texts)
 
 
 class ClientMetricsResource:
@@ -298,11 +302,19 @@ class ClientMetricsResource:
         check_client_metrics_configs(texts)
 
     def apply(self, texts: Mapping[str, str]) -> None:
-        self._configs[self._name] = dict(texts)
+        _keep(self._configs, self._name, texts)
+
+
+def _keep(said: dict[str, dict[str, str]], name: str, texts: Mapping[str, str]) -> None:
+    """Who says nothing any more is forgotten."""
+    if texts:
+        said[name] = dict(texts)
+    else:
+        said.pop(name, None)
 
 
 def _check_node_id(name: str, node: Node) -> None:
-    if not name.removeprefix("-").isdecimal():
+    if not _NODE_ID.fullmatch(name):
         raise Refused(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
     if int(name) != node.node_id:
         text = f"Unexpected broker id, expected {node.node_id}, but received {name}"

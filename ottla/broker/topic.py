@@ -6,8 +6,9 @@ length. There is one log for all replicas, so a replica is in sync as long as it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,11 +44,11 @@ class Topic:
 
     def add_partitions(self, assignment: Iterable[list[int]]) -> None:
         """Add partitions with these replicas, the first of each being its leader."""
+        config_of = self._log_configs()
         for replicas in assignment:
             leader_id = replicas[0]
             index = len(self.partitions)
-            config = self._log_config(leader_id)
-            self.partitions.append(self._cluster.logs.open(self.name, self.topic_id, index, config))
+            self.partitions.append(self._cluster.logs.open(self.name, self.topic_id, index, config_of(leader_id)))
             self.placements.append(Placement(replicas, leader_id, list(replicas)))
 
     def change_configs(self, configs: Mapping[str, str]) -> None:
@@ -57,17 +58,15 @@ class Topic:
 
     def apply_configs(self) -> None:
         """Let the logs go by the topic's configs and the settings of the nodes that lead them, as they are now."""
-        by_leader: dict[int, LogConfig] = {}
+        config_of = self._log_configs()
         for partition, placement in zip(self.partitions, self.placements, strict=True):
-            leader_id = placement.leader_id
-            if leader_id not in by_leader:
-                by_leader[leader_id] = self._log_config(leader_id)
-            partition.config = by_leader[leader_id]
+            partition.config = config_of(placement.leader_id)
 
-    def _log_config(self, leader_id: int) -> LogConfig:
+    def _log_configs(self) -> Callable[[int], LogConfig]:
+        """The log config of a partition by its leader's node id; the partitions of one leader share one."""
         from ottla.broker.topic_configs import log_config
 
-        return log_config(self.configs, self._cluster.settings.of_node(leader_id))
+        return cache(lambda leader_id: log_config(self.configs, self._cluster.settings.of_node(leader_id)))
 
     def delete(self) -> None:
         """Give back what the logs hold. Whoever waits on one of them is told by it."""

@@ -313,7 +313,9 @@ def test_loggers_can_not_be_changed() -> None:
 def test_group_takes_configs_within_the_brokers_bounds(config: str, value: str, error_code: ErrorCode) -> None:
     scene = Scene()
     assert change(scene, GROUP, "g", (config, SET, value))[0] == error_code
-    assert scene.cluster.group_configs.get("g", {}) == ({} if error_code else {config: value})
+    assert scene.cluster.group_configs == ({} if error_code else {"g": {config: value}})
+    assert change(scene, GROUP, "g", (config, DELETE, None)) == OK
+    assert scene.cluster.group_configs == {}
 
 
 def test_session_of_a_group_must_outlast_its_heartbeats() -> None:
@@ -340,4 +342,4 @@ def test_session_of_a_group_must_outlast_its_heartbeats() -> None:
 def test_metrics_subscription_takes_three_configs(config: str, value: str, error_code: ErrorCode) -> None:
     scene = Scene()
     assert change(scene, METRICS, "s", (config, SET, value))[0] == error_code
-    assert scene.cluster.client_metrics_configs.get("s", {}) == ({} if error_code else {config: value})
+    assert scene.cluster.client_metrics_configs == ({} if error_code else {"s": {config: value}})

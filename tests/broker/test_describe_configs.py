@@ -65,6 +65,7 @@ def test_synonyms_and_documentation_come_when_asked_for() -> None:
         (BROKER, "2", ErrorCode.INVALID_REQUEST, True),
         (BROKER, "-1", ErrorCode.INVALID_REQUEST, True),
         (BROKER, "one", ErrorCode.INVALID_REQUEST, True),
+        (BROKER, "1" * 5000, ErrorCode.INVALID_REQUEST, True),
         (LOGGER, "", ErrorCode.INVALID_REQUEST, True),
         (LOGGER, "2", ErrorCode.INVALID_REQUEST, True),
         (METRICS, "", ErrorCode.INVALID_REQUEST, True),
