@@ -203,3 +203,119 @@ def settings_of_a_changed_broker(scene: Scene, version: int) -> None:
         ana.ask(_describe(BROKER, "1", ["message.max.bytes"], synonyms=True), 1)
     ana.ask(_incremental(BROKER, "1", ("message.max.bytes", SET, "abc")))
     ana.ask(_incremental(BROKER, "1", ("node.id", SET, "7")))
+
+
+@script(versions=(1,))
+def settings_of_a_changed_cluster(scene: Scene, version: int) -> None:
+    """What is set for all brokers shows for each, and in its topics; a few things can't be set or taken away."""
+    topic = scene.topic()
+    ana = scene.actor()
+
+    def show() -> None:
+        scene.until_settled()
+        ana.ask(_describe(BROKER, "", synonyms=True), 1)
+        ana.ask(_describe(BROKER, "1", ["log.retention.ms", "log.retention.hours"], synonyms=True), 1)
+        ana.ask(_describe(TOPIC, topic, ["retention.ms", "cleanup.policy"], synonyms=True), 1)
+
+    show()
+    ana.ask(
+        _incremental(
+            BROKER, "", ("log.retention.ms", SET, " 86400000 "), ("log.cleanup.policy", APPEND, "compact"),
+            ("my.plugin.setting", SET, "x"),
+        )
+    )  # fmt: skip
+    show()
+    for change in (
+        ("min.insync.replicas", DELETE, None),
+        ("num.partitions", SET, "2"),
+        ("listeners", SET, "PLAINTEXT://:1"),
+        ("ssl.keystore.location", SET, "x"),
+        ("message.max.bytes", SET, "-1"),
+        ("message.max.bytes", APPEND, "1"),
+        ("my.plugin.setting", APPEND, "1"),
+        ("message.max.bytes", 9, "1"),
+    ):
+        ana.ask(_incremental(BROKER, "", change))
+    ana.ask(_incremental(BROKER, "1", ("min.insync.replicas", SET, "1")))
+    names = ("log.retention.ms", "log.cleanup.policy", "my.plugin.setting")
+    ana.ask(_incremental(BROKER, "", *((name, DELETE, None) for name in names)))
+    show()
+
+
+@script(versions=(1,))
+def odd_values_of_topic_configs(scene: Scene, version: int) -> None:
+    """Blanks, empty lists, items twice, levels, ratios, and values that don't go together."""
+    topic = scene.topic()
+    ana = scene.actor()
+    for changes in (
+        [("retention.ms", SET, " 7 "), ("cleanup.policy", SET, " compact , delete,compact")],
+        [("cleanup.policy", SET, "")],
+        [("cleanup.policy", SET, "compact,,delete")],
+        [("preallocate", SET, "TRUE")],
+        [("preallocate", SET, "yes")],
+        [("retention.ms", SET, "-1")],
+        [("retention.ms", SET, "-2")],
+        [("retention.ms", SET, "9223372036854775808")],
+        [("max.message.bytes", SET, "2147483648")],
+        [("compression.gzip.level", SET, "0")],
+        [("compression.gzip.level", SET, "-1"), ("compression.lz4.level", SET, "17")],
+        [("compression.zstd.level", SET, "23")],
+        [("compression.type", SET, "GZIP")],
+        [("min.cleanable.dirty.ratio", SET, "0.00001")],
+        [("min.cleanable.dirty.ratio", SET, "1.01")],
+        [("min.compaction.lag.ms", SET, "100"), ("max.compaction.lag.ms", SET, "10")],
+        [("remote.storage.enable", SET, "true")],
+        [("leader.replication.throttled.replicas", SET, "*")],
+        [("leader.replication.throttled.replicas", SET, "0:1, 1:2")],
+        [("leader.replication.throttled.replicas", SET, "everybody")],
+        [("internal.segment.bytes", SET, "100")],
+        [("message.format.version", SET, "2.0")],
+    ):
+        ana.ask(_incremental(TOPIC, topic, *changes))
+    scene.until_settled()
+    ana.ask(_describe(TOPIC, topic, synonyms=True), 1)
+
+
+@script(versions=(1,))
+def configs_of_groups(scene: Scene, version: int) -> None:
+    """A group need not exist to have some; they keep within the broker's bounds."""
+    group = scene.name("group")
+    ana = scene.actor()
+    ana.ask(_describe(GROUP, group, synonyms=True), 1)
+    for changes in (
+        [("consumer.session.timeout.ms", SET, "50000"), ("share.auto.offset.reset", SET, "by_duration:PT1H")],
+        [("consumer.session.timeout.ms", SET, "1")],
+        [("consumer.session.timeout.ms", SET, "60001")],
+        [("consumer.heartbeat.interval.ms", SET, "4999")],
+        [("consumer.heartbeat.interval.ms", APPEND, "1")],
+        [("streams.num.standby.replicas", SET, "3")],
+        [("share.auto.offset.reset", SET, "sometimes")],
+        [("share.isolation.level", SET, "none")],
+        [("no.such.setting", SET, "1")],
+        [("no.such.setting", DELETE, None)],
+        [("consumer.session.timeout.ms", 9, "1")],
+    ):
+        ana.ask(_incremental(GROUP, group, *changes))
+    ana.ask(_incremental(GROUP, "", ("consumer.session.timeout.ms", SET, "50000")))
+    scene.until_settled()
+    ana.ask(_describe(GROUP, group, synonyms=True), 1)
+
+
+@script(versions=(1,))
+def configs_of_metrics_subscriptions(scene: Scene, version: int) -> None:
+    """Three names, each with its own rule."""
+    subscription = scene.name("subscription")
+    ana = scene.actor()
+    for changes in (
+        [("interval.ms", SET, "1000"), ("match", SET, "client_id=a.*"), ("metrics", SET, "*")],
+        [("interval.ms", SET, "99")],
+        [("interval.ms", SET, "abc")],
+        [("match", SET, "colour=red")],
+        [("no.such.setting", SET, "1")],
+    ):
+        ana.ask(_incremental(METRICS, subscription, *changes))
+    ana.ask(_incremental(METRICS, "", ("interval.ms", SET, "1000")))
+    scene.until_settled()
+    ana.ask(_describe(METRICS, subscription, synonyms=True), 1)
+    ana.ask(_describe(METRICS, scene.name("other"), synonyms=True), 1)
+    ana.ask(_describe(METRICS, ""), 1)
