@@ -251,8 +251,8 @@ class Partition:
     # Reading
 
     def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
-        """Whether the client knows the leader epoch. A negative one is no claim. Comes before asking who leads."""
-        if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
+        """Whether the client knows the leader epoch; -1 is no claim. Comes before asking who leads."""
+        if current_leader_epoch in (-1, self.leader_epoch):
             return ErrorCode.NONE
         if current_leader_epoch < self.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH

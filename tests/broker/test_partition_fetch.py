@@ -151,11 +151,11 @@ class TestLeaderEpochs:
             (4, ErrorCode.NONE),
             (3, ErrorCode.FENCED_LEADER_EPOCH),
             (-1, ErrorCode.NONE),
-            (-2, ErrorCode.NONE),
+            (-2, ErrorCode.FENCED_LEADER_EPOCH),
         ],
     )
     def test_the_current_epoch(self, current: int, error: ErrorCode) -> None:
-        """A reader with older or newer metadata than ours; any negative epoch is no claim."""
+        """A reader with older or newer metadata than ours; -1 is no claim, and what is below it is older than all."""
         assert new_partition(leader_epoch=4).check_leader_epoch(current) == error
 
     def test_a_log_that_went_its_own_way(self) -> None:
