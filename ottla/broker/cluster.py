@@ -11,11 +11,12 @@ Kafka: metadata/.../controller/ReplicationControlManager.java, metadata/.../imag
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.config import Settings
 from ottla.broker.topic import Topic
@@ -24,11 +25,15 @@ from ottla.broker.topic_names import INTERNAL_TOPICS, unified
 if TYPE_CHECKING:
     from asyncio import TaskGroup
 
+    from ottla.broker.delayed_operations import DelayedOperations
     from ottla.broker.group_coordination import GroupCoordination
     from ottla.broker.logs import Logs
     from ottla.broker.node import Node
     from ottla.coordinator.owner import NoteSink
     from ottla.purgatory import Clock, Timer
+
+#: What of the cluster keeps clients waiting, once it is needed.
+_MADE_ON_DEMAND: Final = ("group_coordination", "delayed_operations")
 
 
 def random_uuid() -> bytes:
@@ -98,15 +103,23 @@ class Cluster:
 
         return GroupCoordination(self)
 
+    @cached_property
+    def delayed_operations(self) -> DelayedOperations:
+        """Who waits for a partition; made when the first has to."""
+        from ottla.broker.delayed_operations import DelayedOperations
+
+        return DelayedOperations(self, asyncio.get_running_loop().call_soon)
+
     @property
     def is_settled(self) -> bool:
         """Whether nothing is left to do until a client asks or time passes."""
-        return "group_coordination" not in self.__dict__ or self.group_coordination.is_settled
+        return all(self.__dict__[name].is_settled for name in _MADE_ON_DEMAND if name in self.__dict__)
 
     def release_parked(self) -> None:
         """The broker is stopping: whoever waits for something is answered now."""
-        if "group_coordination" in self.__dict__:
-            self.group_coordination.close()
+        for name in _MADE_ON_DEMAND:
+            if name in self.__dict__:
+                self.__dict__[name].close()
 
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ottla.broker.cluster import Cluster
     from ottla.broker.config import Layer, NodeSettings
+    from ottla.broker.fetch_session import FetchSessionCache
     from ottla.coordinator.coordinator import Coordinator
 
 
@@ -29,6 +30,13 @@ class Node:
     def coordinator(self) -> Coordinator:
         """Of the groups whose partitions of __consumer_offsets it leads."""
         return self.cluster.group_coordination.of_node[self.node_id]
+
+    @cached_property
+    def fetch_sessions(self) -> FetchSessionCache:
+        """The fetch sessions that consumers have with it."""
+        from ottla.broker.fetch_session import FetchSessionCache
+
+        return FetchSessionCache(self.cluster.settings["max.incremental.fetch.session.cache.slots"])
 
     @property
     def settings(self) -> NodeSettings:

@@ -1,0 +1,236 @@
+"""Fetch (api key 1), v4–v18: records from where the client has got to, at once or when there are enough of them.
+
+With less than min_bytes there to read, the answer waits up to max_wait_ms: see `delayed_fetch`. It comes at once if the
+client won't wait, asks for no partition that is known, or any partition can't be read; unknown ones do not cut the wait
+short. Who fetches many partitions keeps a session and says only what changed: see `fetch_session`. Records leave as
+they lie in the log, uncopied.
+
+v5 adds log_start_offset, v7 sessions (KIP-227), v9 current_leader_epoch (KIP-320), v10 allows zstd, v11 adds rack_id
+and lets consumers read from any replica (KIP-392), v12 is flexible and adds last_fetched_epoch, v13 names topics by id
+(KIP-516), v15 moves replica_id, v16 answers the current leader to who asked the wrong node (KIP-951), v17 and v18 are
+between replicas.
+
+Errors, by partition: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, INCONSISTENT_TOPIC_ID (the
+topic was made anew under its name), FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, OFFSET_OUT_OF_RANGE. On top:
+FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
+Kafka: KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ottla.broker.call import Call
+from ottla.broker.delayed_fetch import DelayedFetch
+from ottla.broker.fetch_session import FetchContext, FetchedPartition, Found, Key
+from ottla.broker.log_access import NO_LEADER_EPOCH, current_leader, find_partition
+from ottla.broker.log_fetch import FetchParams, read_partitions
+from ottla.broker.node import Node
+from ottla.broker.partition_answers import IsolationLevel, ReadResult
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.fetch import FetchRequest, FetchResponse
+from ottla.protocol.primitives import ZERO_UUID
+
+_Data = FetchResponse.PartitionData
+
+#: Kafka keeps this replica id to itself, for copies between its disks: no consumer, and no other node either.
+_FUTURE_LOCAL_REPLICA_ID: Final = -3
+_LED_ELSEWHERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+
+def handle(request: FetchRequest, call: Call) -> FetchResponse | None:
+    node, version = call.node, call.api_version
+    cluster = node.cluster
+    replica_id = request.replica_id if version < 15 else request.replica_state.replica_id
+    context = node.fetch_sessions.begin_or_go_on(
+        request.session_id,
+        request.session_epoch,
+        _asked(request, version, node),
+        _forgotten(request),
+        uses_topic_ids=version >= 13,
+        is_privileged=replica_id >= 0,
+        now_ms=cluster.timer.now_ms(),
+    )
+    if isinstance(context, ErrorCode):
+        return FetchResponse(error_code=context)
+    fetch = _sort_out(context, call)
+    if not fetch.wanted:
+        return fetch.answer([])
+    if request.isolation_level not in (0, 1):
+        return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+    params = _params(request, replica_id, version, cluster.settings["fetch.max.bytes"])
+    results = read_partitions(node, params, fetch.wanted)
+    if request.max_wait_ms <= 0 or _is_enough(results, params.min_bytes):
+        return fetch.answer(results)
+    deadline_ms = cluster.timer.now_ms() + request.max_wait_ms
+    delayed = DelayedFetch(deadline_ms, node, params, fetch.wanted, results, fetch.answer_later)
+    call.on_abandoned = delayed.abandon
+    cluster.delayed_operations.fetch.try_complete_else_watch(delayed, delayed.partitions)
+    return None
+
+
+def refuse(request: FetchRequest, error_code: int) -> FetchResponse:
+    """From v13 on, where topics have no names, the error on top says it all."""
+    return FetchResponse(
+        error_code=error_code,
+        session_id=request.session_id,
+        responses=[
+            FetchResponse.FetchableTopicResponse(
+                topic.topic, partitions=[_error(partition.partition, error_code) for partition in topic.partitions]
+            )
+            for topic in request.topics
+            if topic.topic
+        ],
+    )
+
+
+def _asked(request: FetchRequest, version: int, node: Node) -> dict[Key, FetchedPartition]:
+    """The partitions listed in the request. Of one that is listed twice the last counts."""
+    asked: dict[Key, FetchedPartition] = {}
+    for topic in request.topics:
+        name: str | None = topic.topic
+        if version >= 13:
+            known = node.cluster.topics_by_id.get(topic.topic_id)
+            name = None if known is None else known.name
+        for listed in topic.partitions:
+            partition = FetchedPartition(
+                name,
+                topic.topic_id,
+                listed.partition,
+                listed.fetch_offset,
+                listed.partition_max_bytes,
+                max(NO_LEADER_EPOCH, listed.current_leader_epoch),
+                listed.last_fetched_epoch,
+            )
+            asked[partition.key] = partition
+    return asked
+
+
+def _forgotten(request: FetchRequest) -> list[Key]:
+    return [
+        (topic.topic if topic.topic_id == ZERO_UUID else topic.topic_id, index)
+        for topic in request.forgotten_topics_data
+        for index in topic.partitions
+    ]
+
+
+@dataclass(slots=True)
+class _Fetch:
+    """One request on the way to its answer."""
+
+    call: Call
+    context: FetchContext
+    #: What can be read.
+    wanted: list[FetchedPartition]
+    #: What does not exist, with its answer.
+    unknown: Found
+
+    def answer(self, results: Sequence[ReadResult]) -> FetchResponse:
+        """The answer with what was read of each partition in `wanted`."""
+        endpoints: dict[int, FetchResponse.NodeEndpoint] = {}
+        found: Found = []
+        for partition, result in zip(self.wanted, results, strict=True):
+            data = _data(partition.index, result)
+            if result.error in _LED_ELSEWHERE and self.call.api_version >= 16:
+                self._show_leader(partition, data, endpoints)
+            found.append((partition, data))
+        now_ms = self.call.node.cluster.timer.now_ms()
+        error, session_id, told = self.context.conclude(found + self.unknown, now_ms)
+        return FetchResponse(0, error, session_id, _by_topic(told), list(endpoints.values()))
+
+    def answer_later(self, results: Sequence[ReadResult]) -> None:
+        self.call.answer(self.answer(results))
+
+    def _show_leader(
+        self,
+        partition: FetchedPartition,
+        data: FetchResponse.PartitionData,
+        endpoints: dict[int, FetchResponse.NodeEndpoint],
+    ) -> None:
+        """Say who leads the partition, and where that node is reached."""
+        topic = self.call.node.cluster.topics.get(partition.topic or "")
+        leader_id, leader_epoch, leader = current_leader(self.call.node, topic, partition.index)
+        data.current_leader = FetchResponse.LeaderIdAndEpoch(leader_id, leader_epoch)
+        if leader is not None:
+            endpoints[leader_id] = FetchResponse.NodeEndpoint(leader_id, leader.host, leader.port, leader.rack)
+
+
+def _sort_out(context: FetchContext, call: Call) -> _Fetch:
+    """Tell what can be read from what does not exist; unknown ids come first in the answer, then unknown partitions."""
+    cluster = call.node.cluster
+    wanted: list[FetchedPartition] = []
+    unknown_ids: Found = []
+    unknown: Found = []
+    for partition in context.partitions:
+        if partition.topic is None:
+            # A session goes on asking, and the topic may have come to be meanwhile.
+            made = cluster.topics_by_id.get(partition.topic_id)
+            if made is None:
+                unknown_ids.append((partition, _error(partition.index, ErrorCode.UNKNOWN_TOPIC_ID)))
+                continue
+            partition.topic = made.name
+        if find_partition(cluster.topics.get(partition.topic), partition.index) is None:
+            unknown.append((partition, _error(partition.index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
+        else:
+            wanted.append(partition)
+    return _Fetch(call, context, wanted, unknown_ids + unknown)
+
+
+def _params(request: FetchRequest, replica_id: int, version: int, max_bytes: int) -> FetchParams:
+    max_bytes = min(request.max_bytes, max_bytes)
+    is_consumer = replica_id < 0 and replica_id != _FUTURE_LOCAL_REPLICA_ID
+    return FetchParams(
+        replica_id=replica_id,
+        min_bytes=min(request.min_bytes, max_bytes),
+        max_bytes=max_bytes,
+        isolation=IsolationLevel(request.isolation_level) if is_consumer else IsolationLevel.READ_UNCOMMITTED,
+        leader_only=replica_id >= 0 or (is_consumer and version < 11),
+    )
+
+
+def _is_enough(results: Iterable[ReadResult], min_bytes: int) -> bool:
+    """Whether there is no point in waiting: there are the bytes, or something that the client must know."""
+    bytes_read = 0
+    for result in results:
+        if result.error or result.diverging_epoch is not None:
+            return True
+        bytes_read += len(result.records)
+    return bytes_read >= min_bytes
+
+
+def _data(index: int, result: ReadResult) -> FetchResponse.PartitionData:
+    data = _Data(
+        index,
+        result.error,
+        result.high_watermark,
+        result.last_stable_offset,
+        result.log_start_offset,
+        aborted_transactions=None,
+        records=result.records,
+    )
+    if result.aborted is not None:
+        data.aborted_transactions = [
+            FetchResponse.AbortedTransaction(aborted.producer_id, aborted.first_offset) for aborted in result.aborted
+        ]
+    if result.diverging_epoch is not None:
+        data.diverging_epoch = FetchResponse.EpochEndOffset(*result.diverging_epoch)
+    return data
+
+
+def _error(index: int, error_code: int) -> FetchResponse.PartitionData:
+    return _Data(index, error_code, high_watermark=-1, records=b"")
+
+
+def _by_topic(told: Found) -> list[FetchResponse.FetchableTopicResponse]:
+    """Partitions of a topic together as long as they follow each other: their order stays as it is."""
+    topics: list[FetchResponse.FetchableTopicResponse] = []
+    previous: str | bytes | None = None
+    for partition, data in told:
+        topic = partition.key[0]
+        if topic != previous:
+            topics.append(FetchResponse.FetchableTopicResponse(partition.topic or "", partition.topic_id, []))
+            previous = topic
+        topics[-1].partitions.append(data)
+    return topics

@@ -1,0 +1,226 @@
+"""Produce (api key 0), v3–v13: append batches of records, one to each partition.
+
+`acks` says when the client wants to hear of it: 1 once the leader has the batch, -1 once all in-sync replicas have it,
+of which there must be min.insync.replicas; 0 not at all, and then an error closes the connection. Partitions are
+independent: one may fail while the next is appended. Of a partition that is listed twice the last batch counts.
+
+v3 is the first with record batches of today's form (v0–v2 are advertised, see `apis`, and close the connection), v5
+adds log_start_offset, v7 allows zstd, v8 names the records at fault (KIP-467), v9 is flexible, v10 answers the current
+leader to who asked the wrong node (KIP-951), v11 and v12 concern transactions, v13 names topics by id (KIP-516).
+
+Errors, by partition, in this order: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION; what `only_batch` finds:
+INVALID_RECORD, CORRUPT_MESSAGE, UNSUPPORTED_COMPRESSION_TYPE; INVALID_REQUIRED_ACKS; INVALID_TOPIC_EXCEPTION for the
+broker's own topics, unless the client calls itself __admin_client; NOT_LEADER_OR_FOLLOWER; NOT_ENOUGH_REPLICAS; what
+`Partition.append_as_leader` finds; REQUEST_TIMED_OUT. On all partitions: TRANSACTIONAL_ID_AUTHORIZATION_FAILED for a
+transactional batch without transactional_id, INVALID_PRODUCER_ID_MAPPING for those of two producers, CORRUPT_MESSAGE
+for a first batch that can't even be asked whether it is transactional. Transactions are not coordinated yet: their
+batches are answered as if nobody had added the partition, INVALID_TXN_STATE.
+Kafka: KafkaApis.handleProduceRequest, ProduceRequest.validateRecords, ReplicaManager.handleProduceAppend.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, TypeAlias
+
+from ottla.broker.call import Call, CloseConnection
+from ottla.broker.delayed_produce import DelayedProduce, PendingAcks, insync_replicas_min
+from ottla.broker.log_access import access_error, current_leader, find_partition
+from ottla.broker.partition_answers import AppendResult
+from ottla.broker.refused import Refused
+from ottla.broker.topic import Topic
+from ottla.protocol.batch_error import BatchError
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse
+from ottla.protocol.primitives import Buffer
+from ottla.protocol.record_validation import only_batch
+from ottla.protocol.records import TRANSACTIONAL_FLAG, BatchHeader, batch_spans
+
+_Topic = ProduceResponse.TopicProduceResponse
+_Partition = ProduceResponse.PartitionProduceResponse
+
+_ACKS_NONE: Final = 0
+_ACKS_LEADER: Final = 1
+_ACKS_ALL: Final = -1
+#: Who calls itself so may write the broker's own topics.
+_ADMIN_CLIENT_ID: Final = "__admin_client"
+
+#: Where a batch's attributes have the transactional flag: in the lower one of two bytes.
+_ATTRIBUTES_AT: Final = 22
+
+#: A partition as the request names it: (topic's name, or from v13 on its id; number).
+Key: TypeAlias = tuple[str | bytes, int]
+
+
+class _Sent(NamedTuple):
+    """A batch that may be appended as far as it can be judged without the log."""
+
+    topic: Topic
+    header: BatchHeader
+    batch: Buffer
+
+
+def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
+    acks = request.acks
+    try:
+        sent, results = _sort_out(request, call)
+    except Refused as refused:
+        if acks == _ACKS_NONE:
+            raise CloseConnection(f"Produce with acks=0 failed: {refused.error_code.name}") from None
+        return refuse(request, refused.error_code, refused.message)
+    lagging: list[PendingAcks] = []
+    appended = {key: _append(key[1], batch, acks, call, lagging) for key, batch in sent.items()}
+    results = appended | results
+    if acks == _ACKS_NONE:
+        failed = [f"{key[0]!r}-{key[1]}: {result.error.name}" for key, result in results.items() if result.error]
+        if failed:
+            raise CloseConnection(f"Produce with acks=0 failed: {', '.join(failed)}")
+        call.answer_nothing()
+        return None
+    if not lagging:
+        return _answer(results, call)
+    cluster = call.node.cluster
+    deadline_ms = cluster.timer.now_ms() + request.timeout_ms
+    delayed = DelayedProduce(deadline_ms, call.node, lagging, lambda: call.answer(_answer(results, call)))
+    cluster.delayed_operations.produce.try_complete_else_watch(delayed, [pending.partition for pending in lagging])
+    return None
+
+
+def refuse(request: ProduceRequest, error_code: int, message: str | None = None) -> ProduceResponse:
+    indexes: dict[tuple[str, bytes], dict[int, None]] = {}
+    for topic in request.topic_data:
+        listed = indexes.setdefault((topic.name, topic.topic_id), {})
+        listed.update((partition.index, None) for partition in topic.partition_data)
+    return ProduceResponse(
+        [
+            _Topic(name, topic_id, [_Partition(index, error_code, -1, error_message=message) for index in listed])
+            for (name, topic_id), listed in indexes.items()
+        ]
+    )
+
+
+def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], dict[Key, AppendResult]]:
+    """What may be appended, and what is refused already. Raises `Refused` if that is the whole request."""
+    cluster, version = call.node.cluster, call.api_version
+    sent: dict[Key, _Sent] = {}
+    refused: dict[Key, AppendResult] = {}
+    is_transactional = False
+    for listed_topic in request.topic_data:
+        if version >= 13:
+            name: str | bytes = listed_topic.topic_id
+            topic = cluster.topics_by_id.get(listed_topic.topic_id)
+        else:
+            name = listed_topic.name
+            topic = cluster.topics.get(listed_topic.name)
+        for listed in listed_topic.partition_data:
+            key = name, listed.index
+            try:
+                header, batch = only_batch(listed.records, version)
+            except BatchError as fault:
+                error = fault.error
+                is_transactional = is_transactional or _begins_transactional(listed.records)
+            else:
+                error = ErrorCode.NONE
+                is_transactional = is_transactional or header.is_transactional
+            if topic is None and version >= 13:
+                refused[key] = AppendResult(ErrorCode.UNKNOWN_TOPIC_ID)
+            elif topic is None or find_partition(topic, listed.index) is None:
+                refused[key] = AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            elif error:
+                refused[key] = AppendResult(error)
+            else:
+                sent[key] = _Sent(topic, header, batch)
+    if is_transactional:
+        _check_transaction(request, sent)
+    return sent, refused
+
+
+def _begins_transactional(records: Buffer | None) -> bool:
+    """Whether the first batch is of a transaction, where there is more or less than one. Raises `Refused`.
+
+    Kafka asks this before anything else, and stumbles over bytes that are no batch.
+    """
+    records = records or b""
+    try:
+        first = next(batch_spans(records), None)
+    except BatchError as fault:
+        raise Refused(fault.error, str(fault)) from None
+    return first is not None and first.magic == 2 and records[_ATTRIBUTES_AT] & TRANSACTIONAL_FLAG != 0
+
+
+def _check_transaction(request: ProduceRequest, sent: dict[Key, _Sent]) -> None:
+    """What holds for all batches of a transaction together. Raises `Refused`."""
+    if request.transactional_id is None:
+        raise Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    headers = [batch.header for batch in sent.values()]
+    producers = {
+        (header.producer_id, header.producer_epoch)
+        for header in headers
+        if header.is_transactional and header.has_producer_id
+    }
+    if len(producers) > 1:
+        raise Refused(
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING, "a request's transactional batches must be of one producer"
+        )
+
+
+def _append(index: int, sent: _Sent, acks: int, call: Call, lagging: list[PendingAcks]) -> AppendResult:
+    """Append a batch; if not all replicas have it that should, it joins `lagging`."""
+    node = call.node
+    topic, header, batch = sent
+    if acks not in (_ACKS_NONE, _ACKS_LEADER, _ACKS_ALL):
+        return AppendResult(ErrorCode.INVALID_REQUIRED_ACKS)
+    if topic.is_internal and call.client_id != _ADMIN_CLIENT_ID:
+        return AppendResult(ErrorCode.INVALID_TOPIC_EXCEPTION)
+    partition, placement = topic.partitions[index], topic.placements[index]
+    error = access_error(node, partition, placement)
+    if error:
+        return AppendResult(error)
+    if acks == _ACKS_ALL and len(placement.isr) < insync_replicas_min(partition, placement):
+        return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=partition.log_start_offset)
+    result = partition.append_as_leader(batch, header, node.cluster.clock.wall_ms())
+    if acks == _ACKS_ALL and not result.error and partition.high_watermark <= result.last_offset:
+        lagging.append(PendingAcks(partition, placement, result))
+    return result
+
+
+def _answer(results: dict[Key, AppendResult], call: Call) -> ProduceResponse:
+    topics: dict[str | bytes, ProduceResponse.TopicProduceResponse] = {}
+    endpoints: dict[int, ProduceResponse.NodeEndpoint] = {}
+    for (name, index), result in results.items():
+        topic = topics.get(name)
+        if topic is None:
+            topic = topics[name] = (
+                _Topic(name, partition_responses=[]) if isinstance(name, str) else _Topic("", name, [])
+            )
+        answer = _Partition(
+            index,
+            result.error,
+            result.base_offset,
+            result.log_append_time_ms,
+            result.log_start_offset,
+            error_message=result.error_message,
+        )
+        topic.partition_responses.append(answer)
+        if result.error:
+            answer.record_errors = [
+                ProduceResponse.BatchIndexAndErrorMessage(fault.batch_index, fault.message)
+                for fault in result.record_errors
+            ]
+            if result.error is ErrorCode.NOT_LEADER_OR_FOLLOWER and call.api_version >= 10:
+                _show_leader(name, answer, call, endpoints)
+    return ProduceResponse(list(topics.values()), node_endpoints=list(endpoints.values()))
+
+
+def _show_leader(
+    name: str | bytes,
+    answer: ProduceResponse.PartitionProduceResponse,
+    call: Call,
+    endpoints: dict[int, ProduceResponse.NodeEndpoint],
+) -> None:
+    """Say who leads the partition, and where that node is reached."""
+    cluster = call.node.cluster
+    topic = cluster.topics.get(name) if isinstance(name, str) else cluster.topics_by_id.get(name)
+    leader_id, leader_epoch, leader = current_leader(call.node, topic, answer.index)
+    answer.current_leader = ProduceResponse.LeaderIdAndEpoch(leader_id, leader_epoch)
+    if leader is not None:
+        endpoints[leader_id] = ProduceResponse.NodeEndpoint(leader_id, leader.host, leader.port, leader.rack)
