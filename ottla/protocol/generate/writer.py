@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ottla.protocol.generate.layouts import FIXED, Layouts, default_expression
-from ottla.protocol.generate.schema import Field, Struct
+from ottla.protocol.generate.layouts import FIXED, Layouts, default_expression, is_nullable
+from ottla.protocol.generate.schema import Field, Schema, Struct
 
 
 @dataclass(slots=True)
@@ -129,22 +129,36 @@ def _emit_struct(f: Field, value: str, nullable: bool, version: int, body: _Body
 
 
 def _emit_tags(struct: Struct, version: int, body: _Body) -> None:
+    """The tag section: known fields that differ from their defaults, and what is kept of unknown ones."""
     known = struct.tagged(version)
-    if not known:
-        body.line("if message.unknown_tagged_fields is None:")
-        body.line(f'{body.parts}.append(b"\\x00")', 4)
-        body.line("else:")
-        body.line(f"write_tagged_fields([], message.unknown_tagged_fields, {body.parts})", 4)
-        return
-    body.line("tagged: list[tuple[int, list[Buffer]]] = []")
+    is_empty = "message.unknown_tagged_fields is None"
+    if known:
+        body.line("tagged: list[tuple[int, list[Buffer]]] = []")
+        is_empty += " and not tagged"
     for f in known:
-        default = default_expression(f, body.layouts.schema)
-        differs = f"is not {default}" if default == "None" else f"!= {default}"
-        body.line(f"if message.{f.name}" + ("" if default == "False" else f" {differs}") + ":")
+        body.line(f"if {_differs(f'message.{f.name}', f, body.layouts.schema)}:")
         inner = _Body(body.layouts, flexible=True, parts="_tag", in_tags=True, indent=body.indent + 4)
         inner.line("_tag: list[Buffer] = []" if f is known[0] else "_tag = []")
         _emit_field(f, version, inner)
         inner.flush()
         inner.line(f"tagged.append(({f.tag}, _tag))")
         body.lines += inner.lines
-    body.line(f"write_tagged_fields(tagged, message.unknown_tagged_fields, {body.parts})")
+    body.line(f"if {is_empty}:")
+    body.line(f'{body.parts}.append(b"\\x00")', 4)
+    body.line("else:")
+    tagged = "tagged" if known else "[]"
+    body.line(f"write_tagged_fields({tagged}, message.unknown_tagged_fields, {body.parts})", 4)
+
+
+def _differs(value: str, f: Field, schema: Schema) -> str:
+    """An expression that is true unless the field has its default. A struct is compared field by field, in place."""
+    default = default_expression(f, schema)
+    if default in ("False", "True"):
+        return value if default == "False" else f"not {value}"
+    if default == "None":
+        return f"{value} is not None"
+    if not f.struct or f.is_array:
+        return f"{value} != {default}"
+    differences = [f"{value} is None"] if is_nullable(f) else []
+    differences += [_differs(f"{value}.{inner.name}", inner, schema) for inner in f.struct.fields]
+    return " or ".join([*differences, f"{value}.unknown_tagged_fields"])

@@ -477,7 +477,10 @@ def _write_api_versions_response_v3(message: ApiVersionsResponse, parts: list[Bu
         _tag = []
         _tag.append(pack_o(message.zk_migration_ready))
         tagged.append((3, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 ApiVersionsResponse.READERS = {

@@ -832,7 +832,10 @@ def _write_create_topics_response_creatable_topic_result_v5(message: CreateTopic
         _tag: list[Buffer] = []
         _tag.append(pack_h(message.topic_config_error_code))
         tagged.append((0, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 def _write_create_topics_response_v5(message: CreateTopicsResponse, parts: list[Buffer]) -> None:
@@ -863,7 +866,10 @@ def _write_create_topics_response_creatable_topic_result_v7(message: CreateTopic
         _tag: list[Buffer] = []
         _tag.append(pack_h(message.topic_config_error_code))
         tagged.append((0, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 def _write_create_topics_response_v7(message: CreateTopicsResponse, parts: list[Buffer]) -> None:

@@ -1219,7 +1219,10 @@ def _write_fetch_request_v12(message: FetchRequest, parts: list[Buffer]) -> None
         _tag.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
         _tag.append(_text)
         tagged.append((0, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 def _write_fetch_request_fetch_topic_v13(message: FetchRequest.FetchTopic, parts: list[Buffer]) -> None:
@@ -1262,7 +1265,10 @@ def _write_fetch_request_v13(message: FetchRequest, parts: list[Buffer]) -> None
         _tag.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
         _tag.append(_text)
         tagged.append((0, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 def _write_fetch_request_replica_state_v15(message: FetchRequest.ReplicaState, parts: list[Buffer]) -> None:
@@ -1291,11 +1297,14 @@ def _write_fetch_request_v15(message: FetchRequest, parts: list[Buffer]) -> None
         _tag.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
         _tag.append(_text)
         tagged.append((0, _tag))
-    if message.replica_state != FetchRequest.ReplicaState():
+    if message.replica_state.replica_id != -1 or message.replica_state.replica_epoch != -1 or message.replica_state.unknown_tagged_fields:
         _tag = []
         _write_fetch_request_replica_state_v15(message.replica_state, _tag)
         tagged.append((1, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 def _write_fetch_request_fetch_partition_v17(message: FetchRequest.FetchPartition, parts: list[Buffer]) -> None:
@@ -1305,7 +1314,10 @@ def _write_fetch_request_fetch_partition_v17(message: FetchRequest.FetchPartitio
         _tag: list[Buffer] = []
         _tag.append(pack_16s(message.replica_directory_id))
         tagged.append((0, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 def _write_fetch_request_fetch_topic_v17(message: FetchRequest.FetchTopic, parts: list[Buffer]) -> None:
@@ -1337,11 +1349,14 @@ def _write_fetch_request_v17(message: FetchRequest, parts: list[Buffer]) -> None
         _tag.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
         _tag.append(_text)
         tagged.append((0, _tag))
-    if message.replica_state != FetchRequest.ReplicaState():
+    if message.replica_state.replica_id != -1 or message.replica_state.replica_epoch != -1 or message.replica_state.unknown_tagged_fields:
         _tag = []
         _write_fetch_request_replica_state_v15(message.replica_state, _tag)
         tagged.append((1, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 def _write_fetch_request_fetch_partition_v18(message: FetchRequest.FetchPartition, parts: list[Buffer]) -> None:
@@ -1355,7 +1370,10 @@ def _write_fetch_request_fetch_partition_v18(message: FetchRequest.FetchPartitio
         _tag = []
         _tag.append(pack_q(message.high_watermark))
         tagged.append((1, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 def _write_fetch_request_fetch_topic_v18(message: FetchRequest.FetchTopic, parts: list[Buffer]) -> None:
@@ -1387,11 +1405,14 @@ def _write_fetch_request_v18(message: FetchRequest, parts: list[Buffer]) -> None
         _tag.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
         _tag.append(_text)
         tagged.append((0, _tag))
-    if message.replica_state != FetchRequest.ReplicaState():
+    if message.replica_state.replica_id != -1 or message.replica_state.replica_epoch != -1 or message.replica_state.unknown_tagged_fields:
         _tag = []
         _write_fetch_request_replica_state_v15(message.replica_state, _tag)
         tagged.append((1, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 FetchRequest.READERS = {
@@ -2268,19 +2289,22 @@ def _write_fetch_response_partition_data_v12(message: FetchResponse.PartitionDat
     parts.append(unsigned_varint(0 if message.records is None else len(_records) + 1))
     parts.append(_records)
     tagged: list[tuple[int, list[Buffer]]] = []
-    if message.diverging_epoch != FetchResponse.EpochEndOffset():
+    if message.diverging_epoch.epoch != -1 or message.diverging_epoch.end_offset != -1 or message.diverging_epoch.unknown_tagged_fields:
         _tag: list[Buffer] = []
         _write_fetch_response_epoch_end_offset_v12(message.diverging_epoch, _tag)
         tagged.append((0, _tag))
-    if message.current_leader != FetchResponse.LeaderIdAndEpoch():
+    if message.current_leader.leader_id != -1 or message.current_leader.leader_epoch != -1 or message.current_leader.unknown_tagged_fields:
         _tag = []
         _write_fetch_response_leader_id_and_epoch_v12(message.current_leader, _tag)
         tagged.append((1, _tag))
-    if message.snapshot_id != FetchResponse.SnapshotId():
+    if message.snapshot_id.end_offset != -1 or message.snapshot_id.epoch != -1 or message.snapshot_id.unknown_tagged_fields:
         _tag = []
         _write_fetch_response_snapshot_id_v12(message.snapshot_id, _tag)
         tagged.append((2, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 def _write_fetch_response_fetchable_topic_response_v12(message: FetchResponse.FetchableTopicResponse, parts: list[Buffer]) -> None:
@@ -2356,7 +2380,10 @@ def _write_fetch_response_v16(message: FetchResponse, parts: list[Buffer]) -> No
         for _node_endpoints_item in message.node_endpoints:
             _write_fetch_response_node_endpoint_v16(_node_endpoints_item, _tag)
         tagged.append((0, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 FetchResponse.READERS = {

@@ -178,7 +178,10 @@ def _write_offset_commit_value_v4(message: OffsetCommitValue, parts: list[Buffer
         _tag: list[Buffer] = []
         _tag.append(pack_16s(message.topic_id))
         tagged.append((0, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 OffsetCommitValue.READERS = {

@@ -1292,11 +1292,14 @@ def _write_produce_response_partition_produce_response_v10(message: ProduceRespo
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     tagged: list[tuple[int, list[Buffer]]] = []
-    if message.current_leader != ProduceResponse.LeaderIdAndEpoch():
+    if message.current_leader.leader_id != -1 or message.current_leader.leader_epoch != -1 or message.current_leader.unknown_tagged_fields:
         _tag: list[Buffer] = []
         _write_produce_response_leader_id_and_epoch_v10(message.current_leader, _tag)
         tagged.append((0, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 def _write_produce_response_topic_produce_response_v10(message: ProduceResponse.TopicProduceResponse, parts: list[Buffer]) -> None:
@@ -1339,7 +1342,10 @@ def _write_produce_response_v10(message: ProduceResponse, parts: list[Buffer]) -
         for _node_endpoints_item in message.node_endpoints:
             _write_produce_response_node_endpoint_v10(_node_endpoints_item, _tag)
         tagged.append((0, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 def _write_produce_response_topic_produce_response_v13(message: ProduceResponse.TopicProduceResponse, parts: list[Buffer]) -> None:
@@ -1365,7 +1371,10 @@ def _write_produce_response_v13(message: ProduceResponse, parts: list[Buffer]) -
         for _node_endpoints_item in message.node_endpoints:
             _write_produce_response_node_endpoint_v10(_node_endpoints_item, _tag)
         tagged.append((0, _tag))
-    write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
+    if message.unknown_tagged_fields is None and not tagged:
+        parts.append(b"\x00")
+    else:
+        write_tagged_fields(tagged, message.unknown_tagged_fields, parts)
 
 
 ProduceResponse.READERS = {
