@@ -65,6 +65,12 @@ def test_cutting_the_end_forgets_who_lost_all_they_wrote(terms: list[tuple[int, 
 
 def test_entries_never_contradict_each_other() -> None:
     """An epoch that goes back, as after a log was cut, takes the place of all it contradicts."""
-    epochs = LeaderEpochs([EpochStart(1, 0), EpochStart(3, 10), EpochStart(4, 20)])
-    assert epochs.assign(3, 5)
-    assert epochs.entries == [(1, 0), (3, 5)]
+    for epoch, start_offset, left in (
+        (3, 5, [(1, 0), (3, 5)]),
+        (2, 30, [(1, 0), (2, 30)]),
+        (5, 20, [(1, 0), (3, 10), (5, 20)]),
+        (5, 21, [(1, 0), (3, 10), (4, 20), (5, 21)]),
+    ):
+        epochs = LeaderEpochs([EpochStart(1, 0), EpochStart(3, 10), EpochStart(4, 20)])
+        assert epochs.assign(epoch, start_offset)
+        assert epochs.entries == left

@@ -56,6 +56,7 @@ def test_a_small_log_grows_by_doubling(blocks: list[int]) -> None:
     doubling = [CHUNK_BYTES_FIRST << step for step in range(10)]
     assert blocks == [*doubling, CHUNK_BYTES]
     assert doubling[-1] == CHUNK_BYTES_SMALL
+    assert isinstance(storage.segments[0].slice(0, 700_000), memoryview)
     append(storage, MIB, 130)
     assert blocks == [*doubling, CHUNK_BYTES, CHUNK_BYTES, CHUNK_BYTES]
 

@@ -6,8 +6,10 @@ import pytest
 
 from ottla.broker.partition import Partition
 from ottla.broker.partition_answers import IsolationLevel, ReadResult
+from ottla.broker.storage.log_bytes import LogBytes
+from ottla.broker.storage.memory import MemoryStorage
 from ottla.protocol.errors import ErrorCode
-from tests.broker.partitions import NOW_MS, base_offsets, batch_of, fill, new_partition, produce, sized_batch
+from tests.broker.partitions import GIB, NOW_MS, base_offsets, batch_of, fill, new_partition, produce, sized_batch
 from tests.support.batches import batch
 
 UNCOMMITTED, COMMITTED = IsolationLevel.READ_UNCOMMITTED, IsolationLevel.READ_COMMITTED
@@ -58,6 +60,41 @@ class TestWhereAReadBegins:
         partition = new_partition()
         assert partition.read(0, 1000) == ReadResult(ErrorCode.NONE, b"", 0, 0, 0, 0, segment_base_offset=0, position=0)
         assert partition.read(1, 1000).error == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+class TestCompactedLogs:
+    """Offsets are missing: within a segment, at its end, at the beginning of the next."""
+
+    @pytest.fixture
+    def partition(self) -> Partition:
+        """Batches at 0–1 and 5 in a segment from 0, and 12–13 in one from 10."""
+        storage = MemoryStorage(LogBytes(GIB), NOW_MS)
+        for base_offset, count in ((0, 2), (5, 1), (12, 2)):
+            if base_offset == 12:
+                storage.roll(10, NOW_MS)
+            storage.append(batch_of(count, base_offset=base_offset), base_offset + count - 1, NOW_MS, NOW_MS)
+        return new_partition(storage=storage)
+
+    def test_a_gap_leads_to_the_next_batch(self, partition: Partition) -> None:
+        """Even into the next segment."""
+        found = {offset: base_offsets(partition.read(offset, 1000)) for offset in (1, 2, 4, 5, 6, 9, 10, 11, 13)}
+        assert found == {
+            1: [0, 5],
+            2: [5],
+            4: [5],
+            5: [5],
+            6: [12],
+            9: [12],
+            10: [12],
+            11: [12],
+            13: [12],
+        }
+
+    def test_a_wait_counts_from_where_the_read_was(self, partition: Partition) -> None:
+        """The position told is that of the batch that was found."""
+        read = partition.read(7, 10, is_first=False)
+        assert (read.records, read.segment_base_offset, read.position) == (b"", 10, 0)
+        assert waiting_bytes(partition, read, 7) == len(batch_of(2))
 
 
 class TestHowMuchIsRead:
@@ -167,7 +204,7 @@ class TestLeaderEpochs:
 
         agreed = partition.read(5, 1000, last_fetched_epoch=1)
         assert (agreed.diverging_epoch, base_offsets(agreed)) == (None, [5])
-        for offset, epoch, diverging in ((6, 1, (1, 5)), (7, 2, (1, 5)), (9, 3, (3, 7))):
+        for offset, epoch, diverging in ((6, 1, (1, 5)), (5, 2, (1, 5)), (7, 2, (1, 5)), (9, 3, (3, 7))):
             read = partition.read(offset, 1000, last_fetched_epoch=epoch)
             assert (read.error, read.diverging_epoch, len(read.records)) == (ErrorCode.NONE, diverging, 0)
             assert (read.high_watermark, read.log_end_offset) == (7, 7)

@@ -65,10 +65,11 @@ class TestDeleteRecords:
         log_bytes = LogBytes(10_000)
         partition = new_partition(SEGMENT | {"cleanup.policy": ""}, log_bytes=log_bytes)
         fill(partition, *[sized_batch(400)] * 5)
-        partition.delete_records(3)
-        partition.apply_retention(NOW_MS)
-        assert (partition.size_bytes, log_bytes.bytes_held) == (1200, 1200)
-        assert offsets_of(read_all(partition)) == [3, 4]
+        for start, size in ((1, 2000), (2, 1200), (3, 1200), (5, 400)):
+            partition.delete_records(start)
+            partition.apply_retention(NOW_MS)
+            assert (partition.size_bytes, log_bytes.bytes_held) == (size, size), start
+            assert offsets_of(read_all(partition)) == list(range(start, 5))
 
 
 class TestRetention:
@@ -166,6 +167,14 @@ class TestRolling:
             fill(partition, batch_of(1), batch_of(1, base_timestamp=NOW_MS + 11))
             assert partition.read(1, 1000).segment_base_offset == base
 
+    def test_by_offsets(self) -> None:
+        """Within a segment they are kept in 31 bits."""
+        partition = new_partition()
+        for last_offset_delta in (2**31 - 3, 1, 0):
+            partition.append_internal(batch_of(1, last_offset_delta=last_offset_delta), NOW_MS)
+        ends = (2**31 - 3, 2**31 - 1, 2**31)
+        assert [partition.read(end, 1000).segment_base_offset for end in ends] == [0, 0, 2**31]
+
     def test_the_limit_may_change(self) -> None:
         """It is read at each append."""
         partition = new_partition()
@@ -247,6 +256,12 @@ class TestLogBytes:
         for wall_ms in (0, 1, 999, 1000, 1500, 2000):
             assert produce(partition, sized_batch(300), wall_ms=NOW_MS + wall_ms).error
         assert tries == [NOW_MS, NOW_MS + 1000, NOW_MS + 2000]
+
+    def test_retention_that_made_room_is_tried_again_at_once(self) -> None:
+        """Only failure makes it pause."""
+        log_bytes = LogBytes(1000)
+        log_bytes.reclaim = lambda _: log_bytes.give_back(log_bytes.bytes_held)
+        assert all(log_bytes.take(800, NOW_MS) for _ in range(5))
 
     @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(300, 900)), max_size=60))
     def test_the_account_is_exact(self, steps: list[tuple[int, int, int]]) -> None:

@@ -27,6 +27,7 @@ from tests.broker.partitions import (
     read_all,
     sized_batch,
 )
+from tests.support.batches import batch
 
 TRUSTING = ProducerSettings(transaction_partition_verification_enable=False)
 
@@ -100,8 +101,19 @@ def test_epochs_beyond_the_end_are_forgotten(storage: MemoryStorage) -> None:
     fill(new_partition(storage=storage, leader_epoch=1), batch_of(4))
     storage.save_state(LogState(0, (EpochStart(1, 0), EpochStart(2, 9))))
     partition = new_partition(storage=storage, leader_epoch=1)
-    assert partition.offset_for_leader_epoch(1) == (1, 4)
-    assert partition.offset_for_leader_epoch(2) == (-1, -1)
+    assert [partition.offset_for_leader_epoch(epoch) for epoch in (0, 1, 2)] == [(0, 0), (1, 4), (-1, -1)]
+
+
+def test_a_marker_that_compaction_has_emptied(storage: MemoryStorage) -> None:
+    """Its transaction is long over; it says nothing about the producer any more."""
+    fill(new_partition(storage=storage), numbered(0, 2))
+    emptied = batch(
+        payload=b"", count=0, last_offset_delta=0, base_offset=2, attributes=0x30, producer_id=7, producer_epoch=0
+    )
+    storage.append(emptied, 2, NOW_MS, NOW_MS)
+    partition = new_partition(storage=storage)
+    assert partition.log_end_offset == 3
+    assert produce(partition, numbered(2)).base_offset == 3
 
 
 def test_a_log_that_lost_more_than_its_tail(storage: MemoryStorage) -> None:
