@@ -1,8 +1,8 @@
-"""kafka-python's codec: it interprets the schemas its wheel carries, 53 of the APIs.
+"""kafka-python's codec: it interprets the schemas its wheel carries, 52 of the APIs.
 
 What it sees differently, each for a reason of its own:
 
-- a topic id of zeros is None there, and authorized operations are a set of bits;
+- an id of zeros is None there; authorized operations are a set of bits, and the bit of the sign alone is None;
 - a tagged struct with default values is None there;
 - tags it does not know are dropped when it writes, and refused inside a tagged struct, so it is asked without them.
 """
@@ -14,7 +14,7 @@ import importlib.resources
 import io
 import uuid
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from kafka.protocol.api_data import ApiData
@@ -24,6 +24,7 @@ from kafka.protocol.schemas.fields.codecs import BitField
 
 from ottla.protocol.generate.schema import Versions, snake_case
 from ottla.protocol.primitives import ZERO_UUID, Message
+from tests.protocol.peers import each
 from tests.protocol.strategies import FieldLayout, Kind, layout, struct_class
 
 _ROOTS: Final = ("admin", "consumer", "metadata", "producer", "sasl")
@@ -33,8 +34,6 @@ _RENAMED: Final = {
     "topic_authorized_operations": "authorized_operations",
     "cluster_authorized_operations": "authorized_operations",
 }
-#: Stands for "the default", where it has None for the default struct of a tagged field.
-_TAGGED_DEFAULT: Final = object()
 
 
 @cache
@@ -50,7 +49,9 @@ def schema_texts() -> dict[str, str]:
     """The schemas in its wheel, by name."""
     resources = importlib.resources.files("kafka.protocol.schemas.resources")
     return {
-        path.name.removesuffix(".json"): path.read_text() for path in resources.iterdir() if path.name.endswith(".json")
+        path.name.removesuffix(".json"): path.read_text(encoding="utf-8")
+        for path in resources.iterdir()
+        if path.name.endswith(".json")
     }
 
 
@@ -96,57 +97,51 @@ def _pairs(struct: Kind, version: int, their_struct: Any) -> Iterator[tuple[Fiel
 
 
 def _to_theirs(kind: Kind, struct: Message, version: int, known: Any, their_struct: Any) -> Any:
-    values = {
-        theirs.name: _values_to_theirs(kind, ours, version, getattr(struct, ours.name), theirs)
-        for ours, theirs in _pairs(type(struct), version, their_struct)
-    }
+    values = {}
+    for ours, theirs in _pairs(type(struct), version, their_struct):
+        value = getattr(struct, ours.name)
+        is_tagged = version in ours.tagged_versions
+        if not struct_class(kind, ours):
+            values[theirs.name] = each(ours, value, partial(_value_to_theirs, theirs.type_str))
+        elif not (is_tagged and value == type(value)()):
+            to_theirs = partial(_to_theirs, kind, version=version, known=theirs.data_class, their_struct=theirs)
+            values[theirs.name] = each(ours, value, to_theirs)
     return known(version=version, **values)
 
 
-def _values_to_theirs(kind: Kind, field: FieldLayout, version: int, value: Any, theirs: Any) -> Any:
-    if value is None:
-        return None
-    if struct_class(kind, field):
-        if field.is_array:
-            return [_to_theirs(kind, item, version, theirs.data_class, theirs) for item in value]
-        if version in field.tagged_versions and value == type(value)():
-            return None
-        return _to_theirs(kind, value, version, theirs.data_class, theirs)
-    if field.type == "uuid":
-        return [_uuid(item) for item in value] if field.is_array else _uuid(value)
-    return BitField.from_32_bit_field(value & 0xFFFFFFFF) if theirs.type_str == "bitfield" else value
-
-
-def _uuid(value: bytes) -> uuid.UUID | None:
-    return None if value == ZERO_UUID else uuid.UUID(bytes=value)
+def _value_to_theirs(their_type: str, value: Any) -> Any:
+    match their_type.removeprefix("[]"):
+        case "uuid":
+            return None if value == ZERO_UUID else uuid.UUID(bytes=value)
+        case "bitfield":
+            return BitField.from_32_bit_field(value & 0xFFFFFFFF)
+    return value
 
 
 def _to_ours(kind: Kind, struct: Kind, version: int, theirs: Any) -> Message:
     values = {}
-    for field, their_field in _pairs(struct, version, theirs._struct):
-        value = _value_to_ours(kind, field, version, getattr(theirs, their_field.name), their_field)
-        if value is not _TAGGED_DEFAULT:
-            values[field.name] = value
+    for ours, their_field in _pairs(struct, version, theirs._struct):
+        value = getattr(theirs, their_field.name)
+        nested = struct_class(kind, ours)
+        is_tagged = version in ours.tagged_versions
+        if nested is None:
+            values[ours.name] = _values_to_ours(ours, their_field.type_str, value)
+        elif not (is_tagged and value is None):
+            values[ours.name] = each(ours, value, partial(_to_ours, kind, nested, version))
     return struct(**values)
 
 
-def _value_to_ours(kind: Kind, field: FieldLayout, version: int, value: Any, theirs: Any) -> Any:
-    nested = struct_class(kind, field)
-    if value is None:
-        if field.type == "uuid":
-            return ZERO_UUID
-        if theirs.type_str == "bitfield":
-            return -(2**31)
-        return _TAGGED_DEFAULT if nested and version in field.tagged_versions else None
-    if nested:
-        return (
-            [_to_ours(kind, nested, version, item) for item in value]
-            if field.is_array
-            else _to_ours(kind, nested, version, value)
-        )
-    if field.type == "uuid":
-        return [ZERO_UUID if item is None else item.bytes for item in value] if field.is_array else value.bytes
-    if theirs.type_str == "bitfield":
-        bits = BitField.to_32_bit_field(value)
-        return bits if bits < 2**31 else bits - 2**32
+def _values_to_ours(field: FieldLayout, their_type: str, value: Any) -> Any:
+    match their_type.removeprefix("[]"):
+        case "uuid" if field.is_array:
+            return [_uuid_to_ours(item) for item in value]
+        case "uuid":
+            return _uuid_to_ours(value)
+        case "bitfield":
+            bits = BitField.to_32_bit_field({31} if value is None else value)
+            return bits if bits < 2**31 else bits - 2**32
     return value
+
+
+def _uuid_to_ours(value: uuid.UUID | None) -> bytes:
+    return ZERO_UUID if value is None else value.bytes
