@@ -70,6 +70,7 @@ def test_transactions_are_read_from_the_batches(storage: MemoryStorage) -> None:
         assert (partition.high_watermark, partition.last_stable_offset) == (4, 2)
     partition.append_marker(TransactionMarker(True, 4), 2, 0, 1, NOW_MS)
     assert partition.last_stable_offset == 5
+    assert partition.read(0, 1000, IsolationLevel.READ_COMMITTED).aborted == before[0]
 
 
 def test_the_start_and_the_epochs_are_kept(storage: MemoryStorage) -> None:
