@@ -84,7 +84,7 @@ def scan_records(batch: _Octets, header: BatchHeader, limit_bytes: int = DECOMPR
     except VarintError as error:
         raise BatchError(ErrorCode.INVALID_RECORD, str(error)) from None
     if position != len(data):
-        message = f"after {count} records {len(data) - position} bytes are left over"
+        message = f"{count} records end at byte {position} of {len(data)}"
         raise BatchError(ErrorCode.INVALID_RECORD, message)
     if header.attributes & TIMESTAMP_TYPE_FLAG:
         smallest = largest = header.max_timestamp

@@ -120,6 +120,7 @@ TOLERANCES: dict[str, tuple[CompressionType, bytes, bytes | None]] = {
     "gzip: two members": (GZIP, gzip.compress(TEXT) * 2, TEXT * 2),
     "gzip: rubbish behind": (GZIP, gzip.compress(TEXT) + b"rubbish" * 9, TEXT),
     "gzip: rubbish that begins like a member": (GZIP, gzip.compress(TEXT) + b"\x1f\x8b\x08" + bytes(40), None),
+    "gzip: a few bytes that begin like a member": (GZIP, gzip.compress(TEXT) + b"\x1f\x8b\x08" + bytes(15), TEXT),
     "gzip: zlib container": (GZIP, zlib.compress(TEXT), None),
     "gzip: wrong checksum": (GZIP, changed(gzip.compress(TEXT), -8 % len(gzip.compress(TEXT)), 0xAA), None),
     "gzip: cut before its checksum": (GZIP, gzip.compress(TEXT)[:-8], None),

@@ -86,6 +86,24 @@ def test_long_run_is_seen_to_its_end() -> None:
         assert caught.value.error is ErrorCode.INVALID_RECORD
 
 
+@pytest.mark.parametrize("headers", [(), ((b"name", b"text"),)], ids=["no headers", "headers"])
+@pytest.mark.parametrize(("timestamp_delta", "first_offset"), [(3, 0), (300, 0), (3, 100), (300, 100), (30_000, 0)])
+@pytest.mark.parametrize("key", [None, b"key", b"k" * 70])
+def test_every_byte_of_a_record_in_a_run_is_looked_at(
+    key: bytes | None, timestamp_delta: int, first_offset: int, headers: tuple[tuple[bytes, bytes], ...]
+) -> None:
+    """Of 14 records of one shape one has a byte changed: it is found right or wrong as by a full reading."""
+    records = [
+        record(key, b"v" * 5, offset_delta=first_offset + index, timestamp_delta=timestamp_delta, headers=headers)
+        for index in range(14)
+    ]
+    for at in range(len(records[5])):
+        for value in (0, 1, 0x7F, 0x80, 0xFF):
+            changed = records[5][:at] + bytes((value,)) + records[5][at + 1 :]
+            doubtful = of(b"".join([*records[:5], changed, *records[6:]]), 14)
+            assert outcome(scanned, doubtful) == outcome(lambda batch: summary(read(batch)), doubtful), (at, value)
+
+
 GOOD = record(b"key", b"value")
 BODY = GOOD[1:]
 #: What is wrong → (encoded records, their count, Kafka's answer uncompressed, compressed). None: Kafka accepts it.
