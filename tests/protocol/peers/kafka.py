@@ -10,6 +10,7 @@ import base64
 import json
 import struct
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,40 +47,49 @@ class Refusal:
 class KafkaCodec:
     """Asks the Java process. Not for use from several threads."""
 
-    def __init__(self, questions: IO[bytes], answers: IO[bytes]) -> None:
+    def __init__(self, questions: IO[bytes], answers: IO[bytes], log: IO[bytes]) -> None:
         self._questions = questions
         self._answers = answers
+        self._log = log
 
     def read(self, kind: Kind, version: int, frame: bytes) -> Reading | Refusal:
         """What Kafka makes of these bytes."""
         name = java_class(kind).encode()
         self._questions.write(_INT.pack(len(name)) + name + struct.pack(">hi", version, len(frame)) + frame)
         self._questions.flush()
-        if self._answers.read(1) == b"\0":
+        if self._exactly(1) == b"\0":
             return Refusal(self._bytes().decode())
         values = json.loads(self._bytes())
         bytes_left = self._int()
         written_bytes = self._int()
-        return Reading(values, bytes_left, None if written_bytes < 0 else self._answers.read(written_bytes))
+        return Reading(values, bytes_left, None if written_bytes < 0 else self._exactly(written_bytes))
 
     def _bytes(self) -> bytes:
-        return self._answers.read(self._int())
+        return self._exactly(self._int())
 
     def _int(self) -> int:
-        (number,) = _INT.unpack(self._answers.read(_INT.size))
+        (number,) = _INT.unpack(self._exactly(_INT.size))
         return int(number)
+
+    def _exactly(self, count: int) -> bytes:
+        data = self._answers.read(count)
+        if len(data) < count:
+            self._log.seek(0)
+            raise RuntimeError(f"the Java process has ended:\n{self._log.read().decode()}")
+        return data
 
 
 @contextmanager
 def kafka_codec(class_path: str) -> Iterator[KafkaCodec]:
     """The Java process, for the length of the `with`."""
-    process = subprocess.Popen(
-        _command(class_path, "KafkaCodec"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    assert process.stdin
-    assert process.stdout
-    with process:
-        yield KafkaCodec(process.stdin, process.stdout)
+    command = _command(class_path, "KafkaCodec")
+    with (
+        tempfile.TemporaryFile() as log,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log) as process,
+    ):
+        assert process.stdin
+        assert process.stdout
+        yield KafkaCodec(process.stdin, process.stdout, log)
         process.stdin.close()
 
 
