@@ -324,7 +324,7 @@ class Partition:
         return end_position - position if end_segment == segment_base_offset else None
 
     def offset_for_timestamp(self, timestamp: int, isolation: IsolationLevel | None) -> OffsetResult:
-        """What ListOffsets asks: by time in ms, or one of the negative `SPECIAL` times. `isolation` None: a replica."""
+        """What ListOffsets asks: a time in ms, or a negative one with a meaning. `isolation` None: for a replica."""
         if self.is_closed:
             return OffsetResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         end_offset = self.log_end_offset if isolation is None else self._readable_end(isolation)
@@ -381,8 +381,8 @@ class Partition:
         if count == len(storage.segments):
             self._roll(wall_ms)
         if count:
-            self._move_log_start(storage.segments[count].base_offset)
             storage.remove_oldest(count)
+            self._move_log_start(storage.segments[0].base_offset)
 
     def _move_log_start(self, offset: int) -> None:
         if offset > self.log_start_offset:

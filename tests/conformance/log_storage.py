@@ -215,14 +215,18 @@ class LogStorageContract(ABC):
         """A storage may do without. What it gives back fits the log, and is what was saved, not what became of it."""
         append(storage, (0, 5))
         entry = ProducerEntry(7, 2, 3, WALL_MS, 4, [NumberedBatch(0, 4, 0, 4, WALL_MS)])
+        aborted = AbortedTransaction(8, 1, 4, 5)
+        storage.segments[0].aborted.append(aborted)
         storage.save_producers(5, [entry])
         append(storage, (5, 5))
         entry.take_epoch(9)
         storage.close()
 
-        loaded = self.reopen(storage).load_producers()
+        again = self.reopen(storage)
 
+        loaded = again.load_producers()
         if loaded is not None:
+            assert again.segments[0].aborted == [aborted]
             offset, (kept,) = loaded
             assert offset == 5
             assert (kept.producer_id, kept.producer_epoch, kept.coordinator_epoch) == (7, 2, 3)

@@ -9,7 +9,9 @@ never decides when to roll or what to remove, and reads no clock. The batches of
 on the wire, so a range of positions is what Fetch sends. Beside them a storage keeps what can't be worked out from the
 batches alone, as a `LogState`, and may keep snapshots of the producers, which only shorten a restart.
 
-The partition is the only one to call, from one thread. A method that fails with `StorageError` has changed nothing.
+The partition is the only one to call, from one thread. `append` is what may fail, with `StorageError`, and has changed
+nothing then. A storage that can't do what else it is asked lets its next append fail.
+
 Kafka: LocalLog and LogSegment.
 """
 
@@ -56,7 +58,7 @@ class LogStorage(Protocol):
         """Put a batch that has its place in the log at the end of the active segment. Raises `StorageError`."""
 
     def roll(self, base_offset: int, wall_ms: int) -> None:
-        """Begin a new active segment. The one before it must not be empty, unless its base offset is lower."""
+        """Begin a new active segment, at an offset above the base of the one before it."""
 
     def remove_oldest(self, count: int) -> None:
         """Forget the first `count` segments and give back what they held. At least one segment stays."""
@@ -68,10 +70,16 @@ class LogStorage(Protocol):
         """What was saved last, before this process perhaps. None for a log that is new."""
 
     def save_producers(self, offset: int, producers: Iterable[ProducerEntry]) -> None:
-        """Keep the producers as they are before `offset`. May do nothing: then they are read from the batches again."""
+        """Keep the producers as they are before `offset`; they will change, so by value.
+
+        May do nothing: then they are read from the batches again. Called when a segment was begun and before closing.
+        """
 
     def load_producers(self) -> tuple[int, Sequence[ProducerEntry]] | None:
-        """The latest snapshot that still fits the segments: (offset, producers before it)."""
+        """The latest snapshot that still fits the segments: (offset, producers before it).
+
+        Batches before that offset are not looked at again, so `Segment.aborted` must be complete up to it.
+        """
 
     def flush(self) -> None:
         """Return once what was appended would survive the machine."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 import mmap
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from ottla.broker.storage.contract import LogState, StorageError
@@ -54,7 +55,8 @@ def _new_block(capacity: int) -> bytearray | mmap.mmap:
         return bytearray(capacity)
     block = mmap.mmap(-1, capacity, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        block.madvise(mmap.MADV_HUGEPAGE)
+        with suppress(OSError):  # a system may be built without huge pages
+            block.madvise(mmap.MADV_HUGEPAGE)
     return block
 
 
