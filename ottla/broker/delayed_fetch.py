@@ -81,8 +81,9 @@ class DelayedFetch(DelayedOperation):
         return bytes_available >= params.min_bytes and self.force_complete()
 
     def on_complete(self) -> None:
-        if self._respond is not None:
-            self._respond(read_partitions(self._node, self._params, self._wanted))
+        respond, self._respond = self._respond, None  # which leads back here: nothing must wait for the collector
+        if respond is not None:
+            respond(read_partitions(self._node, self._params, self._wanted))
 
     def abandon(self) -> None:
         """The client is gone: wait no longer and answer nobody."""

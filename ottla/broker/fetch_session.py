@@ -22,14 +22,16 @@ apart, each with an eighth of the room.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from ottla.broker.log_access import NO_LEADER_EPOCH
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.messages.fetch import FetchResponse
 from ottla.protocol.primitives import ZERO_UUID
+
+if TYPE_CHECKING:
+    from ottla.broker.partition_answers import ReadResult
 
 NO_SESSION: Final = 0
 _EPOCH_OF_BEGINNING: Final = 0
@@ -70,23 +72,23 @@ class FetchedPartition:
         self.current_leader_epoch = other.current_leader_epoch
         self.last_fetched_epoch = other.last_fetched_epoch
 
-    def tell(self, data: FetchResponse.PartitionData) -> bool:
+    def tell(self, result: ReadResult) -> bool:
         """Remember what the client is about to be told. False: that is no news, and it need not be."""
         is_news = (
-            bool(data.records)
-            or data.high_watermark != self.high_watermark
-            or data.log_start_offset != self.log_start_offset
-            or data.error_code != ErrorCode.NONE
-            or data.diverging_epoch.epoch >= 0
+            len(result.records) > 0
+            or result.high_watermark != self.high_watermark
+            or result.log_start_offset != self.log_start_offset
+            or result.error != ErrorCode.NONE
+            or result.diverging_epoch is not None
         )
         # An error forgets the high watermark, so that its end is news again.
-        self.high_watermark = -1 if data.error_code else data.high_watermark
-        self.log_start_offset = data.log_start_offset
+        self.high_watermark = -1 if result.error else result.high_watermark
+        self.log_start_offset = result.log_start_offset
         return is_news
 
 
 #: What was found for each partition, in the order of the answer.
-Found: TypeAlias = list[tuple[FetchedPartition, FetchResponse.PartitionData]]
+Found: TypeAlias = list[tuple[FetchedPartition, "ReadResult"]]
 
 
 @dataclass(slots=True, eq=False)
@@ -128,7 +130,7 @@ class FetchContext(Protocol):
     def partitions(self) -> Iterable[FetchedPartition]:
         """What the request wants, in the order it is to be served."""
 
-    def conclude(self, found: Found, now_ms: int) -> tuple[ErrorCode, int, Found]:
+    def conclude(self, found: Found) -> tuple[ErrorCode, int, Found]:
         """(error, session id, what to tell) of the answer."""
 
 
@@ -140,7 +142,7 @@ class Sessionless:
     def __init__(self, partitions: Iterable[FetchedPartition]) -> None:
         self.partitions = partitions
 
-    def conclude(self, found: Found, now_ms: int) -> tuple[ErrorCode, int, Found]:
+    def conclude(self, found: Found) -> tuple[ErrorCode, int, Found]:
         return ErrorCode.NONE, NO_SESSION, found
 
 
@@ -162,18 +164,16 @@ class Beginning:
         self._uses_topic_ids = uses_topic_ids
         self._is_privileged = is_privileged
 
-    def conclude(self, found: Found, now_ms: int) -> tuple[ErrorCode, int, Found]:
+    def conclude(self, found: Found) -> tuple[ErrorCode, int, Found]:
         session = self._cache.create(
             {partition.key: partition for partition, _ in found},
             uses_topic_ids=self._uses_topic_ids,
             is_privileged=self._is_privileged,
-            now_ms=now_ms,
         )
         if session is None:
             return ErrorCode.NONE, NO_SESSION, found
-        for partition, data in found:
-            partition.high_watermark = data.high_watermark
-            partition.log_start_offset = data.log_start_offset
+        for partition, result in found:
+            partition.tell(result)
         return ErrorCode.NONE, session.session_id, found
 
 
@@ -187,17 +187,17 @@ class Incremental:
         self._epoch = session.epoch
         self.partitions = session.partitions.values()
 
-    def conclude(self, found: Found, now_ms: int) -> tuple[ErrorCode, int, Found]:
+    def conclude(self, found: Found) -> tuple[ErrorCode, int, Found]:
         session = self._session
         if session.epoch != self._epoch:
             # While this request waited, the session went on with another one.
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.session_id, []
         news = []
-        for partition, data in found:
+        for partition, result in found:
             key = partition.key
-            if key in session.partitions and partition.tell(data):
-                news.append((partition, data))
-                if data.records:
+            if key in session.partitions and partition.tell(result):
+                news.append((partition, result))
+                if result.records:
                     # It goes to the end, or the first ones would fill every answer.
                     session.partitions[key] = session.partitions.pop(key)
         return ErrorCode.NONE, session.session_id, news
@@ -206,10 +206,11 @@ class Incremental:
 class FetchSessionCache:
     """The sessions of one node."""
 
-    __slots__ = ("_sessions", "slots")
+    __slots__ = ("_now_ms", "_sessions", "slots")
 
-    def __init__(self, slots: int) -> None:
+    def __init__(self, slots: int, now_ms: Callable[[], int]) -> None:
         self.slots = slots
+        self._now_ms = now_ms
         #: By id; the one unused for longest comes first.
         self._sessions: dict[int, FetchSession] = {}
 
@@ -233,7 +234,6 @@ class FetchSessionCache:
         *,
         uses_topic_ids: bool,
         is_privileged: bool,
-        now_ms: int,
     ) -> FetchContext | ErrorCode:
         """What a request is within sessions, or why it is in none."""
         if session_epoch in (_EPOCH_OF_BEGINNING, _EPOCH_OF_END):
@@ -252,14 +252,15 @@ class FetchSessionCache:
         if not session.partitions:
             del self._sessions[session_id]
             return Sessionless(asked.values())
-        self._touch(session, now_ms)
+        self._touch(session, self._now_ms())
         session.epoch = 1 if session.epoch == _EPOCH_MAX else session.epoch + 1
         return Incremental(session)
 
     def create(
-        self, partitions: dict[Key, FetchedPartition], *, uses_topic_ids: bool, is_privileged: bool, now_ms: int
+        self, partitions: dict[Key, FetchedPartition], *, uses_topic_ids: bool, is_privileged: bool
     ) -> FetchSession | None:
         """A new session, or None where there is no room."""
+        now_ms = self._now_ms()
         if len(self._sessions) >= self.slots and not self._evict((is_privileged, len(partitions), 0), now_ms):
             return None
         session_id = random.randint(1, _SESSION_ID_MAX)

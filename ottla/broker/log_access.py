@@ -36,7 +36,7 @@ def find_partition(topic: Topic | None, index: int) -> Partition | None:
 
 def holds_replica(node: Node, placement: Placement) -> bool:
     """Whether the partition's log is on this node."""
-    return placement.leader_id == node.node_id or node.node_id in placement.replicas
+    return node.node_id in placement.replicas
 
 
 def access_error(
@@ -48,14 +48,13 @@ def access_error(
     leader_only: bool = True,
 ) -> ErrorCode:
     """Why this node may not answer for the partition; NONE: it may. `leader_only`: any other replica may not."""
-    if not holds_replica(node, placement):
+    is_leader = placement.leader_id == node.node_id
+    if not is_leader and not holds_replica(node, placement):
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     error = partition.check_leader_epoch(current_leader_epoch)
     if error:
         return error
-    if leader_only and placement.leader_id != node.node_id:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    return ErrorCode.NONE
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if leader_only and not is_leader else ErrorCode.NONE
 
 
 def find_accessible(

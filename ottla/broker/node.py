@@ -36,7 +36,8 @@ class Node:
         """The fetch sessions that consumers have with it."""
         from ottla.broker.fetch_session import FetchSessionCache
 
-        return FetchSessionCache(self.cluster.settings["max.incremental.fetch.session.cache.slots"])
+        slots: int = self.cluster.settings["max.incremental.fetch.session.cache.slots"]
+        return FetchSessionCache(slots, self.cluster.timer.now_ms)
 
     @property
     def settings(self) -> NodeSettings:

@@ -33,6 +33,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest, FetchResponse
 from ottla.protocol.primitives import ZERO_UUID
 
+_Topic = FetchResponse.FetchableTopicResponse
 _Data = FetchResponse.PartitionData
 
 #: Kafka keeps this replica id to itself, for copies between its disks: no consumer, and no other node either.
@@ -51,7 +52,6 @@ def handle(request: FetchRequest, call: Call) -> FetchResponse | None:
         _forgotten(request),
         uses_topic_ids=version >= 13,
         is_privileged=replica_id >= 0,
-        now_ms=cluster.timer.now_ms(),
     )
     if isinstance(context, ErrorCode):
         return FetchResponse(error_code=context)
@@ -77,9 +77,7 @@ def refuse(request: FetchRequest, error_code: int) -> FetchResponse:
         error_code=error_code,
         session_id=request.session_id,
         responses=[
-            FetchResponse.FetchableTopicResponse(
-                topic.topic, partitions=[_error(partition.partition, error_code) for partition in topic.partitions]
-            )
+            _Topic(topic.topic, partitions=[_error(partition.partition, error_code) for partition in topic.partitions])
             for topic in request.topics
             if topic.topic
         ],
@@ -129,16 +127,23 @@ class _Fetch:
 
     def answer(self, results: Sequence[ReadResult]) -> FetchResponse:
         """The answer with what was read of each partition in `wanted`."""
+        found = list(zip(self.wanted, results, strict=True)) + self.unknown
+        error, session_id, told = self.context.conclude(found)
+        response = FetchResponse(0, error, session_id, [])
         endpoints: dict[int, FetchResponse.NodeEndpoint] = {}
-        found: Found = []
-        for partition, result in zip(self.wanted, results, strict=True):
+        previous: str | bytes | None = None
+        for partition, result in told:
             data = _data(partition.index, result)
             if result.error in _LED_ELSEWHERE and self.call.api_version >= 16:
                 self._show_leader(partition, data, endpoints)
-            found.append((partition, data))
-        now_ms = self.call.node.cluster.timer.now_ms()
-        error, session_id, told = self.context.conclude(found + self.unknown, now_ms)
-        return FetchResponse(0, error, session_id, _by_topic(told), list(endpoints.values()))
+            topic = partition.key[0]
+            if topic != previous:
+                # Partitions of a topic stand together as far as they follow each other: none changes its place.
+                response.responses.append(_Topic(partition.topic or "", partition.topic_id, []))
+                previous = topic
+            response.responses[-1].partitions.append(data)
+        response.node_endpoints = list(endpoints.values())
+        return response
 
     def answer_later(self, results: Sequence[ReadResult]) -> None:
         self.call.answer(self.answer(results))
@@ -168,11 +173,11 @@ def _sort_out(context: FetchContext, call: Call) -> _Fetch:
             # A session goes on asking, and the topic may have come to be meanwhile.
             made = cluster.topics_by_id.get(partition.topic_id)
             if made is None:
-                unknown_ids.append((partition, _error(partition.index, ErrorCode.UNKNOWN_TOPIC_ID)))
+                unknown_ids.append((partition, ReadResult(ErrorCode.UNKNOWN_TOPIC_ID, aborted=[])))
                 continue
             partition.topic = made.name
         if find_partition(cluster.topics.get(partition.topic), partition.index) is None:
-            unknown.append((partition, _error(partition.index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
+            unknown.append((partition, ReadResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, aborted=[])))
         else:
             wanted.append(partition)
     return _Fetch(call, context, wanted, unknown_ids + unknown)
@@ -221,16 +226,3 @@ def _data(index: int, result: ReadResult) -> FetchResponse.PartitionData:
 
 def _error(index: int, error_code: int) -> FetchResponse.PartitionData:
     return _Data(index, error_code, high_watermark=-1, records=b"")
-
-
-def _by_topic(told: Found) -> list[FetchResponse.FetchableTopicResponse]:
-    """Partitions of a topic together as long as they follow each other: their order stays as it is."""
-    topics: list[FetchResponse.FetchableTopicResponse] = []
-    previous: str | bytes | None = None
-    for partition, data in told:
-        topic = partition.key[0]
-        if topic != previous:
-            topics.append(FetchResponse.FetchableTopicResponse(partition.topic or "", partition.topic_id, []))
-            previous = topic
-        topics[-1].partitions.append(data)
-    return topics
