@@ -169,7 +169,7 @@ class Actor:
 
         return Line(f"{self} beats", event)
 
-    def leaves(self, *others: Actor, version: int = LATEST_LEAVE, **fields: Any) -> Line:
+    def leaves(self, *others: Actor, version: int = LATEST_LEAVE, token: str | None = None, **fields: Any) -> Line:
         """It leaves, and takes `others` with it."""
 
         def event() -> Event:
@@ -182,7 +182,7 @@ class Actor:
                     LeaveGroupRequest.MemberIdentity(other.member_id, other.group_instance_id) for other in others
                 ]
                 request = LeaveGroupRequest("group", members=members)
-            return LeaveRequested(Name(f"{self} leave"), request, version)
+            return LeaveRequested(Name(token or f"{self} leave"), request, version)
 
         return Line(f"{self} leaves", event)
 

@@ -66,8 +66,8 @@ def test_pairs_are_all_there() -> None:
 def test_thirteenth_entry_makes_the_table_grow() -> None:
     """16 slots hold 12; with 32 the slots, and so the order, are others. Both orders are Java's."""
     names = [f"p{number}" for number in range(1, 14)]
-    assert hash_map_order(names[:12]) == "p12 p1 p11 p2 p3 p4 p5 p6 p7 p8 p9 p10".split()
-    assert hash_map_order(names) == "p1 p2 p3 p4 p5 p6 p7 p8 p9 p10 p12 p11 p13".split()
+    assert hash_map_order(names[:12]) == ["p12", "p1", "p11", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10"]
+    assert hash_map_order(names) == ["p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p12", "p11", "p13"]
 
 
 def test_equal_hashes_keep_the_order_they_came_in() -> None:
@@ -79,7 +79,7 @@ def test_equal_hashes_keep_the_order_they_came_in() -> None:
 
 def test_a_slot_with_nine_entries_makes_a_small_table_grow() -> None:
     """Java makes a tree of such a slot, but in a small table it makes room first, as "x" and "h" show."""
-    same = "AaAaAaAa BBBBBBBB AaAaAaBB AaAaBBAa AaAaBBBB AaBBAaAa AaBBAaBB AaBBBBAa BBAaAaAa".split()
+    same = ["AaAaAaAa", "BBBBBBBB", "AaAaAaBB", "AaAaBBAa", "AaAaBBBB", "AaBBAaAa", "AaBBAaBB", "AaBBBBAa", "BBAaAaAa"]
     assert len({string_hash(text) for text in same}) == 1
     assert hash_map_order(["x", "h", *same[:8]]) == ["x", "h", *same[:8]]
     assert hash_map_order(["x", "h", *same]) == ["h", *same, "x"]

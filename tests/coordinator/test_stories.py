@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
+from typing import Any
 
 import pytest
 
@@ -19,21 +20,6 @@ EMPTY = GroupState.EMPTY
 PREPARING = GroupState.PREPARING_REBALANCE
 COMPLETING = GroupState.COMPLETING_REBALANCE
 STABLE = GroupState.STABLE
-
-
-@pytest.fixture()
-def ana() -> Actor:
-    return Actor("ana")
-
-
-@pytest.fixture()
-def bo() -> Actor:
-    return Actor("bo")
-
-
-@pytest.fixture()
-def cy() -> Actor:
-    return Actor("cy")
 
 
 # ── G: how a group moves between states ───────────────────────────────────────────────────────────────────────────────
@@ -404,7 +390,7 @@ def test_story_p2_a_third_with_other_protocols_is_refused() -> None:
 
 
 @pytest.mark.parametrize("fields", [{"protocol_type": ""}, {"protocols": []}], ids=["no type", "no protocols"])
-def test_story_p3_nothing_in_common(ana: Actor, fields: dict[str, object]) -> None:
+def test_story_p3_nothing_in_common(ana: Actor, fields: dict[str, Any]) -> None:
     """No type or no protocols on the first join, or another type than the group's: refused."""
     inconsistent = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     group = new_group()
