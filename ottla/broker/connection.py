@@ -43,10 +43,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, listener: Listener) -> None:
         self.node = listener.node
+        self.log = listener.log
         self.client_host = ""
         self.has_been_active = True
         self._listener = listener
         self._routes = listener.routes
+        self._new_call = listener.new_call
         self._shared_buffer = listener.receive_buffer
         self._transport: asyncio.Transport
         #: A frame not yet complete, size prefix included; how much of it is there, and how long it will be.
@@ -75,11 +77,11 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is one in all but name
         peer = transport.get_extra_info("peername")
         self.client_host = f"/{peer[0]}" if peer else "/"
-        self._listener.connections.add(self)
+        self._listener.remember(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_closed = True
-        self._listener.connections.discard(self)
+        self._listener.forget(self)
         self._held.clear()
         self._out.clear()
         while self._unanswered:
@@ -189,7 +191,7 @@ class Connection(asyncio.BufferedProtocol):
         except (DecodeError, struct.error, IndexError) as error:
             self._close(f"a frame of {len(frame)} bytes does not parse: {error}", frame)
             return
-        call = Call(self, route, correlation_id, client_id)
+        call = self._new_call(self, route, correlation_id, client_id)
         if route.lane is Lane.GROUP:
             if self._unanswered and request.group_id != self._group_id:
                 self._hold(frame)
@@ -207,7 +209,7 @@ class Connection(asyncio.BufferedProtocol):
             self._close(str(close))
             return
         except Exception:
-            self._listener.log.exception("request.failed", api=route.name, api_version=route.version)
+            self.log.exception("request.failed", api=route.name, api_version=route.version)
             response = route.refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
         if response is not None:
             call.answer(response)
@@ -219,7 +221,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._hold(frame)
                 return
             route = self._routes.find(API_VERSIONS_KEY.to_bytes(2) + bytes(2))
-            call = Call(self, route, int.from_bytes(frame[4:8], signed=True), "")
+            call = self._new_call(self, route, int.from_bytes(frame[4:8], signed=True), "")
             self._unanswered.append(call)
             call.answer(route.refuse(None, ErrorCode.UNSUPPORTED_VERSION))
         else:
@@ -273,13 +275,17 @@ class Connection(asyncio.BufferedProtocol):
     # --- closing ---
 
     def close(self) -> None:
-        """Close after what is written has left."""
+        """Close after what is written has left. Requests that are kept are not taken up any more."""
+        self._held.clear()
         self.flush()
         self._is_closed = True
         self._transport.close()
 
+    def abort(self) -> None:
+        """Close at once."""
+        self._is_closed = True
+        self._transport.abort()
+
     def _close(self, reason: str, frame: bytes = b"") -> None:
-        self._listener.log.warning(
-            "connection.refused", client=self.client_host, reason=reason, frame=frame[:64].hex(" ")
-        )
+        self.log.warning("connection.refused", client_host=self.client_host, reason=reason, frame=frame[:64].hex(" "))
         self.close()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from ottla.broker.call import Call
 from ottla.broker.connection import Connection
 from ottla.broker.limits import RECEIVE_BUFFER_BYTES
+from ottla.broker.log import LEVELS
 from ottla.broker.node import Node
 from ottla.broker.routes import Routes
 
@@ -33,8 +35,10 @@ class Listener:
         self.request_bytes_max: int = node.cluster.settings["socket.request.max.bytes"]
         self.connections: set[Connection] = set()
         self.log = log.bind(node_id=node.node_id)
+        self.new_call = _call_class(self.log)
         self.loop = asyncio.get_running_loop()
         self._server: asyncio.Server | None = None
+        self._all_gone = asyncio.Event()
 
     async def open(self, host: str, port: int) -> int:
         """Bind; returns the port, which the machine chooses when `port` is 0. Raises OSError."""
@@ -60,11 +64,43 @@ class Listener:
             if connection.has_been_active:
                 connection.has_been_active = False
             elif not connection.is_waiting:
-                self.log.info("connection.idle.closed", client=connection.client_host)
+                self.log.info("connection.idle.closed", client_host=connection.client_host)
                 connection.close()
+
+    def remember(self, connection: Connection) -> None:
+        """A client has connected; if that was too late, it is turned away."""
+        self.connections.add(connection)
+        if self._server is None:
+            connection.close()
+
+    def forget(self, connection: Connection) -> None:
+        """The connection is gone."""
+        self.connections.discard(connection)
+        if not self.connections:
+            self._all_gone.set()
 
     def close(self) -> None:
         """Close the socket and every connection, after what is written has left."""
         self.stop_accepting()
         for connection in list(self.connections):
             connection.close()
+
+    async def closed(self) -> None:
+        """Return when the last connection is gone."""
+        while self.connections:
+            self._all_gone.clear()
+            await self._all_gone.wait()
+
+    def abort(self) -> None:
+        """Drop the connections that are left, and what was written for them."""
+        for connection in list(self.connections):
+            connection.abort()
+
+
+def _call_class(log: Any) -> type[Call]:
+    """What a request becomes: with the level debug, one that tells the log when it is answered."""
+    if not log.is_enabled_for(LEVELS["debug"]):
+        return Call
+    from ottla.broker.logged_call import LoggedCall
+
+    return LoggedCall

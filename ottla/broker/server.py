@@ -7,49 +7,20 @@ it and no failure goes unseen.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from ottla.broker.address import PORT_MAX, Address
 from ottla.broker.cluster import Cluster
 from ottla.broker.config import ConfigError, Settings
 from ottla.broker.listener import Listener, Shared
 from ottla.broker.node import Node
 from ottla.purgatory import Alarm, Clock, SystemClock, Timer
 
-PORT_MAX = 65535
-
-
-class MachineRefused(Exception):
-    """The machine would not do what was asked, such as a port that is taken; the text says what to do about it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Host and port as a user writes them. Port 0 lets the machine choose."""
-
-    host: str
-    port: int
-
-    @classmethod
-    def parse(cls, text: str, option: str) -> Address:
-        """Read HOST:PORT, an IPv6 host in brackets. Raises `ConfigError` naming the option."""
-        host, colon, port = text.rpartition(":")
-        if not colon or not host or not port.isdecimal() or int(port) > PORT_MAX:
-            raise ConfigError(f"{option} {text} is not HOST:PORT; write for example {option} 127.0.0.1:9092")
-        return cls(host.removeprefix("[").removesuffix("]"), int(port))
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-    @property
-    def is_wildcard(self) -> bool:
-        """An address to listen on but not to be reached at, such as 0.0.0.0."""
-        try:
-            return ipaddress.ip_address(self.host).is_unspecified
-        except ValueError:
-            return False
+#: How long clients have to take their last answers when the broker stops.
+FLUSH_SECONDS_MAX: Final = 5.0
+#: Every client connects to every node.
+NODES_MAX: Final = 100
 
 
 class Server:
@@ -64,13 +35,19 @@ class Server:
         advertise: Address | None = None,
         node_count: int = 1,
         clock: Clock | None = None,
+        control: Address | None = None,
     ) -> None:
-        """`advertise`: what clients are told instead of `listen`; node i has its port + i. Raises `ConfigError`."""
+        """`advertise`: what clients are told instead of `listen`; node i has its port + i. `control`: where to answer
+        scripts over HTTP, if anywhere. Raises `ConfigError`.
+        """
+        _check_node_count(node_count, listen, advertise)
         if advertise is None and listen.is_wildcard:
             raise ConfigError(
                 f"--listen {listen} accepts on every interface, but clients need one name to come back to; "
                 f"add for example --advertise localhost:{listen.port or 9092}"
             )
+        if advertise is not None and advertise.is_wildcard:
+            raise ConfigError(f"--advertise {advertise} is no address to come back to; name one that clients reach")
         self.settings = settings
         self.log = log
         self.clock = clock or SystemClock()
@@ -82,24 +59,37 @@ class Server:
         self._listeners: list[Listener] = []
         self._stopping = asyncio.Event()
 
+        #: Where scripts are answered, once that socket is open.
+        self.control_url: str | None = None
+
+    @property
+    def addresses(self) -> list[Address]:
+        """Where clients reach each node."""
+        return [Address(node.host, node.port) for node in self._nodes]
+
     @property
     def bootstrap(self) -> str:
         """What to give to a client as bootstrap servers."""
-        return ",".join(str(Address(node.host, node.port)) for node in self._nodes)
+        return ",".join(map(str, self.addresses))
 
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Open the listeners, call `on_ready`, serve until `stop`. Raises `MachineRefused` if a socket can't be had."""
         timer = self.cluster.timer = Timer(self.clock, loop=asyncio.get_running_loop())
         try:
+            await self._bind()  # not within the group, which would wrap a refusal
             async with asyncio.TaskGroup() as self.cluster.tasks:
                 try:
-                    await self._open()
+                    for listener in self._listeners:
+                        await listener.accept()
                     self._watch_idle_connections(timer)
                     on_ready()
                     await self._stopping.wait()
                 finally:
                     self._close()
+            await self._flush()
         finally:
+            for listener in self._listeners:
+                listener.stop_accepting()
             timer.close()
 
     def stop(self) -> None:
@@ -110,28 +100,21 @@ class Server:
         """Move the virtual clock on; returns when all that was due has happened, each thing at its own time."""
         await self.cluster.timer.advance(ms, settled=lambda: self.cluster.is_settled)
 
-    async def _open(self) -> None:
+    async def _bind(self) -> None:
         """Bind every node's socket before any of them accepts, so that no client sees half a cluster."""
         shared = Shared()
         for index, node in enumerate(self._nodes):
             listener = Listener(node, shared, self.log)
-            port = self._listen.port + index if self._listen.port else 0
-            try:
-                node.port = await listener.open(self._listen.host, port)
-            except OSError as error:
-                where = Address(self._listen.host, port)
-                raise MachineRefused(
-                    f"cannot listen on {where}: {error.strerror or error}; "
-                    "stop what uses it or choose another with --listen HOST:PORT (port 0: any free one)"
-                ) from None
-            node.host = self._listen.host
-            if self._advertise is not None:
-                node.host = self._advertise.host
-                node.port = self._advertise.port + index if self._advertise.port else node.port
             self._listeners.append(listener)
+            address = self._listen.plus(index)
+            try:
+                port = await listener.open(address.host, address.port)
+            except OSError as error:
+                raise address.refused("--listen", error) from None
+            advertised = (self._advertise or self._listen).plus(index)
+            node.host = advertised.host
+            node.port = advertised.port or port
             self.cluster.nodes[node.node_id] = node
-        for listener in self._listeners:
-            await listener.accept()
 
     def _watch_idle_connections(self, timer: Timer) -> None:
         """Close connections that have been silent for connections.max.idle.ms, or a little longer.
@@ -150,9 +133,32 @@ class Server:
         alarm = Alarm(look)
         timer.add(alarm, timer.now_ms() + idle_ms)
 
+    async def _flush(self) -> None:
+        """Let the last answers leave, for clients that take them."""
+        try:
+            async with asyncio.timeout(FLUSH_SECONDS_MAX):
+                for listener in self._listeners:
+                    await listener.closed()
+        except TimeoutError:
+            for listener in self._listeners:
+                listener.abort()
+
     def _close(self) -> None:
         for listener in self._listeners:
             listener.stop_accepting()
         self.cluster.release_parked()
         for listener in self._listeners:
             listener.close()
+
+
+def _check_node_count(node_count: int, listen: Address, advertise: Address | None) -> None:
+    if not 1 <= node_count <= NODES_MAX:
+        raise ConfigError(
+            f"--nodes {node_count} is not from 1 to {NODES_MAX}; each is a socket every client connects to"
+        )
+    for option, address in (("--listen", listen), ("--advertise", advertise)):
+        if address is not None and address.port + node_count - 1 > PORT_MAX:
+            raise ConfigError(
+                f"--nodes {node_count} with {option} {address} goes beyond port {PORT_MAX}, for node i has port + i; "
+                f"choose a port up to {PORT_MAX - node_count + 1}, or fewer nodes"
+            )

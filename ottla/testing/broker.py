@@ -106,9 +106,10 @@ class Broker:
             self._ready.set_exception(error)
 
     async def _serve(self) -> None:
+        from ottla.broker.address import Address
         from ottla.broker.config import Settings
-        from ottla.broker.log import configure
-        from ottla.broker.server import Address, Server
+        from ottla.broker.log import make_log
+        from ottla.broker.server import Server
         from ottla.purgatory import SystemClock, VirtualClock
 
         self._loop = asyncio.get_running_loop()
@@ -117,7 +118,7 @@ class Broker:
             listen=Address.parse(self._listen, "listen"),
             node_count=self._nodes,
             clock=VirtualClock() if self._clock == "virtual" else SystemClock(),
-            log=configure(self._log_level, "console"),
+            log=make_log(self._log_level, "console"),
         )
         await self._server.run(on_ready=lambda: self._ready.set_result(None))
 

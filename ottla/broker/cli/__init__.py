@@ -1,0 +1,46 @@
+"""The command line: `ottla serve`, and small commands for people at a terminal, a module each.
+
+Exit codes: 0 fine, 1 the machine refused (a busy port, nobody answers), 2 what the user wrote can't be used. Whatever
+goes wrong is one line on stderr that says what to do.
+
+Imports here are few: what a command needs it imports itself, for `serve` has to be up in a blink.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from ottla import __version__
+from ottla.broker.cli import serve
+from ottla.broker.cli.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, saying what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(fail(f"{message}; `{self.prog} --help` shows what can be given", EXIT_USAGE))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code."""
+    parser = Parser(prog="ottla", description="A Kafka stand-in for tests and laptops.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"ottla {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in (serve,):
+        command.add_to(commands)
+    try:
+        options = parser.parse_args(arguments)
+        exit_code: int = options.run(options)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return EXIT_MACHINE
+    return exit_code

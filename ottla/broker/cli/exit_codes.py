@@ -1,0 +1,18 @@
+"""How a command ends when it can't do what it should."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+#: The machine refused: a port is taken, a file can't be read, nobody answers.
+EXIT_MACHINE: Final = 1
+#: What the user wrote can't be used.
+EXIT_USAGE: Final = 2
+
+
+def fail(text: str, exit_code: int) -> int:
+    """Say in one line on stderr what is wrong and what to do; returns the exit code."""
+    if sys.stderr is not None:
+        print(f"ottla: {' '.join(text.split())}", file=sys.stderr)
+    return exit_code

@@ -1,0 +1,206 @@
+"""`ottla serve`: run a broker until SIGINT or SIGTERM.
+
+stdout gets one line, when every socket accepts:
+
+    ottla ready bootstrap=127.0.0.1:9092 nodes=3 control=http://127.0.0.1:9644
+
+`bootstrap` is the first node, which tells clients of the others. Everything else goes to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from ottla.broker.cli.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ottla.broker.config import Settings
+    from ottla.broker.log import Log
+    from ottla.broker.server import Server
+
+#: How many open files are asked for where the hard limit is "unlimited" and the kernel has a lower one of its own.
+_OPEN_FILES_WANTED: Final = (1_048_576, 65_536, 10_240)
+_END_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+def add_to(commands: Any) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        "serve",
+        help="run a broker",
+        description="Run a broker until SIGINT or SIGTERM.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    make_help = parser.format_help
+    parser.format_help = lambda: f"{make_help()}\n{_settings_help()}"
+    option = parser.add_argument
+    option(
+        "--listen",
+        metavar="HOST:PORT",
+        default="127.0.0.1:9092",
+        help="where to accept (default: 127.0.0.1:9092); port 0 takes a free one",
+    )
+    option("--advertise", metavar="HOST:PORT", help="what clients are told to connect to (default: --listen)")
+    option(
+        "--nodes",
+        metavar="N",
+        type=int,
+        default=1,
+        help="brokers in this one process (default: 1); node i listens on port + i",
+    )
+    option("--config", metavar="FILE", type=Path, help="settings from a file like Kafka's server.properties")
+    option(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="one setting, before those of the file; may be repeated",
+    )
+    option(
+        "--clock",
+        choices=("system", "virtual"),
+        default="system",
+        help="virtual: time stands still until it is moved through --control (default: system)",
+    )
+    option("--control", metavar="HOST:PORT", help="answer scripts over HTTP there: groups, time, counters")
+    option(
+        "--log-level",
+        choices=("debug", "info", "warning", "error"),
+        default="info",
+        help="what goes to stderr (default: info)",
+    )
+    option("--log-format", choices=("console", "json"), help="default: console on a terminal, else json")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until told to stop; returns the exit code."""
+    for number in _END_SIGNALS:
+        signal.signal(number, _nothing_to_end)
+    from ottla.broker.address import Address, MachineRefused
+    from ottla.broker.config import ConfigError, Settings
+    from ottla.broker.log import make_log
+    from ottla.broker.server import Server
+    from ottla.purgatory import SystemClock, VirtualClock
+
+    log = make_log(options.log_level, options.log_format)
+    try:
+        settings = Settings.read(_read(options.config), options.set)
+        server = Server(
+            settings,
+            listen=Address.parse(options.listen, "--listen"),
+            advertise=Address.parse(options.advertise, "--advertise") if options.advertise else None,
+            node_count=options.nodes,
+            clock=VirtualClock() if options.clock == "virtual" else SystemClock(),
+            control=Address.parse(options.control, "--control") if options.control else None,
+            log=log,
+        )
+        _raise_open_files_limit()
+        _run_until_signal(server, log, on_ready=lambda: _tell_ready(server, settings, log))
+    except ConfigError as error:
+        return fail(str(error), EXIT_USAGE)
+    except MachineRefused as error:
+        return fail(str(error), EXIT_MACHINE)
+    return 0
+
+
+def _nothing_to_end(_number: int, _frame: object) -> NoReturn:
+    """A signal before anything has begun."""
+    raise SystemExit(0)
+
+
+def _read(path: Path | None) -> str:
+    from ottla.broker.address import MachineRefused
+    from ottla.broker.config import ConfigError
+
+    try:
+        return path.read_text(encoding="utf-8") if path else ""
+    except OSError as error:
+        raise MachineRefused(f"--config: cannot read {path}: {error.strerror}; name a file that can be read") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"--config: {path} is not text in UTF-8; write name=value lines") from None
+
+
+def _raise_open_files_limit() -> None:
+    """Take all the open files the system allows: each connection is one."""
+    try:
+        import resource
+    except ImportError:  # no such limit here
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for limit in _OPEN_FILES_WANTED if hard == resource.RLIM_INFINITY else (hard,):
+        if limit > soft:
+            with contextlib.suppress(ValueError, OSError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+                return
+
+
+def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) -> None:
+    """Run the server on uvloop until a signal; the second signal ends the process at once."""
+    import asyncio
+
+    try:
+        import uvloop
+    except ImportError as error:
+        from ottla.broker.address import MachineRefused
+
+        raise MachineRefused(f"uvloop cannot be loaded ({error}); Ottla runs where uvloop does: Linux, macOS") from None
+
+    async def serve() -> None:
+        loop = asyncio.get_running_loop()
+        signals_seen = 0
+
+        def on_signal(number: signal.Signals) -> None:
+            nonlocal signals_seen
+            signals_seen += 1
+            if signals_seen > 1:
+                os._exit(EXIT_MACHINE)
+            log.info("broker.stopping", signal=number.name)
+            server.stop()
+
+        for number in _END_SIGNALS:
+            loop.add_signal_handler(number, on_signal, number)
+        await server.run(on_ready)
+        log.info("broker.stopped")
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve())
+
+
+def _tell_ready(server: Server, settings: Settings, log: Log) -> None:
+    """Every socket accepts: say what there is to be said about the settings, and the ready line."""
+    for name in settings.unknown:
+        log.warning("setting.ignored", setting=name, reason="neither Ottla nor Kafka has a setting of this name")
+    for name in settings.without_effect:
+        log.info("setting.without_effect", setting=name, reason="Kafka has it, and nothing goes by it here")
+    if server.clock.stands_still and server.control_url is None:
+        log.warning("clock.unreachable", reason="time stands still, and without --control nobody can move it")
+    words = [f"bootstrap={server.addresses[0]}"]
+    if len(server.addresses) > 1:
+        words.append(f"nodes={len(server.addresses)}")
+    if server.control_url is not None:
+        words.append(f"control={server.control_url}")
+    try:
+        print("ottla ready", *words, flush=True)
+    except BrokenPipeError:  # whoever started us does not listen any more; clients may
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _settings_help() -> str:
+    """The settings this broker goes by, with defaults and units."""
+    from ottla.broker.settings_table import SETTINGS
+    from ottla.broker.settings_text import default_text
+
+    rows = [(setting.name, default_text(setting), setting.meaning) for setting in SETTINGS.values()]
+    width = max(len(name) for name, _, _ in rows)
+    lines = [f"  {name:{width}}  {default:18}  {meaning}" for name, default, meaning in rows]
+    return "\n".join(["settings, for --set and --config, with their defaults:", *lines, ""])
