@@ -47,6 +47,10 @@ SCHEMA_JARS   := .cache/schemas/kafka-clients-$(KAFKA_VERSION).jar .cache/schema
 generate: $(STAMP) $(SCHEMA_JARS)  ## write ottla/protocol/messages/ from Kafka's own schemas
 	@$(BIN)/python -m ottla.protocol.generate $(addprefix --jar ,$(SCHEMA_JARS))
 
+.PHONY: bench
+bench: $(STAMP)  ## measure beside the mock, kfake, Kafka (AGAINST=host:port, ONLY=heartbeats)
+	@$(BIN)/python -m bench $(if $(AGAINST),--against $(AGAINST)) $(if $(ONLY),--only $(ONLY))
+
 .PHONY: test
 test: lint  ## everything CI runs: lint, types, imports, all tests
 	@$(BIN)/python -m pytest

@@ -1,0 +1,18 @@
+"""The figures, in the order of the table."""
+
+from __future__ import annotations
+
+from bench.figures import client, commits, crowds, heartbeats, latency, records, start
+from bench.figures.figure import Figure, Row, Values
+
+__all__ = ["ALL", "Figure", "Row", "Values"]
+
+ALL: list[Figure] = [
+    start.FIGURE,
+    heartbeats.FIGURE,
+    commits.FIGURE,
+    records.FIGURE,
+    client.FIGURE,
+    crowds.FIGURE,
+    latency.FIGURE,
+]
