@@ -52,10 +52,8 @@ class Merged:
 
 def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | None:
     refused = _refuse_unknown(request, call)
-    if refused and not request.topics:
-        return OffsetCommitResponse(topics=refused)
     if not request.topics:
-        return OffsetCommitResponse()
+        return OffsetCommitResponse(topics=refused)
     token = Merged(call, refused) if refused else call
     call.node.coordinator.submit(request.group_id, OffsetCommitRequested(token, request, call.api_version))
     return None
@@ -71,8 +69,7 @@ def _refuse_unknown(request: OffsetCommitRequest, call: Call) -> list[_Answered]
             topic.name = known.name if known else ""
     for topic in request.topics:
         refused += _refuse_in(topic, cluster, by_id=call.api_version >= _TOPIC_IDS_FROM)
-    if refused:
-        request.topics = [topic for topic in request.topics if topic.partitions]
+    request.topics = [topic for topic in request.topics if topic.partitions]
     return refused
 
 
