@@ -50,7 +50,7 @@ _VERSION_FIRST: Final[Mapping[int, int]] = {
 
 
 def handle(request: ListOffsetsRequest, call: Call) -> ListOffsetsResponse:
-    if request.topics and request.isolation_level not in (0, 1):
+    if request.isolation_level not in (0, 1):
         return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
     # Replicas read to the end of the log, committed or not.
     isolation = IsolationLevel(request.isolation_level) if request.replica_id == _CONSUMER_REPLICA_ID else None
