@@ -62,8 +62,8 @@ class Cluster:
         #: Set when the broker starts to run: what wakes it, and where its tasks live.
         self.timer: Timer
         self.tasks: TaskGroup
-        #: Who keeps a journal of the groups, if anybody.
-        self.notes: NoteSink | None = None
+        #: Who, besides the log, is told what happens in groups. Complete before the first group is asked for.
+        self.note_sinks: list[NoteSink] = []
         #: The nodes that are up, by id.
         self.nodes: dict[int, Node] = {}
         self.topics: dict[str, Topic] = {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ottla.broker.group_notes import NotesToLog, tell_all
 from ottla.broker.topic_names import GROUP_TOPIC
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.coordinator import Coordinator
@@ -62,8 +63,9 @@ class GroupCoordination:
     def __init__(self, cluster: Cluster) -> None:
         config = group_config(cluster.settings)
         log = GroupLogOnTopic(cluster)
+        notes = tell_all([NotesToLog(cluster.log), *cluster.note_sinks])
         self.of_node = {
-            node_id: Coordinator(config, log, cluster.timer, cluster.tasks, cluster.notes) for node_id in cluster.nodes
+            node_id: Coordinator(config, log, cluster.timer, cluster.tasks, notes) for node_id in cluster.nodes
         }
         cluster.on_topic_created.append(self._topic_created)
         cluster.on_topic_deleted.append(self._topic_deleted)

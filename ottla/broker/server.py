@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.address import PORT_MAX, Address
 from ottla.broker.cluster import Cluster
@@ -16,6 +16,9 @@ from ottla.broker.config import ConfigError, Settings
 from ottla.broker.listener import Listener, Shared
 from ottla.broker.node import Node
 from ottla.purgatory import Alarm, Clock, SystemClock, Timer
+
+if TYPE_CHECKING:
+    from ottla.broker.control_http import ControlListener
 
 #: How long clients have to take their last answers when the broker stops.
 FLUSH_SECONDS_MAX: Final = 5.0
@@ -57,6 +60,8 @@ class Server:
         first = settings.first_node_id
         self._nodes = [Node(node_id, self.cluster) for node_id in range(first, first + node_count)]
         self._listeners: list[Listener] = []
+        self._control_address = control
+        self._control: ControlListener | None = None
         self._stopping = asyncio.Event()
 
         #: Where scripts are answered, once that socket is open.
@@ -66,6 +71,15 @@ class Server:
     def addresses(self) -> list[Address]:
         """Where clients reach each node."""
         return [Address(node.host, node.port) for node in self._nodes]
+
+    @property
+    def _all_listeners(self) -> list[Listener | ControlListener]:
+        return [*self._listeners, *([] if self._control is None else [self._control])]
+
+    @property
+    def connection_counts(self) -> dict[int, int]:
+        """How many clients are connected, by node id."""
+        return {listener.node.node_id: len(listener.connections) for listener in self._listeners}
 
     @property
     def bootstrap(self) -> str:
@@ -79,7 +93,7 @@ class Server:
             await self._bind()  # not within the group, which would wrap a refusal
             async with asyncio.TaskGroup() as self.cluster.tasks:
                 try:
-                    for listener in self._listeners:
+                    for listener in self._all_listeners:
                         await listener.accept()
                     self._watch_idle_connections(timer)
                     on_ready()
@@ -88,7 +102,7 @@ class Server:
                     self._close()
             await self._flush()
         finally:
-            for listener in self._listeners:
+            for listener in self._all_listeners:
                 listener.stop_accepting()
             timer.close()
 
@@ -101,7 +115,7 @@ class Server:
         await self.cluster.timer.advance(ms, settled=lambda: self.cluster.is_settled)
 
     async def _bind(self) -> None:
-        """Bind every node's socket before any of them accepts, so that no client sees half a cluster."""
+        """Bind every socket before any of them accepts, so that no client sees half a cluster."""
         shared = Shared()
         for index, node in enumerate(self._nodes):
             listener = Listener(node, shared, self.log)
@@ -115,6 +129,20 @@ class Server:
             node.host = advertised.host
             node.port = advertised.port or port
             self.cluster.nodes[node.node_id] = node
+        if self._control_address is not None:
+            self._control = await self._bind_control(self._control_address)
+
+    async def _bind_control(self, address: Address) -> ControlListener:
+        from ottla.broker.control import Control
+        from ottla.broker.control_http import ControlListener
+
+        listener = ControlListener(Control(self), self.cluster)
+        try:
+            port = await listener.open(address.host, address.port)
+        except OSError as error:
+            raise address.refused("--control", error) from None
+        self.control_url = f"http://{Address(address.host, port)}"
+        return listener
 
     def _watch_idle_connections(self, timer: Timer) -> None:
         """Close connections that have been silent for connections.max.idle.ms, or a little longer.
@@ -144,10 +172,10 @@ class Server:
                 listener.abort()
 
     def _close(self) -> None:
-        for listener in self._listeners:
+        for listener in self._all_listeners:
             listener.stop_accepting()
         self.cluster.release_parked()
-        for listener in self._listeners:
+        for listener in self._all_listeners:
             listener.close()
 
 

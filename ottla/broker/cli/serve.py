@@ -164,7 +164,7 @@ def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) ->
             signals_seen += 1
             if signals_seen > 1:
                 os._exit(EXIT_MACHINE)
-            log.info("broker.stopping", signal=number.name)
+            log.info("broker.stop.requested", signal=number.name)
             server.stop()
 
         for number in _END_SIGNALS:
@@ -181,9 +181,9 @@ def _tell_ready(server: Server, settings: Settings, log: Log) -> None:
     for name in settings.unknown:
         log.warning("setting.ignored", setting=name, reason="neither Ottla nor Kafka has a setting of this name")
     for name in settings.without_effect:
-        log.info("setting.without_effect", setting=name, reason="Kafka has it, and nothing goes by it here")
+        log.info("setting.stored", setting=name, reason="Kafka has it, and nothing goes by it here")
     if server.clock.stands_still and server.control_url is None:
-        log.warning("clock.unreachable", reason="time stands still, and without --control nobody can move it")
+        log.warning("clock.stopped", reason="time stands still, and without --control nobody can move it")
     words = [f"bootstrap={server.addresses[0]}"]
     if len(server.addresses) > 1:
         words.append(f"nodes={len(server.addresses)}")

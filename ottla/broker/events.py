@@ -1,0 +1,150 @@
+"""The table of log events: every name the broker logs, its level, its keys, and when it is logged.
+
+Nothing is logged that is not in here, and docs/logs.md is printed from it; tests hold both. What happens in groups is
+logged from the notes that also make the journal, so those events have the names of the notes.
+
+A key is left out when it has no value. Every event has `timestamp`, `level` and `event`, and `node_id` where it
+concerns one node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+Level: TypeAlias = Literal["debug", "info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """One event. `keys` are those it can have, `when` is for people."""
+
+    name: str
+    level: Level
+    keys: tuple[str, ...]
+    when: str
+
+
+_BROKER: Final = (
+    LogEvent("broker.stop.requested", "info", ("signal",), "A signal came; the orderly end begins."),
+    LogEvent("broker.stopped", "info", (), "Everything is answered, written and closed."),
+    LogEvent("clock.stopped", "warning", ("reason",), "The clock is virtual and nothing can move it."),
+    LogEvent("setting.ignored", "warning", ("setting", "reason"), "A setting was given that nobody knows."),
+    LogEvent("setting.stored", "info", ("setting", "reason"), "A setting of Kafka's was given that has no effect."),
+    LogEvent("journal.abandoned", "error", ("path", "reason"), "The journal can't be written; it ends here."),
+    LogEvent("control.failed", "error", ("method", "path"), "The control API failed at a request; a bug of ours."),
+)
+
+_CONNECTIONS: Final = (
+    LogEvent(
+        "connection.refused",
+        "warning",
+        ("client_host", "reason", "frame"),
+        "What came could not be understood or is not served; `frame` is how it began. The connection is closed.",
+    ),
+    LogEvent("connection.idle.closed", "info", ("client_host",), "Silent for connections.max.idle.ms."),
+    LogEvent("request.failed", "error", ("api", "api_version"), "A handler raised; a bug of ours, with its traceback."),
+    LogEvent(
+        "request.handled",
+        "debug",
+        ("api", "api_version", "correlation_id", "client_id", "client_host", "duration_ms"),
+        "A request is answered.",
+    ),
+)
+
+_TOPICS: Final = (
+    LogEvent("topic.created", "info", ("topic", "partitions", "client_id"), "A client created a topic."),
+    LogEvent("topic.grown", "info", ("topic", "partitions", "client_id"), "A client added partitions."),
+    LogEvent("topic.deleted", "info", ("topic", "client_id"), "A client deleted a topic."),
+    LogEvent(
+        "topic.autocreation.refused", "warning", ("topic", "error", "reason"), "A topic asked for could not be made."
+    ),
+    LogEvent(
+        "transaction.refused", "warning", ("transactional_id", "client_id", "reason"), "Somebody wanted a transaction."
+    ),
+)
+
+_IN_GROUP: Final = ("group_id", "generation_id")
+
+_GROUPS: Final = (
+    LogEvent(
+        "group.rebalance.started",
+        "info",
+        (*_IN_GROUP, "cause", "member_id", "reason"),
+        "Members are called together: why, because of whom, and what that one said.",
+    ),
+    LogEvent(
+        "group.rebalance.joined",
+        "info",
+        (*_IN_GROUP, "cause", "members", "leader", "protocol_type", "protocol_name", "duration_ms"),
+        "Everybody is there, or was waited for long enough: a new generation. `members` is how many.",
+    ),
+    LogEvent(
+        "group.rebalance.completed",
+        "info",
+        (*_IN_GROUP, "leader", "protocol_name", "duration_ms"),
+        "The leader has brought the assignment. `duration_ms` counts from the start.",
+    ),
+    LogEvent(
+        "group.rebalance.stuck", "warning", (*_IN_GROUP, "members"), "Members have no protocol in common and wait."
+    ),
+    LogEvent("group.emptied", "info", (*_IN_GROUP, "duration_ms"), "A rebalance ended without members."),
+    LogEvent(
+        "group.member.id_handed_out",
+        "debug",
+        (*_IN_GROUP, "member_id", "client_id", "client_host"),
+        "Somebody new was told its member id and is to come back with it.",
+    ),
+    LogEvent(
+        "group.member.joined",
+        "debug",
+        (
+            *_IN_GROUP,
+            "member_id",
+            "group_instance_id",
+            "client_id",
+            "client_host",
+            "session_timeout_ms",
+            "rebalance_timeout_ms",
+            "reason",
+        ),
+        "A new member.",
+    ),
+    LogEvent(
+        "group.member.rejoined", "debug", (*_IN_GROUP, "member_id", "is_changed", "reason"), "A member came again."
+    ),
+    LogEvent(
+        "group.member.replaced",
+        "info",
+        (*_IN_GROUP, "member_id", "replaced_member_id", "group_instance_id", "reason"),
+        "A static member came back with a new member id.",
+    ),
+    LogEvent(
+        "group.member.removed",
+        "info",
+        (*_IN_GROUP, "member_id", "group_instance_id", "cause", "reason"),
+        "A member left, or was given up: `cause` says which.",
+    ),
+    LogEvent(
+        "group.join.refused",
+        "info",
+        (*_IN_GROUP, "member_id", "client_id", "client_host", "error"),
+        "A JoinGroup was answered with an error.",
+    ),
+    LogEvent("group.created", "debug", (*_IN_GROUP, "cause"), "A group came into being."),
+    LogEvent(
+        "group.loaded",
+        "debug",
+        (*_IN_GROUP, "members", "leader", "protocol_type", "protocol_name"),
+        "A group was read from its log.",
+    ),
+    LogEvent("group.unloaded", "debug", _IN_GROUP, "Another node coordinates the group now, or none."),
+    LogEvent("group.deleted", "info", (*_IN_GROUP, "cause"), "A group is gone."),
+    LogEvent(
+        "group.offsets.removed", "info", (*_IN_GROUP, "cause", "partitions"), "Committed offsets of so many are gone."
+    ),
+    LogEvent("group.write.failed", "error", (*_IN_GROUP, "error", "what"), "The group's log took no record."),
+)
+
+#: Every log event by its name.
+EVENTS: Final = {event.name: event for event in (*_BROKER, *_CONNECTIONS, *_TOPICS, *_GROUPS)}
