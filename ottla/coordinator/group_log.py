@@ -203,6 +203,10 @@ class Replay:
             loaded.protocol,
             loaded.leader,
         )
+        if loaded.members and loaded.protocol is None:
+            raise CorruptRecordError(f"group {group_id} has members and no protocol")
+        _require_distinct("member ids", [member.member_id for member in loaded.members])
+        _require_distinct("instances", [m.group_instance_id for m in loaded.members if m.group_instance_id is not None])
         for member in loaded.members:
             add(group, _loaded_member(loaded, member), loaded.protocol_type)
         if group.leader_id not in group.members:
@@ -224,6 +228,11 @@ def _loaded_member(group: GroupMetadataValue, member: GroupMetadataValue.MemberM
         [JoinGroupRequest.JoinGroupRequestProtocol(group.protocol or "", member.subscription)],
         member.assignment,
     )
+
+
+def _require_distinct(what: str, ids: list[str]) -> None:
+    if len(set(ids)) < len(ids):
+        raise CorruptRecordError(f"a group record has the same {what} twice: {ids}")
 
 
 def _prefix(data: bytes, what: str) -> int:

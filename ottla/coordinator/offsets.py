@@ -112,9 +112,9 @@ def _is_too_long(group: Group, metadata: str | None) -> bool:
     if not metadata:
         return False
     units_max = group.config.offset_metadata_max_bytes
-    if len(metadata) * 2 <= units_max:
-        return False
-    return len(metadata.encode("utf-16-le")) // 2 > units_max or not is_writable(metadata)
+    if len(metadata) * 2 > units_max and len(metadata.encode("utf-16-le")) // 2 > units_max:
+        return True
+    return not is_writable(metadata)
 
 
 def _committed_offset(
