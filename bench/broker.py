@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -64,21 +65,21 @@ class UnableError(Exception):
 @contextmanager
 def process(peer: str, command: Sequence[str | Path]) -> Iterator[Broker]:
     """Start a peer that says `bootstrap=HOST:PORT` in a line on stdout when it listens; stop it at the end."""
-    spawned_at = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    assert child.stdout is not None
-    try:
-        for line in child.stdout:
-            if "bootstrap=" in line:
-                bootstrap = line.partition("bootstrap=")[2].split()[0]
-                break
-        else:
-            raise RuntimeError(f"{peer} did not start: {' '.join(map(str, command))}")
-        yield Broker(peer, bootstrap, child.pid, spawned_at)
-    finally:
-        child.terminate()
-        child.wait()
-        child.stdout.close()
+    with tempfile.TemporaryFile("w+") as log:
+        spawned_at = time.perf_counter()
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        assert child.stdout is not None
+        try:
+            ready = next((line for line in child.stdout if "bootstrap=" in line), None)
+            if ready is None:
+                log.seek(0)
+                raise RuntimeError(f"{peer} did not start; it said:\n{log.read()}")
+            bootstrap = ready.partition("bootstrap=")[2].split()[0]
+            yield Broker(peer, bootstrap, child.pid, spawned_at)
+        finally:
+            child.terminate()
+            child.wait()
+            child.stdout.close()
 
 
 def until_answering(broker: Broker) -> None:

@@ -76,6 +76,8 @@ def compare(scripts: list[Script], brokers: list[str], *, show: bool) -> int:
             if text and not show:
                 different += 1
                 print(f"\n{script.name} v{version}\n{text}")
+                if script.differs:
+                    print(f"on purpose: {script.differs}")
     print(f"\n{played} played, {different} different", file=sys.stderr)
     return different
 

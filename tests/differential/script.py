@@ -31,25 +31,31 @@ class Exempt:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A named play, the versions it is run for, and where Ottla may differ in it."""
+    """A named play, the versions it is run for, and where Ottla may differ in it.
+
+    `exempt` names fields that don't count; `differs` is the reason why Ottla answers otherwise altogether.
+    """
 
     area: str
     name: str
     play: Play
     versions: tuple[int, ...]
     exempt: tuple[Exempt, ...]
+    differs: str | None
 
 
 _SCRIPTS: Final[dict[str, Script]] = {}
 
 
-def script(versions: Iterable[int] = (0,), exempt: Iterable[Exempt] = ()) -> Callable[[Play], Play]:
+def script(
+    versions: Iterable[int] = (0,), *, exempt: Iterable[Exempt] = (), differs: str | None = None
+) -> Callable[[Play], Play]:
     """Register the decorated function as a script."""
 
     def register(play: Play) -> Play:
         area = play.__module__.rpartition(".")[2]
         assert play.__name__ not in _SCRIPTS, f"two scripts are called {play.__name__}"
-        _SCRIPTS[play.__name__] = Script(area, play.__name__, play, tuple(versions), tuple(exempt))
+        _SCRIPTS[play.__name__] = Script(area, play.__name__, play, tuple(versions), tuple(exempt), differs)
         return play
 
     return register

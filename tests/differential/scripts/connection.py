@@ -30,6 +30,7 @@ SUBSET = (
     Exempt("finalized_features", "Ottla has features only where it serves them"),
     Exempt("finalized_features_epoch", "Kafka counts its metadata log; ours is constant"),
 )
+NO_SASL = "Ottla does not serve SASL, nor advertise it: the connection is closed, as for any unknown key"
 
 
 def _frame(*parts: bytes) -> bytes:
@@ -158,7 +159,7 @@ def bodies_cut_short(scene: Scene, version: int) -> None:
             actor.hear_the_end()
 
 
-@script(versions=every("SaslHandshake"))
+@script(versions=every("SaslHandshake"), differs=NO_SASL)
 def sasl_handshake_without_sasl(scene: Scene, version: int) -> None:
     """On a plaintext listener: ILLEGAL_SASL_STATE, and the connection stays."""
     ana = scene.actor()
@@ -166,7 +167,7 @@ def sasl_handshake_without_sasl(scene: Scene, version: int) -> None:
     ana.ask(HeartbeatRequest(group_id=scene.name("g"), member_id="nobody"), 0)
 
 
-@script(versions=every("SaslAuthenticate"))
+@script(versions=every("SaslAuthenticate"), differs=NO_SASL)
 def sasl_authenticate_without_sasl(scene: Scene, version: int) -> None:
     """On a plaintext listener: ILLEGAL_SASL_STATE, and the connection stays."""
     ana = scene.actor()
