@@ -158,7 +158,7 @@ def tombstones_written(
     reply = written.reply
     if error is not ErrorCode.NONE:
         answered = WRITE_ERRORS.get(error, error)
-        note(group, effects, Happened.WRITE_FAILED, what="tombstones", error=answered)
+        note(group, effects, Happened.WRITE_FAILED, what="tombstones", error=answered.name)
         if reply is not None:
             reply.response = written.refused(answered)
     else:

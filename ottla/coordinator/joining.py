@@ -116,7 +116,7 @@ def refuse(group: Group, event: JoinRequested, error: ErrorCode, effects: Effect
         member_id=event.request.member_id,
         client_id=event.client_id,
         client_host=event.client_host,
-        error=error,
+        error=error.name,
     )
 
 

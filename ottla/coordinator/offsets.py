@@ -144,6 +144,7 @@ def offsets_written(group: Group, now_ms: int, written: OffsetsWritten, error: E
     else:
         answered = WRITE_ERRORS.get(error, error)
         effects.append(Reply(event.token, answers.commit_refused(event.request, answered)))
+        note(group, effects, Happened.WRITE_FAILED, what="offsets", error=answered.name)
     if group.waiting_fetches:
         _answer_waiting(group, error, effects)
     if error is not ErrorCode.NONE and written.creates_group:

@@ -197,7 +197,7 @@ def empty_written(group: Group, completion: EmptyWritten, error: ErrorCode, effe
     """The generation without members is written, or not: answer whoever was the last to leave."""
     if error is not ErrorCode.NONE:
         answered = GROUP_WRITE_ERRORS.get(error, error)
-        note(group, effects, Happened.WRITE_FAILED, what="empty generation", error=answered)
+        note(group, effects, Happened.WRITE_FAILED, what="empty generation", error=answered.name)
     if (reply := completion.reply) is not None:
         if error is not ErrorCode.NONE:
             reply.response = answers.leave_refused(WRITE_ERRORS.get(error, error))

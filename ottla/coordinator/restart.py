@@ -113,7 +113,7 @@ def static_member_written(
     )
     replace_id(group, member, written.former_member_id, effects)
     start_session(member, now_ms, member.session_timeout_ms, effects)
-    note(group, effects, Happened.WRITE_FAILED, what="static member", error=answered)
+    note(group, effects, Happened.WRITE_FAILED, what="static member", error=answered.name)
     if is_waiting:
         response = answers.join_accepted(group, written.join, "", leader=written.former_leader, error=answered)
         effects.append(Reply(written.join.token, response))

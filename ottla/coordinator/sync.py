@@ -92,7 +92,7 @@ def assignments_written(
         return
     if error is not ErrorCode.NONE:
         answered = GROUP_WRITE_ERRORS.get(error, error)
-        note(group, effects, Happened.WRITE_FAILED, what="assignments", error=answered)
+        note(group, effects, Happened.WRITE_FAILED, what="assignments", error=answered.name)
         rebalance.withdraw_assignment(group, now_ms, answered, effects)
         rebalance.begin(group, now_ms, effects, Cause.WRITE_FAILED)
         return

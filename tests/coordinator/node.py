@@ -1,0 +1,109 @@
+"""A coordinator on a real event loop, under a clock that stands still, with a log in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from ottla.coordinator.config import GroupConfig
+from ottla.coordinator.coordinator import Coordinator
+from ottla.coordinator.effects import Record
+from ottla.coordinator.events import Event
+from ottla.coordinator.notes import Note
+from ottla.protocol.errors import ErrorCode
+from ottla.purgatory import Timer, VirtualClock
+
+WALL_MS = 1_767_225_600_000
+"""The date when the clock is at its start."""
+START_MS = 5_000_000
+
+
+class Answered:
+    """A token that can be awaited."""
+
+    def __init__(self) -> None:
+        self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.answers = 0
+
+    def answer(self, response: Any, /) -> None:
+        self.answers += 1
+        assert self.answers == 1, "answered twice"
+        self.future.set_result(response)
+
+
+class MemoryLog:
+    """The partitions of __consumer_offsets; `error` is what the next appends come to."""
+
+    def __init__(self) -> None:
+        self.batches: defaultdict[int, list[list[Record]]] = defaultdict(list)
+        self.error = ErrorCode.NONE
+        self.records_max: int | None = None
+        """More in a batch is too large."""
+
+    def append(self, partition: int, records: Sequence[Record], /) -> ErrorCode:
+        assert records, "an empty batch"
+        if self.records_max is not None and len(records) > self.records_max:
+            return ErrorCode.MESSAGE_TOO_LARGE
+        if self.error is ErrorCode.NONE:
+            self.batches[partition].append(list(records))
+        return self.error
+
+    def records(self, partition: int) -> list[Record]:
+        return [record for batch in self.batches[partition] for record in batch]
+
+
+class Node:
+    """One coordinator and what it works with."""
+
+    def __init__(self, tasks: asyncio.TaskGroup, config: GroupConfig, log: MemoryLog | None) -> None:
+        self.clock = VirtualClock(START_MS, WALL_MS)
+        self.timer = Timer(self.clock, loop=asyncio.get_running_loop())
+        self.log = log or MemoryLog()
+        self.notes: list[tuple[str, int, Note]] = []
+        self.coordinator = Coordinator(config, self.log, self.timer, tasks, self._note)
+
+    def _note(self, group_id: str, timestamp_ms: int, note: Note, /) -> None:
+        self.notes.append((group_id, timestamp_ms, note))
+
+    def load(self, partition: int) -> None:
+        self.coordinator.start_loading(partition)
+        self.coordinator.finish_loading(partition, self.log.records(partition))
+
+    def ask(self, line: Callable[[], Event], group_id: str = "group") -> asyncio.Future[Any]:
+        """Send a request to a group; the future is its answer."""
+        event: Any = line()
+        event.token = Answered()
+        self.coordinator.submit(group_id, event)
+        return event.token.future  # type: ignore[no-any-return]
+
+    async def advance(self, by_ms: int) -> None:
+        await self.timer.advance(by_ms, lambda: self.coordinator.is_settled)
+
+    @property
+    def group_partition(self) -> int:
+        return self.coordinator.partition_of("group")
+
+    @property
+    def tasks(self) -> set[str]:
+        return {task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("group ")}
+
+
+@asynccontextmanager
+async def running_node(*, log: MemoryLog | None = None, is_loaded: bool = True, **settings: int) -> AsyncIterator[Node]:
+    """A node with all partitions loaded; afterwards no task and no timer may be left."""
+    async with asyncio.TaskGroup() as tasks:
+        node = Node(tasks, GroupConfig(**settings), log)
+        if is_loaded:
+            for partition in range(node.coordinator.config.offsets_topic_num_partitions):
+                node.load(partition)
+        try:
+            yield node
+        finally:
+            node.coordinator.close()
+    assert node.tasks == set()
+    assert node.timer.size == 0
+    surroundings = node.coordinator.surroundings
+    assert surroundings.heartbeats.watched == surroundings.rebalances.watched == 0
