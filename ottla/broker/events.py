@@ -82,7 +82,7 @@ _GROUPS: Final = (
     LogEvent(
         "group.rebalance.completed",
         "info",
-        (*_IN_GROUP, "leader", "protocol_name", "duration_ms"),
+        (*_IN_GROUP, "cause", "leader", "protocol_name", "duration_ms"),
         "The leader has brought the assignment. `duration_ms` counts from the start.",
     ),
     LogEvent(

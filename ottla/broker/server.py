@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.address import PORT_MAX, Address
@@ -39,9 +41,10 @@ class Server:
         node_count: int = 1,
         clock: Clock | None = None,
         control: Address | None = None,
+        journal: Path | None = None,
     ) -> None:
         """`advertise`: what clients are told instead of `listen`; node i has its port + i. `control`: where to answer
-        scripts over HTTP, if anywhere. Raises `ConfigError`.
+        scripts over HTTP, if anywhere. `journal`: the file that tells what happens in groups. Raises `ConfigError`.
         """
         _check_node_count(node_count, listen, advertise)
         if advertise is None and listen.is_wildcard:
@@ -60,6 +63,7 @@ class Server:
         first = settings.first_node_id
         self._nodes = [Node(node_id, self.cluster) for node_id in range(first, first + node_count)]
         self._listeners: list[Listener] = []
+        self._journal_path = journal
         self._control_address = control
         self._control: ControlListener | None = None
         self._stopping = asyncio.Event()
@@ -87,9 +91,13 @@ class Server:
         return ",".join(map(str, self.addresses))
 
     async def run(self, on_ready: Callable[[], None]) -> None:
-        """Open the listeners, call `on_ready`, serve until `stop`. Raises `MachineRefused` if a socket can't be had."""
+        """Open the sockets, call `on_ready`, serve until `stop`. Raises `MachineRefused` if a socket or a file can't be
+        had."""
         timer = self.cluster.timer = Timer(self.clock, loop=asyncio.get_running_loop())
-        try:
+        with ExitStack() as at_end:
+            at_end.callback(timer.close)
+            at_end.callback(self._stop_accepting)
+            self._keep_journal(at_end)
             await self._bind()  # not within the group, which would wrap a refusal
             async with asyncio.TaskGroup() as self.cluster.tasks:
                 try:
@@ -101,10 +109,6 @@ class Server:
                 finally:
                     self._close()
             await self._flush()
-        finally:
-            for listener in self._all_listeners:
-                listener.stop_accepting()
-            timer.close()
 
     def stop(self) -> None:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
@@ -171,9 +175,18 @@ class Server:
             for listener in self._listeners:
                 listener.abort()
 
-    def _close(self) -> None:
+    def _keep_journal(self, at_end: ExitStack) -> None:
+        if self._journal_path is not None:
+            from ottla.broker.journal_file import keeping_journal
+
+            at_end.enter_context(keeping_journal(self._journal_path, self.cluster))
+
+    def _stop_accepting(self) -> None:
         for listener in self._all_listeners:
             listener.stop_accepting()
+
+    def _close(self) -> None:
+        self._stop_accepting()
         self.cluster.release_parked()
         for listener in self._all_listeners:
             listener.close()

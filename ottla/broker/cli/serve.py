@@ -72,6 +72,7 @@ def add_to(commands: Any) -> None:
         help="virtual: time stands still until it is moved through --control (default: system)",
     )
     option("--control", metavar="HOST:PORT", help="answer scripts over HTTP there: groups, time, counters")
+    option("--journal", metavar="FILE", type=Path, help="append there what happens in groups and why, as JSON lines")
     option(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
@@ -102,6 +103,7 @@ def run(options: argparse.Namespace) -> int:
             node_count=options.nodes,
             clock=VirtualClock() if options.clock == "virtual" else SystemClock(),
             control=Address.parse(options.control, "--control") if options.control else None,
+            journal=options.journal,
             log=log,
         )
         _raise_open_files_limit()
