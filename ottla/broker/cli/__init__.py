@@ -14,8 +14,8 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from ottla import __version__
-from ottla.broker.cli import serve
-from ottla.broker.cli.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
+from ottla.broker.cli import groups, serve, topics
+from ottla.broker.cli.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, EXIT_USAGE, fail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="ottla", description="A Kafka stand-in for tests and laptops.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"ottla {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (serve,):
+    for command in (serve, topics, groups):
         command.add_to(commands)
     try:
         options = parser.parse_args(arguments)
@@ -43,4 +43,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return EXIT_MACHINE
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
     return exit_code

@@ -9,6 +9,8 @@ from typing import Final
 EXIT_MACHINE: Final = 1
 #: What the user wrote can't be used.
 EXIT_USAGE: Final = 2
+#: Ctrl-C while a question was being asked, as shells have it: 128 + SIGINT.
+EXIT_INTERRUPTED: Final = 130
 
 
 def fail(text: str, exit_code: int) -> int:

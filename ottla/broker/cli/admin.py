@@ -1,0 +1,169 @@
+"""What the commands for people share: a conversation with any Kafka, through aiokafka, and the ways it can fail.
+
+Nothing here knows this broker; `ottla topics` and `ottla groups` look at a real Kafka just as well. Only aiokafka's
+public interface is used, and it is loaded when a command runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from ottla.broker.cli.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
+
+if TYPE_CHECKING:
+    from aiokafka.admin import AIOKafkaAdminClient
+
+T = TypeVar("T")
+
+TIMEOUT_SECONDS_DEFAULT: Final = 10.0
+#: Between two attempts, when a broker says that it will be able to answer soon.
+RETRY_SECONDS: Final = 0.1
+
+
+class NotFoundError(Exception):
+    """The user named something that isn't there."""
+
+
+def add_options(parser: argparse.ArgumentParser, *, is_repeated: bool = False) -> None:
+    """The options every command has that asks a broker. `is_repeated`: the parser it belongs to has them already."""
+
+    def default(value: object) -> object:
+        return argparse.SUPPRESS if is_repeated else value
+
+    option = parser.add_argument
+    option(
+        "--bootstrap-server",
+        metavar="HOST:PORT",
+        default=default("127.0.0.1:9092"),
+        help="any broker of the cluster (default: 127.0.0.1:9092)",
+    )
+    option("--json", action="store_true", default=default(False), help="JSON instead of a table")
+    option(
+        "--timeout",
+        metavar="SECONDS",
+        type=float,
+        default=default(TIMEOUT_SECONDS_DEFAULT),
+        help=f"how long to wait for all of the answer (default: {TIMEOUT_SECONDS_DEFAULT:.0f})",
+    )
+
+
+class Admin:
+    """A cluster that answers questions."""
+
+    def __init__(self, bootstrap: str, timeout_ms: int) -> None:
+        from aiokafka.admin import AIOKafkaAdminClient
+
+        self._options: dict[str, Any] = {"bootstrap_servers": bootstrap, "request_timeout_ms": timeout_ms}
+        self.client: AIOKafkaAdminClient = AIOKafkaAdminClient(client_id="ottla-cli", **self._options)
+
+    async def brokers(self) -> list[dict[str, Any]]:
+        """The nodes that are up, as node_id, host, port."""
+        described = await self.client.describe_cluster()
+        return [{key: broker[key] for key in ("node_id", "host", "port")} for broker in described["brokers"]]
+
+    async def topics(self) -> list[dict[str, Any]]:
+        """Every topic, its partitions with their leaders and replicas."""
+        described: list[dict[str, Any]] = await self.client.describe_topics()
+        return sorted(described, key=lambda topic: str(topic["topic"]))
+
+    async def listed_groups(self, node_id: int) -> list[tuple[str, str]]:
+        """The groups this node coordinates, with their protocol types."""
+        return [(group[0], group[1]) for group in await self.client.list_consumer_groups([node_id])]
+
+    async def described_groups(self, group_ids: list[str], node_id: int) -> list[dict[str, Any]]:
+        """State, protocol and members of groups this node coordinates, in the order of the ids.
+
+        They are asked for one by one, all at once: aiokafka loses its way in an answer about several groups.
+        """
+        asked = [self.client.describe_consumer_groups([group_id], node_id) for group_id in group_ids]
+        return [answers[0].to_object()["groups"][0] for answers in await asyncio.gather(*asked)]
+
+    async def committed(self, group_id: str, node_id: int) -> dict[tuple[str, int], int]:
+        """What a group has committed, by topic and partition."""
+        offsets = await self.client.list_consumer_group_offsets(group_id, node_id)
+        return {(topic, index): found.offset for (topic, index), found in offsets.items() if found.offset >= 0}
+
+    async def offsets(
+        self, partitions: Collection[tuple[str, int]]
+    ) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
+        """Where these partitions' logs begin and end. Each must exist and have a leader."""
+        from aiokafka import AIOKafkaConsumer, TopicPartition
+
+        if not partitions:
+            return {}, {}
+        asked = [TopicPartition(topic, partition) for topic, partition in partitions]
+        consumer = AIOKafkaConsumer(client_id="ottla-cli", **self._options)
+        await consumer.start()
+        try:
+            return await consumer.beginning_offsets(asked), await consumer.end_offsets(asked)
+        finally:
+            await consumer.stop()
+
+
+def ask(options: argparse.Namespace, question: Callable[[Admin], Awaitable[T]], show: Callable[[T], None]) -> int:
+    """Put a question to the cluster and show the answer; returns the exit code."""
+    import logging
+
+    from aiokafka.errors import KafkaError
+
+    logging.getLogger("aiokafka").addHandler(logging.NullHandler())  # it says in many lines what we say in one
+    bootstrap = options.bootstrap_server
+    if not _is_bootstrap(bootstrap):
+        return fail(f"--bootstrap-server {bootstrap} is not HOST:PORT, such as 127.0.0.1:9092", EXIT_USAGE)
+    if not options.timeout > 0:
+        return fail(f"--timeout {options.timeout:g} is not above 0; it is in seconds", EXIT_USAGE)
+    try:
+        answer = asyncio.run(_ask(bootstrap, options.timeout, question))
+    except NobodyAnswers:
+        return fail(
+            f"nothing answers at {bootstrap}; start a broker with `ottla serve`, "
+            "or name another one with --bootstrap-server HOST:PORT",
+            EXIT_MACHINE,
+        )
+    except TimeoutError:
+        return fail(
+            f"{bootstrap} did not answer all of it within {options.timeout:g} s; "
+            "is it a Kafka, and can the brokers it names be reached? Raise --timeout SECONDS if it is only slow",
+            EXIT_MACHINE,
+        )
+    except NotFoundError as error:
+        return fail(str(error), EXIT_MACHINE)
+    except KafkaError as error:
+        return fail(f"{bootstrap} can't answer that: {error}", EXIT_MACHINE)
+    show(answer)
+    return 0
+
+
+class NobodyAnswers(Exception):
+    """There was no first connection."""
+
+
+async def _ask(bootstrap: str, timeout_seconds: float, question: Callable[[Admin], Awaitable[T]]) -> T:
+    """Ask until there is an answer, or an error that time won't mend."""
+    from aiokafka.errors import KafkaConnectionError, KafkaError
+
+    async with asyncio.timeout(timeout_seconds):
+        admin = Admin(bootstrap, round(timeout_seconds * 1000))
+        try:
+            try:
+                await admin.client.start()
+            except KafkaConnectionError:
+                raise NobodyAnswers from None
+            while True:
+                try:
+                    return await question(admin)
+                except KafkaError as error:
+                    if not error.retriable:
+                        raise
+                await asyncio.sleep(RETRY_SECONDS)
+        finally:
+            await admin.client.close()
+
+
+def _is_bootstrap(text: str) -> bool:
+    """HOST:PORT, or several with commas between them."""
+    addresses = [address.rpartition(":") for address in text.split(",")]
+    return all(host and port.isdecimal() and 0 < int(port) < 65_536 for host, _, port in addresses)
