@@ -12,6 +12,7 @@ from tests.differential.cast import (
 )
 from tests.differential.scene import Scene
 from tests.differential.script import every, script, some
+from tests.differential.scripts.offsets import delete_offsets_request
 
 RANGE, STICKY, COOPERATIVE = (
     ("range", subscription()),
@@ -367,3 +368,54 @@ def join_with_a_reason_and_strange_names(scene: Scene, version: int) -> None:
         ana = Member(scene, f"{group}-{len(client_id)}", "ana")
         ana.actor = scene.actor("ana", client_id=client_id)
         ana.joined(ana.actor.ask(ana.join(reason="because")))
+
+
+@script(versions=some("JoinGroup"))
+def join_a_full_group_while_preparing(scene: Scene, version: int) -> None:
+    """While preparing, those who have rejoined count: a newcomer may take the place of a member who comes too late."""
+    group = scene.name("group")
+    members = [Member(scene, group, name) for name in ("ana", "bo", "cy", "di")]
+    stable_group(scene, *members)
+    ana, bo, cy, di = members
+    ana.actor.send(ana.join(), 5)
+    scene.group_shows(group, state="PreparingRebalance", members=4)
+    eve = Member(scene, group, "eve")
+    eve.joined(eve.actor.ask(eve.join(), 5))
+    eve.actor.send(eve.join(), 5)
+    scene.group_shows(group, state="PreparingRebalance", members=5)
+    for member in (bo, cy):
+        member.actor.send(member.join(), 5)
+        member.actor.hear_nothing()
+    di.actor.ask(di.join())
+
+
+@script(versions=(5, 6, 9))
+def join_with_a_pending_id_and_an_instance(scene: Scene, version: int) -> None:
+    """An id handed out to a dynamic member can't be brought back by a static one."""
+    ana = Member(scene, scene.name("group"))
+    ana.be_known()
+    ana.actor.ask(ana.join(group_instance_id="i"))
+
+
+@script(versions=(5,))
+def join_with_metadata_nobody_can_read(scene: Scene, version: int) -> None:
+    """Too short to be a subscription: the group works, and no topic counts as free of subscribers."""
+    topic = scene.topic()
+    for metadata in (b"", b"\0", b"\0\0"):
+        ana = Member(scene, scene.name("group"), protocols=[("range", metadata)])
+        ana.be_known()
+        ana.joined(ana.actor.ask(ana.join()))
+        ana.actor.ask(ana.sync({ana.member_id: b"mine"}), 3)
+        ana.actor.ask(delete_offsets_request(ana.group, {topic: [0]}), 0)
+
+
+@script(
+    versions=(5,),
+    differs="a subscription whose count of topics lies makes Kafka's coordinator throw, and the join hangs for ever",
+)
+def join_with_metadata_that_lies(scene: Scene, version: int) -> None:
+    """A count of topics far beyond the bytes there are."""
+    ana = Member(scene, scene.name("group"), protocols=[("range", b"\0\0\x7f\xff\xff\xff")])
+    ana.be_known()
+    ana.actor.send(ana.join())
+    ana.actor.hear_nothing()

@@ -234,6 +234,19 @@ def fetch_offsets_of_several_groups(scene: Scene, version: int) -> None:
     admin.ask(request)
 
 
+def delete_offsets_request(group: str, topics: dict[str, list[int]]) -> OffsetDeleteRequest:
+    partition = OffsetDeleteRequest.OffsetDeleteRequestPartition
+    return OffsetDeleteRequest(
+        group_id=group,
+        topics=[
+            OffsetDeleteRequest.OffsetDeleteRequestTopic(
+                name=name, partitions=[partition(partition_index=index) for index in indexes]
+            )
+            for name, indexes in topics.items()
+        ],
+    )
+
+
 @script()
 def delete_offsets(scene: Scene, version: int) -> None:
     """Of a simple group; of absent ones; of a topic that a consumer of the group is subscribed to."""
@@ -243,18 +256,7 @@ def delete_offsets(scene: Scene, version: int) -> None:
     admin.quietly(simple_commit(group, topic, 10, 20), 8)
 
     def delete(group: str, topics: dict[str, list[int]]) -> None:
-        partition = OffsetDeleteRequest.OffsetDeleteRequestPartition
-        admin.ask(
-            OffsetDeleteRequest(
-                group_id=group,
-                topics=[
-                    OffsetDeleteRequest.OffsetDeleteRequestTopic(
-                        name=name, partitions=[partition(partition_index=index) for index in indexes]
-                    )
-                    for name, indexes in topics.items()
-                ],
-            )
-        )
+        admin.ask(delete_offsets_request(group, topics))
 
     delete(group, {topic: [0, 5], scene.name("absent"): [0]})
     admin.ask(_fetch(group, {topic: [0, 1]}), 5)
