@@ -51,6 +51,18 @@ generate: $(STAMP) $(SCHEMA_JARS)  ## write ottla/protocol/messages/ from Kafka'
 bench: $(STAMP)  ## measure beside the mock, kfake, Kafka (AGAINST=host:port, ONLY=heartbeats)
 	@$(BIN)/python -m bench $(if $(AGAINST),--against $(AGAINST)) $(if $(ONLY),--only $(ONLY))
 
+.PHONY: docs
+docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables
+	@$(BIN)/python -m ottla.broker.docs docs
+
+.PHONY: check
+check: lint  ## the quick half of `make test`: lint, types, imports, the tests that need no process and no client
+	@$(BIN)/python -m pytest -q tests/protocol tests/purgatory tests/coordinator tests/conformance tests/broker
+
+.PHONY: clients
+clients: $(STAMP)  ## the real-client tests (OTTLA_BOOTSTRAP=host:port runs them against any broker)
+	@$(BIN)/python -m pytest tests/clients
+
 .PHONY: test
 test: lint  ## everything CI runs: lint, types, imports, all tests
 	@$(BIN)/python -m pytest

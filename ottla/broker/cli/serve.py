@@ -63,7 +63,7 @@ def add_to(commands: Any) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="one setting, before those of the file; may be repeated",
+        help="one setting, which wins over the file's; may be repeated",
     )
     option(
         "--clock",
@@ -200,9 +200,9 @@ def _tell_ready(server: Server, settings: Settings, log: Log) -> None:
 def _settings_help() -> str:
     """The settings this broker goes by, with defaults and units."""
     from ottla.broker.settings_table import SETTINGS
-    from ottla.broker.settings_text import default_text
+    from ottla.broker.settings_text import default_with_unit
 
-    rows = [(setting.name, default_text(setting), setting.meaning) for setting in SETTINGS.values()]
-    width = max(len(name) for name, _, _ in rows)
-    lines = [f"  {name:{width}}  {default:18}  {meaning}" for name, default, meaning in rows]
-    return "\n".join(["settings, for --set and --config, with their defaults:", *lines, ""])
+    rows = [(setting.name, default_with_unit(setting), setting.meaning) for setting in SETTINGS.values()]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    lines = [f"  {name:{widths[0]}}  {default:{widths[1]}}  {meaning}" for name, default, meaning in rows]
+    return "\n".join(["settings for --set and --config, with their defaults:", *lines, ""])
