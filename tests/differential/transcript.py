@@ -204,6 +204,7 @@ _RULES: Final[Mapping[str, Callable[[Any, Labels], Json]]] = {
     "commit_timestamp": _timestamp,
     "documentation": _opaque("text"),
     "error_code": _error,
+    "finalized_features_epoch": _opaque("epoch"),
     "error_message": _opaque("text"),
     "batch_index_error_message": _opaque("text"),
     "host": _host,

@@ -28,7 +28,6 @@ SUBSET = (
     Exempt("api_keys", "Ottla advertises what it serves; `served_versions` compares those"),
     Exempt("supported_features", "Ottla has features only where it serves them"),
     Exempt("finalized_features", "Ottla has features only where it serves them"),
-    Exempt("finalized_features_epoch", "Kafka counts its metadata log; ours is constant"),
 )
 NO_SASL = "Ottla does not serve SASL, nor advertise it: the connection is closed, as for any unknown key"
 

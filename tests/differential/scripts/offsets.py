@@ -278,6 +278,7 @@ def delete_offsets(scene: Scene, version: int) -> None:
 def offsets_vanish_with_their_topic(scene: Scene, version: int) -> None:
     """A deleted topic takes the offsets committed for it along."""
     group, topic = scene.name("group"), scene.topic()
+    ids = {topic: scene.topic_id(topic)}
     admin = scene.actor("admin")
     admin.quietly(simple_commit(group, topic, 10), 8)
     scene.delete_topic(topic)
@@ -285,7 +286,6 @@ def offsets_vanish_with_their_topic(scene: Scene, version: int) -> None:
         lambda: scene.stagehand.ask(_fetch(group, {topic: [0]}), 7).topics[0].partitions[0].committed_offset == -1,
         what="the offset is gone",
     )
-    if version < 10:
-        admin.ask(_fetch(group, {topic: [0]}))
-        if version >= 2:
-            admin.ask(_fetch(group, None))
+    admin.ask(_fetch(group, {topic: [0]}, topic_ids=ids))
+    if version >= 2:
+        admin.ask(_fetch(group, None))
