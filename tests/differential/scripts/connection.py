@@ -181,7 +181,7 @@ def answers_keep_the_order_of_requests(scene: Scene, version: int) -> None:
     ana = scene.actor()
     ana.send(
         FetchRequest(
-            max_wait_ms=300,
+            max_wait_ms=600,
             min_bytes=1,
             max_bytes=1000,
             topics=[

@@ -88,7 +88,7 @@ def fetch_and_wait(scene: Scene, version: int) -> None:
     ana.hear_nothing()
     writer.quietly(produce(topic, ONE), 9)
     ana.hear()
-    ana.send(fetch(topic, 0, max_wait_ms=200, min_bytes=1_000))
+    ana.send(fetch(topic, 0, max_wait_ms=600, min_bytes=1_000))
     ana.hear_nothing()
     ana.hear()
 
@@ -98,7 +98,7 @@ def fetch_and_wait_beside_an_unknown_topic(scene: Scene, version: int) -> None:
     """An unknown topic does not cut the wait of a known one short."""
     topic = new_topic(scene)
     ana = scene.actor()
-    ana.send(_both(fetch(absent_topic(scene), 0, max_wait_ms=300), fetch(topic, 0)))
+    ana.send(_both(fetch(absent_topic(scene), 0, max_wait_ms=600), fetch(topic, 0)))
     ana.hear_nothing()
     ana.hear()
     ana.ask(fetch(absent_topic(scene), 0, max_wait_ms=30_000))

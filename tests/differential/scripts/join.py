@@ -256,9 +256,9 @@ def join_while_a_pending_id_is_out(scene: Scene, version: int) -> None:
 def join_expires_who_does_not_rejoin(scene: Scene, version: int) -> None:
     """After the rebalance timeout the silent member is out, and the newcomer leads generation 2."""
     group = scene.name("group")
-    ana, bo = (Member(scene, group, name, rebalance_timeout_ms=300) for name in ("ana", "bo"))
+    ana, bo = (Member(scene, group, name, rebalance_timeout_ms=600) for name in ("ana", "bo"))
     if version == 0:  # v0 has no rebalance timeout: the session timeout counts
-        ana.session_timeout_ms = bo.session_timeout_ms = 300
+        ana.session_timeout_ms = bo.session_timeout_ms = 600
     stable_group(scene, ana)
     bo.be_known()
     bo.joined(bo.actor.ask(bo.join()))

@@ -8,7 +8,7 @@ from tests.differential.cast import Member, completing_group, stable_group
 from tests.differential.scene import Scene
 from tests.differential.script import script
 
-SHORT_MS, LONG_MS = 300, 30_000
+SHORT_MS, LONG_MS = 600, 30_000
 
 
 @script(versions=(3, 4))

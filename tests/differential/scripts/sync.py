@@ -115,7 +115,7 @@ def sync_with_a_pending_id(scene: Scene, version: int) -> None:
 def sync_never_comes(scene: Scene, version: int) -> None:
     """Who has not synced after the rebalance timeout is thrown out, the leader too; the others are sent to rejoin."""
     group = scene.name("group")
-    ana, bo = (Member(scene, group, name, rebalance_timeout_ms=300) for name in ("ana", "bo"))
+    ana, bo = (Member(scene, group, name, rebalance_timeout_ms=600) for name in ("ana", "bo"))
     completing_group(scene, ana, bo)
     bo.actor.send(bo.sync())
     bo.actor.hear()
