@@ -154,5 +154,5 @@ class Conversation:
                 go_on = h11.InformationalResponse(status_code=100, headers=[])
                 self._writer.write(self._http.send(go_on) or b"")
             async with asyncio.timeout(IDLE_SECONDS_MAX):
-                self._http.receive_data(await self._reader.read(65_536))
+                self._http.receive_data(await self._reader.read(HEAD_BYTES_MAX))
         return event

@@ -67,7 +67,7 @@ class Server:
         self._control_address = control
         self._control: ControlListener | None = None
         self._stopping = asyncio.Event()
-
+        self._advancing = asyncio.Lock()
         #: Where scripts are answered, once that socket is open.
         self.control_url: str | None = None
 
@@ -75,10 +75,6 @@ class Server:
     def addresses(self) -> list[Address]:
         """Where clients reach each node."""
         return [Address(node.host, node.port) for node in self._nodes]
-
-    @property
-    def _all_listeners(self) -> list[Listener | ControlListener]:
-        return [*self._listeners, *([] if self._control is None else [self._control])]
 
     @property
     def connection_counts(self) -> dict[int, int]:
@@ -91,8 +87,10 @@ class Server:
         return ",".join(map(str, self.addresses))
 
     async def run(self, on_ready: Callable[[], None]) -> None:
-        """Open the sockets, call `on_ready`, serve until `stop`. Raises `MachineRefused` if a socket or a file can't be
-        had."""
+        """Open the sockets, call `on_ready`, serve until `stop`.
+
+        Raises `MachineRefused` if a socket or the journal can't be had.
+        """
         timer = self.cluster.timer = Timer(self.clock, loop=asyncio.get_running_loop())
         with ExitStack() as at_end:
             at_end.callback(timer.close)
@@ -115,8 +113,12 @@ class Server:
         self._stopping.set()
 
     async def advance(self, ms: int) -> None:
-        """Move the virtual clock on; returns when all that was due has happened, each thing at its own time."""
-        await self.cluster.timer.advance(ms, settled=lambda: self.cluster.is_settled)
+        """Move the virtual clock on; returns when all that was due has happened, each thing at its own time.
+
+        One at a time: who comes meanwhile waits.
+        """
+        async with self._advancing:
+            await self.cluster.timer.advance(ms, settled=lambda: self.cluster.is_settled)
 
     async def _bind(self) -> None:
         """Bind every socket before any of them accepts, so that no client sees half a cluster."""
@@ -147,6 +149,10 @@ class Server:
             raise address.refused("--control", error) from None
         self.control_url = f"http://{Address(address.host, port)}"
         return listener
+
+    @property
+    def _all_listeners(self) -> list[Listener | ControlListener]:
+        return [*self._listeners, *([] if self._control is None else [self._control])]
 
     def _watch_idle_connections(self, timer: Timer) -> None:
         """Close connections that have been silent for connections.max.idle.ms, or a little longer.

@@ -58,6 +58,11 @@ class Connection:
         size = _SIZE.unpack(self._receive_exactly(_SIZE.size))[0]
         return self._receive_exactly(size)
 
+    def until_answered(self, *, timeout_seconds: float = 10.0) -> None:
+        """Return when there is something to receive, and leave it where it is."""
+        self._socket.settimeout(timeout_seconds)
+        self._socket.recv(1, socket.MSG_PEEK)
+
     def close(self) -> None:
         self._socket.close()
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 #: How many open files are asked for where the hard limit is "unlimited" and the kernel has a lower one of its own.
 _OPEN_FILES_WANTED: Final = (1_048_576, 65_536, 10_240)
+_STDERR: Final = 2
 _END_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -85,6 +86,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve until told to stop; returns the exit code."""
+    _hold_standard_streams()
     for number in _END_SIGNALS:
         signal.signal(number, _nothing_to_end)
     from ottla.broker.address import Address, MachineRefused
@@ -113,6 +115,13 @@ def run(options: argparse.Namespace) -> int:
     except MachineRefused as error:
         return fail(str(error), EXIT_MACHINE)
     return 0
+
+
+def _hold_standard_streams() -> None:
+    """Open what is closed of stdin, stdout and stderr, or a socket would get its number, which libuv can't bear."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(descriptor)
 
 
 def _nothing_to_end(_number: int, _frame: object) -> NoReturn:

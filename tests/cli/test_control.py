@@ -1,0 +1,369 @@
+"""The control API over HTTP, as a script in any language has it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ottla.broker.control import ADVANCE_MS_MAX, ROUTES
+from ottla.broker.control_http import BODY_BYTES_MAX, CONNECTIONS_MAX
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
+from ottla.protocol.messages.join_group import JoinGroupRequest
+from ottla.protocol.messages.sync_group import SyncGroupRequest
+from tests.cli.terminal import SECONDS_MAX, Serving, serving
+from tests.support.client import Client
+
+DOCS = Path(__file__).parents[2] / "docs" / "control.md"
+
+
+class Script:
+    """Asks the control API, a connection for each request."""
+
+    def __init__(self, broker: Serving) -> None:
+        self.broker = broker
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
+        """Status and decoded answer."""
+        connection = self.connect()
+        try:
+            connection.request(method, path, body)
+            answer = connection.getresponse()
+            assert answer.headers["Content-Type"] == "application/json"
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path: str) -> Any:
+        status, answer = self.ask("GET", path)
+        assert status == 200
+        return answer
+
+    def advance(self, ms: int) -> Any:
+        status, answer = self.ask("POST", "/clock/advance", json.dumps({"ms": ms}).encode())
+        assert status == 200, answer
+        return answer
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(self.broker.control, timeout=SECONDS_MAX)
+
+    def raw(self) -> socket.socket:
+        host, _, port = self.broker.control.rpartition(":")
+        return socket.create_connection((host, int(port)), timeout=SECONDS_MAX)
+
+
+@pytest.fixture(scope="module")
+def virtual() -> Iterator[Script]:
+    """A broker whose time stands still."""
+    with serving("--control", "127.0.0.1:0", "--clock", "virtual", "--nodes", "2") as broker:
+        yield Script(broker)
+
+
+def join(client: Client, group_id: str, member_id: str = "") -> str:
+    """Come to a group of one's own and get its assignment; returns the member id."""
+    coordinator = client.ask(FindCoordinatorRequest(group_id), 1)
+    assert coordinator.error_code == ErrorCode.NONE
+    protocols = [JoinGroupRequest.JoinGroupRequestProtocol("range", b"")]
+    joined = client.ask(JoinGroupRequest(group_id, 45_000, 60_000, member_id, None, "consumer", protocols), 3)
+    assert joined.error_code == ErrorCode.NONE
+    assignments = [SyncGroupRequest.SyncGroupRequestAssignment(joined.member_id, b"")]
+    sync = SyncGroupRequest(group_id, joined.generation_id, joined.member_id, assignments=assignments)
+    assert client.ask(sync, 3).error_code == ErrorCode.NONE
+    return str(joined.member_id)
+
+
+# ── What can be asked ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_health_says_where_the_nodes_are(virtual: Script) -> None:
+    """What to give to clients, and every node."""
+    health = virtual.get("/health")
+    assert health["status"] == "ok"
+    assert [f"{node['host']}:{node['port']}" for node in health["nodes"]] == health["bootstrap_servers"].split(",")
+    assert [node["node_id"] for node in health["nodes"]] == [1, 2]
+
+
+def test_list_has_everything_there_is(virtual: Script) -> None:
+    """GET / lists each route, and each of them answers."""
+    listed = [(route["method"], route["path"]) for route in virtual.get("/")["routes"]]
+    assert listed == [(route.method, route.path) for route in ROUTES]
+    for method, path in listed:
+        assert virtual.ask(method, path, b'{"ms": 0}')[0] == 200
+
+
+def test_silent_member_is_expelled_when_the_clock_is_moved_and_groups_tell_why() -> None:
+    """The story of a session timeout, in no time: 45 s pass on the virtual clock and nowhere else."""
+    options = ("--control", "127.0.0.1:0", "--clock", "virtual", "--set", "group.initial.rebalance.delay.ms=0")
+    with serving(*options) as broker, Client(broker.bootstrap, client_id="ana") as client:
+        script = Script(broker)
+        member_id = join(client, "orders")
+        (group,) = script.get("/groups")["groups"]
+        assert (group["state"], group["leader"], group["coordinator"]) == ("Stable", member_id, 1)
+        assert [member["client_id"] for member in group["members"]] == ["ana"]
+        assert group["last_rebalance"]["cause"] == "member_joined"
+
+        before_ms = script.get("/clock")["now_ms"]
+        assert script.advance(44_999)["now_ms"] == before_ms + 44_999
+        assert script.get("/groups")["groups"][0]["state"] == "Stable"
+        script.advance(1)
+        (group,) = script.get("/groups")["groups"]
+        assert (group["state"], group["members"]) == ("Empty", [])
+        assert group["last_rebalance"]["cause"] == "session_expired"
+        assert group["last_rebalance"]["member_id"] == member_id
+        assert group["last_rebalance"]["generation_id"] == 2
+
+
+def test_counters_count(virtual: Script) -> None:
+    """A connected client, its topics, and nobody who waits."""
+    with Client(virtual.broker.bootstrap) as client:
+        assert client.ask(FindCoordinatorRequest("counted"), 1).error_code == ErrorCode.NONE
+        counters = virtual.get("/counters")
+    assert counters["connections"]["1"] >= 1
+    assert (counters["topics"], counters["partitions"]) == (1, 50)
+    names = [(purgatory["name"], purgatory["node_id"]) for purgatory in counters["purgatories"]]
+    assert names == [
+        ("Heartbeat", 1),
+        ("Rebalance", 1),
+        ("Heartbeat", 2),
+        ("Rebalance", 2),
+        ("Produce", None),
+        ("Fetch", None),
+    ]
+
+
+# ── The clock ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_advances_at_the_same_time_are_done_one_after_the_other(virtual: Script) -> None:
+    """None gets lost, none is refused."""
+    before_ms = virtual.get("/clock")["now_ms"]
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(virtual.advance, [1000] * 40))
+    assert max(answer["now_ms"] for answer in answers) == before_ms + 40_000
+    assert virtual.get("/clock")["now_ms"] == before_ms + 40_000
+
+
+def test_both_times_move_by_the_same_amount(virtual: Script) -> None:
+    """The date and the clock of deadlines."""
+    before = virtual.get("/clock")
+    after = virtual.advance(86_400_000)
+    assert after["clock"] == "virtual"
+    assert after["now_ms"] - before["now_ms"] == after["wall_ms"] - before["wall_ms"] == 86_400_000
+
+
+def test_system_clock_cannot_be_moved() -> None:
+    """409, and a sentence that says which option it takes."""
+    with serving("--control", "127.0.0.1:0") as broker:
+        script = Script(broker)
+        assert script.get("/clock")["clock"] == "system"
+        status, answer = script.ask("POST", "/clock/advance", b'{"ms": 1}')
+        assert status == 409
+        assert "--clock virtual" in answer["error"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"45000",
+        b"{",
+        b"{}",
+        b"\xff\xfe",
+        b'{"ms": 1, "s": 2}',
+        b'{"ms": "1"}',
+        b'{"ms": 1.5}',
+        b'{"ms": true}',
+        b'{"ms": -1}',
+        b'{"ms": null}',
+        b'{"ms": %d}' % (ADVANCE_MS_MAX + 1),
+        b"[" * 60_000,
+    ],
+    ids=lambda body: str(body[:20]),
+)
+def test_an_advance_that_makes_no_sense_is_a_400_with_a_sentence(virtual: Script, body: bytes) -> None:
+    """Time does not move for it."""
+    before_ms = virtual.get("/clock")["now_ms"]
+    status, answer = virtual.ask("POST", "/clock/advance", body)
+    assert status == 400
+    assert "ms" in answer["error"]
+    assert virtual.get("/clock")["now_ms"] == before_ms
+
+
+# ── HTTP ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "said"),
+    [
+        ("GET", "/no/such", 404, "GET / lists what there is"),
+        ("GET", "/clock/advance", 405, "/clock/advance takes POST, not GET"),
+        ("DELETE", "/groups", 405, "/groups takes GET, not DELETE"),
+        ("GET", "/groups?state=Stable", 200, ""),
+    ],
+)
+def test_what_there_is_not_is_told(virtual: Script, method: str, path: str, status: int, said: str) -> None:
+    """A path of another name or method; a query is passed over."""
+    got, answer = virtual.ask(method, path)
+    assert got == status
+    assert said in answer.get("error", "")
+
+
+def test_one_connection_takes_many_requests(virtual: Script) -> None:
+    """It is kept alive, also after a refusal."""
+    connection = virtual.connect()
+    for path, status in (("/health", 200), ("/nix", 404), ("/clock", 200)):
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == status
+    connection.close()
+
+
+def test_requests_sent_together_are_answered_in_order(virtual: Script) -> None:
+    """HTTP pipelining."""
+    with virtual.raw() as client:
+        client.sendall(
+            b"GET /clock HTTP/1.1\r\nHost: a\r\n\r\nGET /nix HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        )
+        said = read_all(client)
+    assert re.findall(rb"HTTP/1.1 (\d+)", said) == [b"200", b"404"]
+
+
+def test_head_has_the_head_of_the_answer_only(virtual: Script) -> None:
+    """As health checks ask."""
+    connection = virtual.connect()
+    connection.request("HEAD", "/health")
+    answer = connection.getresponse()
+    assert (answer.status, answer.read()) == (200, b"")
+    connection.close()
+
+
+def test_client_that_asks_before_sending_its_body_is_told_to_go_on(virtual: Script) -> None:
+    """Expect: 100-continue, as curl does with larger bodies."""
+    with virtual.raw() as client:
+        head = b"POST /clock/advance HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\nExpect: 100-continue\r\n\r\n"
+        client.sendall(head)
+        assert client.recv(1000).startswith(b"HTTP/1.1 100 ")
+        client.sendall(b'{"ms":0}')
+        assert client.recv(1000).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        (b"\x00\x00\x00\x10\x00\x12\x00\x00\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),  # without Host
+        (b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 40_000 + b"\r\n\r\n", 431),
+        (b"POST /clock/advance HTTP/1.1\r\nHost: a\r\nContent-Length: 99999\r\n\r\n" + b"x" * 99_999, 413),
+        (
+            b"POST /clock/advance HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n" + b"x" * 99_999,
+            413,
+        ),
+    ],
+    ids=["no_http", "no_host", "bad_length", "large_head", "large_body", "large_chunk"],
+)
+def test_what_is_no_request_is_answered_with_a_sentence_and_the_end(virtual: Script, said: bytes, status: int) -> None:
+    """The connection is closed, and the next one is served."""
+    with virtual.raw() as client:
+        client.sendall(said)
+        head, _, body = read_all(client).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert json.loads(body)["error"]
+    assert virtual.get("/health")["status"] == "ok"
+
+
+def test_a_body_as_large_as_allowed_is_read(virtual: Script) -> None:
+    """White space around the object counts as body."""
+    status, _ = virtual.ask("POST", "/clock/advance", b'{"ms": 0}'.ljust(BODY_BYTES_MAX))
+    assert status == 200
+
+
+def test_a_client_that_goes_away_in_the_middle_disturbs_nobody(virtual: Script) -> None:
+    """Half a head, half a body, or before the answer."""
+    for beginning in (
+        b"GET /hea",
+        b"POST /clock/advance HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n{",
+        b"GET /groups HTTP/1.1\r\nHost: a\r\n\r\n",
+    ):
+        with virtual.raw() as client:
+            client.sendall(beginning)
+    assert virtual.get("/health")["status"] == "ok"
+
+
+def test_connections_beyond_the_bound_are_closed() -> None:
+    """Scripts need a few; who leaves them open can't use up the broker's files."""
+    with serving("--control", "127.0.0.1:0") as broker:
+        script = Script(broker)
+        clients = [script.raw() for _ in range(CONNECTIONS_MAX)]
+        for client in clients:  # each is served, so all of them have been accepted
+            client.sendall(b"GET /clock HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert client.recv(1)
+        with script.raw() as one_more:
+            assert one_more.recv(1) == b""
+        for client in clients:
+            client.close()
+
+
+def test_stopping_ends_open_conversations() -> None:
+    """A script with a connection open doesn't hold up the broker's end."""
+    with serving("--control", "127.0.0.1:0") as broker, Script(broker).raw() as client:
+        client.sendall(b"GET /clock HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert client.recv(1)
+        assert broker.stop() == 0
+
+
+def read_all(client: socket.socket) -> bytes:
+    """What comes until the other side closes."""
+    received = b""
+    while part := client.recv(65_536):
+        received += part
+    return received
+
+
+# ── The page ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def keys(value: Any) -> Any:
+    """The shape of an answer: its keys, at every depth."""
+    if isinstance(value, dict):
+        return {key: keys(item) for key, item in value.items()}
+    return [keys(value[0])] if isinstance(value, list) and value else None
+
+
+def samples() -> dict[str, Any]:
+    """The JSON of docs/control.md, by the request it answers."""
+    found = {}
+    for section in DOCS.read_text().split("\n## ")[1:]:
+        title, _, text = section.partition("\n")
+        (sample,) = re.findall(r"```json\n(.*?)```|(?<=advance\n)(\{.*?\})\n```", text, re.DOTALL)
+        found[title] = json.loads("".join(sample))
+    return found
+
+
+def test_page_lists_every_route() -> None:
+    """docs/control.md has a row for each."""
+    rows = re.findall(r"^\| `(\w+) (\S+)` \|", DOCS.read_text(), re.MULTILINE)
+    assert rows == [(route.method, route.path) for route in ROUTES]
+
+
+def test_samples_of_the_page_have_the_keys_of_real_answers() -> None:
+    """Who writes a script by the page gets what it shows."""
+    options = ("--control", "127.0.0.1:0", "--clock", "virtual", "--set", "group.initial.rebalance.delay.ms=0")
+    with serving(*options) as broker, Client(broker.bootstrap) as client:
+        join(client, "billing")
+        script = Script(broker)
+        for title, sample in samples().items():
+            for request in title.split(", "):
+                method, _, path = request.partition(" ")
+                status, answer = script.ask(method, path, b'{"ms": 1}' if method == "POST" else None)
+                assert status == 200
+                assert keys(answer) == keys(sample), title

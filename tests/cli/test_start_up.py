@@ -1,0 +1,72 @@
+"""What `ottla serve` loads before it is ready: nothing that it does not need to say so."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.terminal import SECONDS_MAX
+
+#: Runs the command line and says at the end which modules were there when it was ready.
+_SCRIPT = """
+import sys
+from ottla.broker.cli import main, serve
+tell_ready = serve._tell_ready
+def tell_ready_and_modules(*arguments):
+    print(sorted(sys.modules), flush=True)
+    tell_ready(*arguments)
+serve._tell_ready = tell_ready_and_modules
+sys.exit(main(["serve", "--listen", "127.0.0.1:0"]))
+"""
+
+#: Modules and packages that wait for their use, and what that is; with a dot at the end only what is in the package.
+_WAITING = {
+    "aiokafka": "ottla topics and groups",
+    "h11": "--control",
+    "ottla.broker.control": "--control",
+    "ottla.broker.journal_file": "--journal",
+    "ottla.broker.logged_call": "--log-level debug",
+    "ottla.broker.events": "the first group",
+    "ottla.broker.handlers": "the first request of each kind",
+    "ottla.broker.settings_stored": "a setting that nothing goes by",
+    "ottla.broker.docs": "make docs",
+    "ottla.coordinator": "the first group",
+    "ottla.protocol.messages.": "the first request of each kind",
+    "ottla.broker.logs": "the first topic",
+    "ottla.testing": "tests",
+    "cramjam": "the first compressed batch",
+    "lz4": "the first compressed batch",
+    "fastcrc": "the first batch",
+    "http": "nothing here",
+    "urllib.request": "nothing here",
+}
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Iterator[set[str]]:
+    """The modules that are there when the ready line is about to be said."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert process.stdout is not None
+    try:
+        yield set(ast.literal_eval(process.stdout.readline()))
+    finally:
+        process.terminate()
+        process.communicate(timeout=SECONDS_MAX)
+
+
+def test_what_serving_needs_is_there(loaded: set[str]) -> None:
+    """Else the other test would prove nothing."""
+    assert {"uvloop", "structlog", "ottla.broker.server", "ottla.broker.connection"} <= loaded
+
+
+@pytest.mark.parametrize("name", _WAITING)
+def test_what_may_wait_is_not_loaded_at_start(loaded: set[str], name: str) -> None:
+    """A module at start is a millisecond at every start; each of these has its moment later."""
+    found = {module for module in loaded if module == name or module.startswith(name.rstrip(".") + ".")}
+    assert not found, f"wait for {_WAITING[name]}"
