@@ -539,6 +539,39 @@ def test_leaving_last_with_an_id_outstanding(ana: Actor, bo: Actor) -> None:
     )
 
 
+def test_an_emptied_group_may_become_another_kind(ana: Actor, bo: Actor) -> None:
+    """Its protocol type is that of its first member, each time it has one."""
+    group = new_group()
+    make_stable(group, ana)
+    perform(group, 0, ana.leaves()())
+    assert group.protocol_type == "consumer"
+    bo.fields["protocol_type"] = "connect"
+    make_stable(group, bo)
+    assert group.protocol_type == "connect"
+
+
+def test_whoever_gets_the_group_stuck_lives_by_its_session() -> None:
+    """Ana's timer ran out while she was parked. Her next JoinGroup is answered, so she has to have a timer again."""
+    group = new_group(group_max_size=2)
+    ana, bo, cy = Actor("ana", "q"), Actor("bo", "q", "y", "y", version=3), Actor("cy", "q", session_timeout_ms=99_000)
+    make_stable(group, ana)
+    assert (
+        Playbook(group)
+        >> cy.joins()
+        << cy.is_given_id()
+        >> bo.joins()
+        >> ana.joins()
+        >> At(12_000)
+        >> cy.joins()
+        << cy.is_refused("join", ErrorCode.GROUP_MAX_SIZE_REACHED)
+        >> ana.joins(protocols=protocols("y", "y"))
+        << ana.is_refused("join", ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        << ana.is_refused("join", ErrorCode.UNKNOWN_SERVER_ERROR)
+        << Is(PREPARING)
+    )
+    assert group.members[ana.member_id].deadline_ms == 22_000
+
+
 def test_the_timers_of_a_new_rebalance_replace_the_old_ones(ana: Actor, bo: Actor) -> None:
     """A sync timer of the generation before stops as the next rebalance begins."""
     group = new_group()
