@@ -54,6 +54,7 @@ bench: $(STAMP)  ## measure beside the mock, kfake, Kafka (AGAINST=host:port, ON
 .PHONY: docs
 docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables
 	@$(BIN)/python -m ottla.broker.docs docs
+	@$(BIN)/python -m ottla.coordinator.tables > docs/groups.md
 
 .PHONY: check
 check: lint  ## the quick half of `make test`: lint, types, imports, the tests that need no process and no client

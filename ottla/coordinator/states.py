@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from ottla.protocol.errors import ErrorCode
@@ -55,16 +54,30 @@ _STABLE = GroupState.STABLE
 _DEAD = GroupState.DEAD
 _E = ErrorCode
 
-#: Where a group can go from each state. Kafka: ClassicGroupState.validPreviousStates.
-TRANSITIONS: Final[Mapping[GroupState, frozenset[GroupState]]] = MappingProxyType(
-    {
-        _EMPTY: frozenset({_PREPARING, _DEAD}),
-        _PREPARING: frozenset({_COMPLETING, _EMPTY, _DEAD}),
-        _COMPLETING: frozenset({_STABLE, _PREPARING, _DEAD}),
-        _STABLE: frozenset({_PREPARING, _DEAD}),
-        _DEAD: frozenset({_DEAD}),
-    }
-)
+#: Where a group can go from each state, and when. Kafka: ClassicGroupState.validPreviousStates.
+TRANSITIONS: Final[Mapping[GroupState, Mapping[GroupState, str]]] = {
+    _EMPTY: {
+        _PREPARING: "a member joins",
+        _DEAD: "DeleteGroups, nothing left to keep, or unloaded",
+    },
+    _PREPARING: {
+        _COMPLETING: "all have joined, or the time is up",
+        _EMPTY: "nobody is left",
+        _DEAD: "unloaded",
+    },
+    _COMPLETING: {
+        _STABLE: "the leader's assignment is written",
+        _PREPARING: "a member comes, goes or changes, or the write fails",
+        _DEAD: "unloaded",
+    },
+    _STABLE: {
+        _PREPARING: "a member comes, goes or changes, or the leader rejoins",
+        _DEAD: "unloaded",
+    },
+    _DEAD: {
+        _DEAD: "",
+    },
+}
 
 #: From where a rebalance can begin; in PreparingRebalance it has begun already.
 CAN_REBALANCE: Final = frozenset(state for state, targets in TRANSITIONS.items() if _PREPARING in targets)

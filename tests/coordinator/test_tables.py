@@ -6,6 +6,7 @@ situation, and the answer is compared; "-" is a cell nobody can get to.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from ottla.coordinator.states import (
     SyncSituation,
 )
 from ottla.coordinator.sync import situate_sync
+from ottla.coordinator.tables import document
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
 from tests.coordinator.actors import Name
@@ -335,3 +337,20 @@ def test_expiry(state: GroupState, situation: ExpirySituation, expected: str) ->
         assert group.subscribed_topics == frozenset({"orders"})
     assert situate_expiry(group) is situation
     assert states.EXPIRY[state][situation] is Expiry[expected]
+
+
+# ── The document ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_document_is_current() -> None:
+    """docs/groups.md is what `make docs` prints."""
+    page = Path(__file__).parents[2] / "docs" / "groups.md"
+    assert page.read_text() == document(), "run `make docs`"
+
+
+def test_the_document_has_every_cell() -> None:
+    """A row for each situation of each table, and nothing else that a table has."""
+    page = document()
+    for table in (states.HEARTBEAT, states.JOIN, states.SYNC, states.LEAVE, states.OFFSET_COMMIT, states.EXPIRY):
+        for situation in table[GroupState.STABLE]:
+            assert f"| {situation.value} |" in page
