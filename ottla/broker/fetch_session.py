@@ -81,8 +81,8 @@ class FetchedPartition:
             or result.error != ErrorCode.NONE
             or result.diverging_epoch is not None
         )
-        # An error forgets the high watermark, so that its end is news again.
-        self.high_watermark = -1 if result.error else result.high_watermark
+        # In errors these are -1, so that the end of an error is news again.
+        self.high_watermark = result.high_watermark
         self.log_start_offset = result.log_start_offset
         return is_news
 

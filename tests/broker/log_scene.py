@@ -19,6 +19,8 @@ from typing import Any, cast
 from ottla.broker.call import Call
 from ottla.broker.delayed_operations import DelayedOperations
 from ottla.broker.node import Node
+from ottla.broker.partition import Partition
+from ottla.broker.partition_answers import PartitionEvent
 from ottla.broker.topic import Topic
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
@@ -183,6 +185,23 @@ def list_request(topic: str, *timestamps: int, replica_id: int = -1, **changes: 
 def absent_topic(like: Topic) -> Topic:
     """A topic as requests name it that is not there."""
     return Topic("absent", b"\7" * 16, {}, like._cluster, is_internal=False)
+
+
+def hold_high_watermark(partition: Partition) -> Callable[[], None]:
+    """Keep it where it is, as a slow follower would; returns what lets it go to the end of the log."""
+    held_at = partition.high_watermark
+
+    def lag(moved: Partition, event: PartitionEvent) -> None:
+        moved.high_watermark = held_at
+
+    def release() -> None:
+        partition.listeners.remove(lag)
+        partition.high_watermark = partition.log_end_offset
+        for tell in partition.listeners:
+            tell(partition, PartitionEvent.ADVANCED)
+
+    partition.listeners.insert(0, lag)
+    return release
 
 
 def partitions_of(topics: Sequence[Any]) -> list[Any]:

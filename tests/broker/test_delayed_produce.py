@@ -6,35 +6,23 @@ would.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from ottla.broker.partition import Partition
-from ottla.broker.partition_answers import PartitionEvent
 from ottla.broker.topic import Topic
 from ottla.protocol.errors import ErrorCode
-from tests.broker.log_scene import LogScene, SentCall, error_codes, fetch_request, only, partitions_of, produce_request
+from tests.broker.log_scene import (
+    LogScene,
+    SentCall,
+    error_codes,
+    fetch_request,
+    hold_high_watermark,
+    only,
+    partitions_of,
+    produce_request,
+)
 from tests.support.batches import batch
 
 VERSIONS = range(3, 14)
-
-
-def hold(partition: Partition) -> Callable[[], None]:
-    """Keep the high watermark where it is; returns what lets it go to the end of the log."""
-    held_at = partition.high_watermark
-
-    def lag(moved: Partition, event: PartitionEvent) -> None:
-        moved.high_watermark = held_at
-
-    def release() -> None:
-        partition.listeners.remove(lag)
-        partition.high_watermark = partition.log_end_offset
-        for tell in partition.listeners:
-            tell(partition, PartitionEvent.ADVANCED)
-
-    partition.listeners.insert(0, lag)
-    return release
 
 
 def waiting(scene: LogScene, topic: Topic, *batches: bytes, version: int = 9, timeout_ms: int = 1_000) -> SentCall:
@@ -55,7 +43,7 @@ def test_answer_comes_when_the_replicas_have_caught_up(version: int) -> None:
     """With the offset the batch got, when the turn is over; consumers see it from then on."""
     scene = LogScene()
     topic = scene.create("orders")
-    release = hold(topic.partitions[0])
+    release = hold_high_watermark(topic.partitions[0])
     call = waiting(scene, topic, batch(), version=version)
     release()
     assert not call.is_answered
@@ -68,7 +56,7 @@ def test_answer_comes_when_the_replicas_have_caught_up(version: int) -> None:
 def test_only_acks_of_all_wait() -> None:
     scene = LogScene()
     topic = scene.create("orders")
-    hold(topic.partitions[0])
+    hold_high_watermark(topic.partitions[0])
     for acks in (0, 1):
         assert scene.send(produce_request(topic, batch(), acks=acks), 9).is_answered
 
@@ -77,7 +65,7 @@ def test_every_partition_is_waited_for() -> None:
     """Those that are through, or failed, keep what they have."""
     scene = LogScene()
     topic = scene.create("orders", partitions=4)
-    releases = [hold(topic.partitions[index]) for index in (1, 3)]
+    releases = [hold_high_watermark(topic.partitions[index]) for index in (1, 3)]
     call = waiting(scene, topic, batch(), batch(), batch(crc_added=1), batch())
     for release in releases:
         assert not call.is_answered
@@ -90,7 +78,7 @@ def test_time_runs_out() -> None:
     """Who is through by then has its success; the others' batches stay in the log all the same."""
     scene = LogScene()
     topic = scene.create("orders", partitions=2)
-    releases = [hold(partition) for partition in topic.partitions]
+    releases = [hold_high_watermark(partition) for partition in topic.partitions]
     call = waiting(scene, topic, batch(), batch(), timeout_ms=1_000)
     releases[0]()
     scene.turn()
@@ -109,7 +97,7 @@ def test_no_patience(timeout_ms: int) -> None:
     """The deadline has passed already; the answer still comes from it."""
     scene = LogScene()
     topic = scene.create("orders")
-    hold(topic.partitions[0])
+    hold_high_watermark(topic.partitions[0])
     call = waiting(scene, topic, batch(), timeout_ms=timeout_ms)
     scene.advance(0)
     assert error_codes(call.answer_given.responses) == [ErrorCode.REQUEST_TIMED_OUT]
@@ -120,7 +108,7 @@ def test_replicas_fall_out_meanwhile() -> None:
     scene = LogScene(nodes=2)
     topic = scene.create("orders", replicas=2, min_insync_replicas="2")
     topic.placements[0].leader_id = 1
-    release = hold(topic.partitions[0])
+    release = hold_high_watermark(topic.partitions[0])
     call = waiting(scene, topic, batch())
     topic.placements[0].isr = [1]
     release()
@@ -134,7 +122,7 @@ def test_another_node_takes_the_lead(version: int) -> None:
     scene = LogScene(nodes=2)
     topic = scene.create("orders", replicas=2)
     topic.placements[0].leader_id = 1
-    hold(topic.partitions[0])
+    hold_high_watermark(topic.partitions[0])
     call = waiting(scene, topic, batch(), version=version)
     scene.lead(topic, 0, 2, leader_epoch=1)
     scene.turn()
@@ -146,7 +134,7 @@ def test_another_node_takes_the_lead(version: int) -> None:
 def test_topic_is_deleted() -> None:
     scene = LogScene()
     topic = scene.create("orders")
-    hold(topic.partitions[0])
+    hold_high_watermark(topic.partitions[0])
     call = waiting(scene, topic, batch())
     scene.cluster.delete_topic(topic)
     scene.turn()
@@ -158,7 +146,7 @@ def test_broker_stops() -> None:
     """Nobody can know any more."""
     scene = LogScene()
     topic = scene.create("orders")
-    hold(topic.partitions[0])
+    hold_high_watermark(topic.partitions[0])
     call = waiting(scene, topic, batch())
     scene.cluster.release_parked()
     assert error_codes(call.answer_given.responses) == [ErrorCode.REQUEST_TIMED_OUT]
@@ -168,7 +156,7 @@ def test_fetches_wait_for_the_same() -> None:
     """A consumer gets no record that not all replicas have: both are answered in one turn, the produce first."""
     scene = LogScene()
     topic = scene.create("orders")
-    release = hold(topic.partitions[0])
+    release = hold_high_watermark(topic.partitions[0])
     fetch = scene.send(fetch_request(topic, 0, max_wait_ms=500), 12)
     produce = waiting(scene, topic, batch())
     scene.turn()

@@ -309,6 +309,16 @@ class TestNodes:
         assert ask(stranger_id, leader_id, epoch=0) == (ErrorCode.UNKNOWN_LEADER_EPOCH if version >= 9 else not_leader)
         assert ask(leader_id, follower_id) == not_leader
 
+    @pytest.mark.parametrize("version", range(4, 15))
+    def test_fetching_between_disks(self, version: int) -> None:
+        """Replica id -3 is neither consumer nor follower to Kafka: any replica will do, and isolation doesn't count."""
+        scene = LogScene(nodes=2, settings={"transaction.partition.verification.enable": "false"})
+        topic = scene.create("orders", replicas=2)
+        scene.append(topic, batch(attributes=0x10, producer_id=7, producer_epoch=0, base_sequence=0))
+        request = fetch_request(topic, 0, replica_id=-3, isolation_level=1)
+        for node_id in (1, 2):
+            assert offsets_of(only(scene.ask(request, version, node_id=node_id).responses)) == [0]
+
     def test_not_hosted_comes_before_the_epoch_and_the_epoch_before_the_leader(self) -> None:
         scene = LogScene(nodes=3)
         topic = scene.create("orders", replicas=2)

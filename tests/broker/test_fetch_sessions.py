@@ -153,6 +153,18 @@ class TestGoingOn:
         assert error_codes(client.ask(topics=fetch_request(topic, 0, current_leader_epoch=1).topics).responses) == [0]
         assert client.ask().responses == []
 
+    def test_limits_can_be_changed(self) -> None:
+        """A partition that is asked for again is asked for with all it says this time."""
+        scene = LogScene()
+        topic = scene.create("orders")
+        scene.append(topic, ONE, ONE)
+        client = Client(scene)
+        assert (
+            len(only(client.ask(topics=fetch_request(topic, 0, partition_max_bytes=1).topics).responses).records) == 70
+        )
+        both = client.ask(topics=fetch_request(topic, 0, partition_max_bytes=140).topics)
+        assert len(only(both.responses).records) == 140
+
     def test_quiet_answers_wait_like_others(self) -> None:
         """An incremental request is parked, and what comes is told."""
         scene = LogScene()
@@ -394,6 +406,20 @@ class TestRoom:
         assert cache.create(100, is_privileged=True) is None
         assert cache.create(100) is None
 
+    @pytest.mark.parametrize("version", VERSIONS)
+    def test_sessions_of_replicas_are_made_as_such(self, version: int) -> None:
+        scene = LogScene(nodes=2)
+        topic = scene.create("orders", replicas=2)
+        leader_id, follower_id = topic.placements[0].replicas
+        request = fetch_request(topic, 0, session_epoch=0, replica_id=follower_id)
+        if version >= 15:
+            request.replica_id, request.replica_state = -1, FetchRequest.ReplicaState(follower_id)
+        for asked, is_privileged in ((request, True), (fetch_request(topic, 0, session_epoch=0), False)):
+            session_id = scene.ask(asked, version, node_id=leader_id).session_id
+            session = scene.cluster.nodes[leader_id].fetch_sessions.get(session_id)
+            assert session is not None
+            assert session.is_privileged == is_privileged
+
     def test_size_counts_as_of_the_last_use(self) -> None:
         cache = Cache()
         session = cache.create(2)
@@ -404,22 +430,32 @@ class TestRoom:
         assert cache.sessions.partition_count == 1
 
 
-def test_read_result_without_news_is_not_told() -> None:
-    """Cell by cell: what makes a partition worth mentioning. Kafka: CachedPartition.maybeUpdateResponseData."""
+@pytest.mark.parametrize(
+    ("changes", "is_news"),
+    [
+        ({}, False),
+        ({"records": b"records"}, True),
+        ({"high_watermark": 6}, True),
+        ({"log_start_offset": 2}, True),
+        ({"diverging_epoch": (0, 3)}, True),
+        ({"last_stable_offset": 4}, False),
+        ({"log_end_offset": 9}, False),
+    ],
+)
+def test_what_is_news(changes: dict[str, Any], is_news: bool) -> None:
+    """What makes a partition worth mentioning, cell by cell. Kafka: CachedPartition.maybeUpdateResponseData."""
     partition = FetchedPartition("orders", ZERO_UUID, 0, 0, 0, high_watermark=5, log_start_offset=1)
+    result = ReadResult(ErrorCode.NONE, **{"high_watermark": 5, "log_start_offset": 1} | changes)
+    assert partition.tell(result) == is_news
+    is_still_news = bool(changes.get("records") or changes.get("diverging_epoch"))
+    assert partition.tell(result) == is_still_news
 
-    def result(**changes: Any) -> ReadResult:
-        return ReadResult(ErrorCode.NONE, **{"high_watermark": 5, "log_start_offset": 1} | changes)
 
-    assert not partition.tell(result())
-    assert partition.tell(result(records=b"records"))
-    assert partition.tell(result(high_watermark=6))
-    assert partition.tell(result(log_start_offset=2))
-    assert partition.tell(result(diverging_epoch=(0, 3)))
-    assert partition.tell(ReadResult(ErrorCode.UNKNOWN_LEADER_EPOCH))
-    assert partition.tell(ReadResult(ErrorCode.UNKNOWN_LEADER_EPOCH))
-    assert partition.tell(result())
-    assert not partition.tell(result())
+def test_errors_are_news_until_they_end() -> None:
+    partition = FetchedPartition("orders", ZERO_UUID, 0, 0, 0, high_watermark=5, log_start_offset=1)
+    well = ReadResult(ErrorCode.NONE, high_watermark=5, log_start_offset=1)
+    ill = ReadResult(ErrorCode.UNKNOWN_LEADER_EPOCH)
+    assert [partition.tell(result) for result in (well, ill, ill, well, well)] == [False, True, True, True, False]
 
 
 STEPS = st.lists(

@@ -206,7 +206,7 @@ def _answer(results: dict[Key, AppendResult], call: Call) -> ProduceResponse:
                 ProduceResponse.BatchIndexAndErrorMessage(fault.batch_index, fault.message)
                 for fault in result.record_errors
             ]
-            if result.error is ErrorCode.NOT_LEADER_OR_FOLLOWER and call.api_version >= 10:
+            if result.error is ErrorCode.NOT_LEADER_OR_FOLLOWER:
                 _show_leader(name, answer, call, endpoints)
     return ProduceResponse(list(topics.values()), node_endpoints=list(endpoints.values()))
 
