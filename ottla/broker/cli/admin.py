@@ -23,8 +23,16 @@ TIMEOUT_SECONDS_DEFAULT: Final = 10.0
 RETRY_SECONDS: Final = 0.1
 
 
-class NotFoundError(Exception):
-    """The user named something that isn't there."""
+class NotFound(Exception):
+    """The user named something that isn't there; the text is for people."""
+
+
+class NobodyAnswers(Exception):
+    """There is no first connection."""
+
+
+class UnreachableNode(Exception):
+    """The first connection named a broker that can't be reached: the usual trouble with containers."""
 
 
 def add_options(parser: argparse.ArgumentParser, *, is_repeated: bool = False) -> None:
@@ -123,13 +131,19 @@ def ask(options: argparse.Namespace, question: Callable[[Admin], Awaitable[T]], 
             "or name another one with --bootstrap-server HOST:PORT",
             EXIT_MACHINE,
         )
-    except TimeoutError:
+    except UnreachableNode:
         return fail(
-            f"{bootstrap} did not answer all of it within {options.timeout:g} s; "
-            "is it a Kafka, and can the brokers it names be reached? Raise --timeout SECONDS if it is only slow",
+            f"{bootstrap} answers, but names a broker that can't be reached from here; "
+            "let each broker advertise an address that its clients reach (`ottla serve --advertise HOST:PORT`)",
             EXIT_MACHINE,
         )
-    except NotFoundError as error:
+    except TimeoutError:
+        return fail(
+            f"{bootstrap} did not answer within {options.timeout:g} s; "
+            "if it is a Kafka that takes longer, raise --timeout SECONDS",
+            EXIT_MACHINE,
+        )
+    except NotFound as error:
         return fail(str(error), EXIT_MACHINE)
     except KafkaError as error:
         return fail(f"{bootstrap} can't answer that: {error}", EXIT_MACHINE)
@@ -137,17 +151,14 @@ def ask(options: argparse.Namespace, question: Callable[[Admin], Awaitable[T]], 
     return 0
 
 
-class NobodyAnswers(Exception):
-    """There was no first connection."""
-
-
 async def _ask(bootstrap: str, timeout_seconds: float, question: Callable[[Admin], Awaitable[T]]) -> T:
-    """Ask until there is an answer, or an error that time won't mend."""
-    from aiokafka.errors import KafkaConnectionError, KafkaError
+    """Ask until there is an answer, or an error that time won't mend. Raises `TimeoutError` and what is above."""
+    from aiokafka.errors import KafkaConnectionError, KafkaError, NodeNotReadyError
 
-    async with asyncio.timeout(timeout_seconds):
-        admin = Admin(bootstrap, round(timeout_seconds * 1000))
-        try:
+    last_error: KafkaError | None = None
+    admin = Admin(bootstrap, round(timeout_seconds * 1000))
+    try:
+        async with asyncio.timeout(timeout_seconds):
             try:
                 await admin.client.start()
             except KafkaConnectionError:
@@ -158,9 +169,14 @@ async def _ask(bootstrap: str, timeout_seconds: float, question: Callable[[Admin
                 except KafkaError as error:
                     if not error.retriable:
                         raise
+                    last_error = error
                 await asyncio.sleep(RETRY_SECONDS)
-        finally:
-            await admin.client.close()
+    except TimeoutError:
+        if isinstance(last_error, NodeNotReadyError):
+            raise UnreachableNode from None
+        raise
+    finally:
+        await admin.client.close()
 
 
 def _is_bootstrap(text: str) -> bool:

@@ -13,7 +13,7 @@ import argparse
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from ottla.broker.cli.admin import Admin, NotFoundError, add_options, ask
+from ottla.broker.cli.admin import Admin, NotFound, add_options, ask
 from ottla.broker.cli.output import print_json, print_table, printable
 
 #: How a broker answers DescribeGroups for a group it does not keep as a classic one.
@@ -93,7 +93,7 @@ async def describe_group(admin: Admin, group_id: str) -> Json:
     """One group. Offsets are None where nothing was committed, or the log is not to be had."""
     found = await _find(admin, group_id)
     if not found:
-        raise NotFoundError(f"no broker knows a group {printable(group_id)}; `ottla groups` lists those there are")
+        raise NotFound(f"no broker knows a group {printable(group_id)}; `ottla groups` lists those there are")
     group = found[0]
     members = [_member(group, member) for member in group.members or []]
     member_ids = {tuple(partition): member["member_id"] for member in members for partition in member["partitions"]}

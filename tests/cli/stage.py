@@ -1,0 +1,102 @@
+"""What the tests of `ottla topics` and `ottla groups` find in a broker: topics, records, groups. For one node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ottla.protocol.consumer import write_assignment, write_subscription
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from ottla.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from ottla.protocol.messages.create_topics import CreateTopicsRequest
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from ottla.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from ottla.protocol.messages.offset_commit import OffsetCommitRequest
+from ottla.protocol.messages.produce import ProduceRequest
+from ottla.protocol.messages.sync_group import SyncGroupRequest
+from tests.cli.terminal import until
+from tests.support.batches import batch
+from tests.support.client import Client
+
+
+def create(client: Client, topic: str, partitions: int) -> None:
+    """Make a topic."""
+    request = CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(topic, partitions, 1)], 1000)
+    assert client.ask(request, 5).topics[0].error_code == ErrorCode.NONE
+
+
+def produce(client: Client, topic: str, partition: int, records: int) -> None:
+    """Append so many records."""
+    data = ProduceRequest.TopicProduceData(
+        name=topic,
+        partition_data=[ProduceRequest.PartitionProduceData(partition, batch([(None, b"v")] * records))],
+    )
+    request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data])
+
+    def produced() -> bool:  # a real Kafka needs a moment until a new topic has leaders
+        answer = client.ask(request, 3)
+        return bool(answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE)
+
+    until(produced, f"{records} records are in {topic}-{partition}")
+
+
+def find_coordinator(client: Client, group_id: str) -> FindCoordinatorResponse:
+    """Where the group's coordinator is, once there is one."""
+    found = FindCoordinatorResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    def is_found() -> bool:
+        nonlocal found
+        found = client.ask(FindCoordinatorRequest(group_id), 1)
+        return found.error_code == ErrorCode.NONE
+
+    until(is_found, f"{group_id} has a coordinator")
+    return found
+
+
+def join(client: Client, group_id: str, topic: str, partitions: list[int]) -> str:
+    """Be the only member of a group and read these partitions; returns the member id."""
+    find_coordinator(client, group_id)
+    metadata = write_subscription(ConsumerProtocolSubscription([topic]), 1)
+    protocols = [JoinGroupRequest.JoinGroupRequestProtocol("range", metadata)]
+    request = JoinGroupRequest(group_id, 45_000, 60_000, "", None, "consumer", protocols)
+    joined = JoinGroupResponse(error_code=ErrorCode.NOT_COORDINATOR)
+
+    def has_joined() -> bool:  # a real Kafka's coordinator needs a moment until it is one
+        nonlocal joined
+        joined = client.ask(request, 3)
+        return joined.error_code == ErrorCode.NONE
+
+    until(has_joined, f"{group_id} is joined")
+    read = ConsumerProtocolAssignment.TopicPartition(topic, partitions)
+    assignment = write_assignment(ConsumerProtocolAssignment([read]), 1)
+    assignments = [SyncGroupRequest.SyncGroupRequestAssignment(joined.member_id, assignment)]
+    sync = SyncGroupRequest(group_id, joined.generation_id, joined.member_id, assignments=assignments)
+    assert client.ask(sync, 3).error_code == ErrorCode.NONE
+    return str(joined.member_id)
+
+
+def commit(
+    client: Client,
+    group_id: str,
+    topic: str,
+    offsets: Mapping[int, int],
+    *,
+    member_id: str = "",
+    generation_id: int = -1,
+) -> None:
+    """Commit offsets by partition; without a member, as consumers without a group do."""
+    find_coordinator(client, group_id)
+    committed = OffsetCommitRequest.OffsetCommitRequestTopic(
+        name=topic,
+        partitions=[
+            OffsetCommitRequest.OffsetCommitRequestPartition(partition, committed_offset=offset)
+            for partition, offset in offsets.items()
+        ],
+    )
+    request = OffsetCommitRequest(group_id, generation_id, member_id, topics=[committed])
+
+    def is_committed() -> bool:
+        answer = client.ask(request, 7)
+        return {partition.error_code for partition in answer.topics[0].partitions} == {ErrorCode.NONE}
+
+    until(is_committed, f"{group_id} has committed")

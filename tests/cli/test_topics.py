@@ -1,0 +1,130 @@
+"""`ottla topics`, for people and for scripts, and as the health check of a container."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.stage import create, find_coordinator, produce
+from tests.cli.terminal import PROGRAM, only_line, ottla, serving
+from tests.support.client import Client
+from tests.support.ports import free_ports
+
+
+@pytest.fixture(scope="module")
+def bootstrap() -> Iterator[str]:
+    """A broker with a few topics."""
+    with serving() as broker, Client(broker.bootstrap) as client:
+        create(client, "orders", 3)
+        create(client, "empty", 1)
+        produce(client, "orders", 0, 5)
+        produce(client, "orders", 2, 2)
+        find_coordinator(client, "any")
+        yield broker.bootstrap
+
+
+def test_table_has_a_line_for_each_topic(bootstrap: str) -> None:
+    """Names to the left, numbers to the right, nothing else."""
+    ended = ottla("topics", "--bootstrap-server", bootstrap)
+    assert ended.stdout.splitlines() == [
+        "TOPIC               PARTITIONS  REPLICATION  INTERNAL  RECORDS",
+        "__consumer_offsets          50            1  yes             0",
+        "empty                        1            1  no              0",
+        "orders                       3            1  no              7",
+    ]
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_json_has_every_partition(bootstrap: str) -> None:
+    """Leader, replicas, and where its log begins and ends."""
+    ended = ottla("topics", "--bootstrap-server", bootstrap, "--json")
+    offsets, _empty, orders = json.loads(ended.stdout)
+    assert (offsets["topic"], offsets["is_internal"], len(offsets["partitions"])) == ("__consumer_offsets", True, 50)
+    assert (orders["topic"], orders["is_internal"]) == ("orders", False)
+    assert orders["partitions"][2] == {
+        "partition": 2,
+        "leader": 1,
+        "replicas": [1],
+        "isr": [1],
+        "log_start_offset": 0,
+        "log_end_offset": 2,
+    }
+
+
+def test_replication_is_how_many_nodes_hold_a_partition() -> None:
+    """The offsets topic has a replica on each of three nodes, and every node is asked for those it leads."""
+    with serving("--nodes", "3") as broker, Client(broker.bootstrap) as client:
+        find_coordinator(client, "any")
+        ended = ottla("topics", "--bootstrap-server", broker.bootstrap)
+    assert ended.stdout.splitlines()[1].split() == ["__consumer_offsets", "50", "3", "yes", "0"]
+
+
+def test_broker_without_topics_is_healthy() -> None:
+    """The exit code is that of a health check: it says whether a broker answers."""
+    with serving() as broker:
+        ended = ottla("topics", "--bootstrap-server", broker.bootstrap)
+        assert ended.stdout.splitlines() == ["TOPIC  PARTITIONS  REPLICATION  INTERNAL  RECORDS"]
+        assert ended.returncode == 0
+        assert ottla("topics", "--bootstrap-server", broker.bootstrap, "--json").stdout == "[]\n"
+
+
+def test_nobody_there_is_one_line_and_exit_code_1() -> None:
+    """It says where it asked and what to do."""
+    (port,) = free_ports(1)
+    ended = ottla("topics", "--bootstrap-server", f"127.0.0.1:{port}")
+    line = only_line(ended.stderr)
+    assert line.startswith(f"ottla: nothing answers at 127.0.0.1:{port}; start a broker with `ottla serve`")
+    assert (ended.returncode, ended.stdout) == (1, "")
+
+
+def test_somebody_who_never_answers_is_one_line_and_exit_code_1() -> None:
+    """What accepts connections need not be a Kafka; --timeout bounds all of it."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        ended = ottla("topics", "--bootstrap-server", f"127.0.0.1:{port}", "--timeout", "0.5")
+    assert f"127.0.0.1:{port} did not answer within 0.5 s" in only_line(ended.stderr)
+    assert ended.returncode == 1
+
+
+def test_a_broker_that_advertises_an_address_nobody_reaches_is_told_apart() -> None:
+    """The most common mistake with containers: the first contact works, what it names does not."""
+    nowhere, port = free_ports(2)
+    with serving("--advertise", f"127.0.0.1:{nowhere}", listen=f"127.0.0.1:{port}"):
+        ended = ottla("topics", "--bootstrap-server", f"127.0.0.1:{port}", "--timeout", "1")
+    line = only_line(ended.stderr)
+    assert f"127.0.0.1:{port} answers, but names a broker that can't be reached" in line
+    assert "--advertise" in line
+    assert ended.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--bootstrap-server", "localhost"], "--bootstrap-server localhost is not HOST:PORT"),
+        (["--bootstrap-server", "a:1,b"], "--bootstrap-server a:1,b is not HOST:PORT"),
+        (["--bootstrap-server", "localhost:70000"], "--bootstrap-server localhost:70000 is not HOST:PORT"),
+        (["--timeout", "0"], "--timeout 0 is not above 0"),
+        (["--timeout", "nan"], "--timeout nan is not above 0"),
+        (["--timeout", "soon"], "argument --timeout: invalid float value: 'soon'"),
+    ],
+)
+def test_what_the_user_wrote_wrong_is_one_line_and_exit_code_2(arguments: list[str], said: str) -> None:
+    """Option, value, and what would do."""
+    ended = ottla("topics", *arguments)
+    assert said in only_line(ended.stderr)
+    assert ended.returncode == 2
+
+
+def test_reader_that_has_seen_enough_leaves_no_traceback(bootstrap: str) -> None:
+    """As in `ottla topics --json | head -1`."""
+    command = [PROGRAM, "topics", "--bootstrap-server", bootstrap, "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 1
