@@ -80,19 +80,19 @@ class JournalFile:
         """Write what is left, and close the file."""
         self._lines.put(None)
         self._thread.join(CLOSE_SECONDS_MAX)
-        if not self._thread.is_alive():
-            os.close(self._descriptor)
 
     def _write_all(self) -> None:
         """The thread: write whatever comes, until told to end."""
-        while not self._is_abandoned and (lines := self._lines.get()) is not None:
-            try:
+        try:
+            while not self._is_abandoned and (lines := self._lines.get()) is not None:
                 written = 0
                 while written < len(lines):
                     written += os.write(self._descriptor, memoryview(lines)[written:])
-            except OSError as error:
-                self._abandon(error.strerror or str(error))
-            self._written_bytes += len(lines)
+                self._written_bytes += len(lines)
+        except OSError as error:
+            self._abandon(error.strerror or str(error))
+        finally:
+            os.close(self._descriptor)
 
     def _abandon(self, reason: str) -> None:
         self._is_abandoned = True

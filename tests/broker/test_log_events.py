@@ -1,0 +1,169 @@
+"""The table of log events is the whole truth: nothing else is logged, and nothing in it is never logged."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import structlog
+
+import ottla
+from ottla.broker.address import Address
+from ottla.broker.config import Settings
+from ottla.broker.docs import PAGES
+from ottla.broker.events import EVENTS
+from ottla.broker.group_notes import NotesToLog
+from ottla.broker.server import Server
+from ottla.coordinator.notes import Cause, Happened, Note
+from ottla.coordinator.states import GroupState
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.create_topics import CreateTopicsRequest
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
+from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
+from ottla.protocol.messages.join_group import JoinGroupRequest
+from ottla.protocol.messages.leave_group import LeaveGroupRequest
+from tests.broker.scene import Log
+from tests.support.client import Client
+from tests.support.wire import Connection, ConnectionClosedError
+
+PACKAGE: Final = Path(ottla.__file__).parent
+DOCS: Final = PACKAGE.parent / "docs"
+
+#: Method of the logger → level of the event.
+LEVELS: Final = {"debug": "debug", "info": "info", "warning": "warning", "error": "error", "exception": "error"}
+#: Bound to the loggers of nodes, and so part of whatever these log.
+BOUND: Final = {"node_id"}
+
+
+def sources() -> Iterator[Path]:
+    """Every module but the generated ones, which log nothing and are many."""
+    return (path for path in PACKAGE.rglob("*.py") if "messages" not in path.parts)
+
+
+def log_calls() -> Iterator[tuple[str, str, str, set[str]]]:
+    """Every call of a logger in the sources: where it stands, the event's name, its level, its keys."""
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=method),
+                    args=[ast.Constant(value=str(event))],
+                    keywords=keywords,
+                ) if name in ("log", "_log") and method in LEVELS:
+                    where = f"{path.relative_to(PACKAGE)}:{node.lineno}"
+                    yield where, event, LEVELS[method], {str(keyword.arg) for keyword in keywords}
+
+
+def test_every_log_call_is_in_the_table() -> None:
+    """Name, level and keys of each call in the sources are those of the table."""
+    calls = list(log_calls())
+    assert len(calls) > 10, "the search must find them"
+    for where, event, level, keys in calls:
+        assert event in EVENTS, f"{where} logs {event}, which events.py does not have"
+        assert (EVENTS[event].level, set(EVENTS[event].keys)) == (level, keys), f"{where} logs {event}"
+
+
+def test_every_event_of_the_table_is_logged_somewhere() -> None:
+    """By a call in the sources, or from a note about a group."""
+    logged = {event for _, event, _, _ in log_calls()} | {happened.value for happened in Happened}
+    assert logged == set(EVENTS)
+
+
+def test_names_are_dotted_and_keys_have_units() -> None:
+    """group.rebalance.started, duration_ms: what people search for keeps one form."""
+    for event in EVENTS.values():
+        assert all(part.replace("_", "").isalpha() and part.islower() for part in event.name.split("."))
+        assert "." in event.name
+        for key in event.keys:
+            assert not key.endswith(("timeout", "duration", "age")), f"{event.name}: {key} has no unit"
+
+
+@pytest.mark.parametrize("happened", Happened)
+def test_note_about_a_group_is_logged_with_the_keys_of_the_table(happened: Happened) -> None:
+    """Lists of members become how many they are, errors and causes their names; what is not in the table stays out."""
+    details: dict[str, object] = {
+        "member_ids": ["ana", "bo"],
+        "cause": Cause.MEMBER_LEFT,
+        "error": ErrorCode.UNKNOWN_MEMBER_ID,
+        "duration_ms": 5,
+        "no_such_key": 1,
+    }
+    log = Log()
+    NotesToLog(AtEveryLevel(log))("orders", 0, Note(1, happened, GroupState.STABLE, 7, details))
+    ((name, keys),) = log.events
+    assert name == happened.value
+    assert keys.keys() <= set(EVENTS[name].keys)
+    said = {"group_id": "orders", "generation_id": 7, "cause": "member_left", "error": "UNKNOWN_MEMBER_ID"}
+    said |= {"members": 2, "duration_ms": 5}
+    assert keys == {key: value for key, value in said.items() if key in EVENTS[name].keys}
+
+
+class AtEveryLevel:
+    """A logger that lets everything pass."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def is_enabled_for(self, _level: int) -> bool:
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+
+def test_notes_below_the_log_level_cost_nothing() -> None:
+    """At info nobody hears that a member joined; that a rebalance began they do."""
+    log = Log()
+    tell = NotesToLog(log)
+    for happened in (Happened.MEMBER_JOINED, Happened.REBALANCE_STARTED):
+        tell("orders", 0, Note(1, happened, GroupState.STABLE, 7, {}))
+    assert [name for name, _ in log.events] == ["group.rebalance.started"]
+
+
+async def test_running_broker_logs_nothing_else() -> None:
+    """Requests, topics, a group that comes and goes, nonsense: each line has a name, level and keys of the table."""
+    capture = structlog.testing.LogCapture()
+    log = structlog.wrap_logger(
+        None, processors=[capture], wrapper_class=structlog.make_filtering_bound_logger(10)
+    ).bind()
+    settings = Settings({"group.initial.rebalance.delay.ms": "0"})
+    server = Server(settings, listen=Address("127.0.0.1", 0), log=log)
+    ready = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(server.run(on_ready=ready.set))
+        await ready.wait()
+        await asyncio.to_thread(visit, server.bootstrap)
+        server.stop()
+    told = {entry["event"] for entry in capture.entries}
+    assert {"request.handled", "topic.created", "connection.refused", "transaction.refused"} <= told
+    assert {"group.rebalance.started", "group.rebalance.joined", "group.member.removed", "group.emptied"} <= told
+    for entry in capture.entries:
+        event = EVENTS[entry.pop("event")]
+        assert entry.pop("log_level") == event.level
+        assert entry.keys() <= set(event.keys) | BOUND, event.name
+
+
+def visit(bootstrap: str) -> None:
+    """Do a bit of everything."""
+    with Client(bootstrap) as client:
+        client.ask(CreateTopicsRequest([CreateTopicsRequest.CreatableTopic("orders", 1, 1)], 1000), 5)
+        client.ask(InitProducerIdRequest("transactional", 1000), 1)
+        client.ask(FindCoordinatorRequest("g"), 1)
+        protocols = [JoinGroupRequest.JoinGroupRequestProtocol("range", b"")]
+        joined = client.ask(JoinGroupRequest("g", 10_000, 10_000, "", None, "consumer", protocols), 3)
+        assert joined.error_code == ErrorCode.NONE
+        assert client.ask(LeaveGroupRequest("g", joined.member_id), 1).error_code == ErrorCode.NONE
+    with Connection(bootstrap) as nonsense:
+        nonsense.send(b"\xff" * 8)
+        with pytest.raises(ConnectionClosedError):
+            nonsense.receive_frame()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_what_the_tables_say(name: str) -> None:
+    """Whoever changes a table prints the page again."""
+    assert (DOCS / name).read_text() == PAGES[name](), f"docs/{name} is stale; run `make docs`"
