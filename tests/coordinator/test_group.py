@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ottla.coordinator.describe import listed
-from ottla.coordinator.effects import Disarm, Ended, Reply
+from ottla.coordinator.effects import Disarm, Ended
 from ottla.coordinator.events import DescribeRequested, Unloaded
 from ottla.coordinator.group import Group
 from ottla.coordinator.members import Member, add, remove, replace_id
@@ -16,7 +16,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_groups import DescribeGroupsResponse
 from ottla.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from ottla.testing.playbook import Playbook
-from tests.coordinator.actors import ORDERS, Actor, Answer, Name, bring_in, make_stable, new_group, perform, protocols
+from tests.coordinator.actors import ORDERS, Actor, Name, bring_in, make_stable, new_group, perform, protocols
 
 EMPTY = GroupState.EMPTY
 PREPARING = GroupState.PREPARING_REBALANCE
@@ -243,9 +243,3 @@ def test_listing_a_simple_group() -> None:
     group = new_group()
     perform(group, 0, Actor("ana").joins()())
     assert listed([group], ListGroupsRequest()) == [ListGroupsResponse.ListedGroup("group", "", "Empty", "classic")]
-
-
-def test_an_answer_is_a_reply() -> None:
-    """The actors of these tests compare tokens and fields; an effect of another kind is no answer."""
-    assert not Answer(Name("x"), {}).matches(Disarm("x"))
-    assert Answer(Name("x"), {}).matches(Reply(Name("x"), described(new_group())))

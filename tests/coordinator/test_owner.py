@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from ottla.coordinator.effects import session_timer
 from ottla.coordinator.events import DeleteRequested, DescribeRequested
 from ottla.coordinator.notes import Happened
 from ottla.protocol.errors import ErrorCode
@@ -224,8 +223,3 @@ async def test_idle_groups_wake_nobody(ana: Actor) -> None:
             await asyncio.sleep(0)
         assert node.timer.wake_ups == turns
         assert node.timer.next_deadline_ms() is not None
-
-
-async def test_timer_keys_name_members() -> None:
-    """So that a timer in a log says whose it is."""
-    assert session_timer("ana-1") == "heartbeat-ana-1"
