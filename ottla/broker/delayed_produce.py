@@ -43,15 +43,16 @@ class PendingAcks:
         if not error:
             if partition.high_watermark <= self.result.last_offset:
                 return False
-            if len(placement.isr) < insync_replicas_min(partition, placement):
+            if has_too_few_replicas(partition, placement):
                 error = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         self.result.error = error
         return True
 
 
-def insync_replicas_min(partition: Partition, placement: Placement) -> int:
-    """How many replicas must be in sync for acks=-1: more than there are can't be asked for."""
-    return min(partition.config.min_insync_replicas, len(placement.replicas))
+def has_too_few_replicas(partition: Partition, placement: Placement) -> bool:
+    """Whether fewer are in sync than min.insync.replicas, of which no more can be asked for than there are."""
+    in_sync = len(placement.isr)
+    return in_sync < partition.config.min_insync_replicas and in_sync < len(placement.replicas)
 
 
 class DelayedProduce(DelayedOperation):

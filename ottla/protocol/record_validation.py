@@ -72,6 +72,11 @@ def only_batch(records: Buffer | None, api_version: int) -> tuple[BatchHeader, m
     if zeros followed it, and is left for `prepare_append` to refuse, since Kafka checks other things first.
     """
     records = b"" if records is None else records
+    if len(records) >= BATCH_OVERHEAD:
+        # Nearly always one batch is all there is, and then its header says so.
+        header = read_header(records)
+        if header.magic == 2 and header.size_bytes == len(records) and api_version >= 7:
+            return header, memoryview(records)
     spans = batch_spans(records)
     first = next(spans, None)
     if first is None:

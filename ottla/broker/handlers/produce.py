@@ -23,8 +23,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple, TypeAlias
 
 from ottla.broker.call import Call, CloseConnection
-from ottla.broker.delayed_produce import DelayedProduce, PendingAcks, insync_replicas_min
-from ottla.broker.log_access import access_error, current_leader, find_partition
+from ottla.broker.delayed_produce import DelayedProduce, PendingAcks, has_too_few_replicas
+from ottla.broker.log_access import current_leader, find_partition
 from ottla.broker.partition_answers import AppendResult
 from ottla.broker.refused import Refused
 from ottla.broker.topic import Topic
@@ -172,10 +172,9 @@ def _append(index: int, sent: _Sent, acks: int, call: Call, lagging: list[Pendin
     if topic.is_internal and call.client_id != _ADMIN_CLIENT_ID:
         return AppendResult(ErrorCode.INVALID_TOPIC_EXCEPTION)
     partition, placement = topic.partitions[index], topic.placements[index]
-    error = access_error(node, partition, placement)
-    if error:
-        return AppendResult(error)
-    if acks == _ACKS_ALL and len(placement.isr) < insync_replicas_min(partition, placement):
+    if placement.leader_id != node.node_id:
+        return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    if acks == _ACKS_ALL and has_too_few_replicas(partition, placement):
         return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=partition.log_start_offset)
     result = partition.append_as_leader(batch, header, node.cluster.clock.wall_ms())
     if acks == _ACKS_ALL and not result.error and partition.high_watermark <= result.last_offset:
