@@ -6,7 +6,7 @@ it, or nobody: the request did not even get to a group (`refusals.py`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_groups import DeleteGroupsResponse
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.group import Group
     from ottla.coordinator.members import Member
 
-JoinMembers = list[JoinGroupResponse.JoinGroupResponseMember]
+JoinMembers: TypeAlias = list[JoinGroupResponse.JoinGroupResponseMember]
 
 NO_OFFSET: Final = -1  # Kafka: OffsetFetchResponse.INVALID_OFFSET
 NO_LEADER_EPOCH: Final = -1

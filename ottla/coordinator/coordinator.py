@@ -75,11 +75,12 @@ class Coordinator:
         self._partitions[partition] = PartitionState.LOADING
 
     def finish_loading(self, partition: int, records: Iterable[Record]) -> Replay:
-        """Bring the partition's groups to life from its records, oldest first.
+        """Bring the partition's groups to life from its records, oldest first. It must be loading.
 
         Raises `CorruptRecordError` if they can't be read; the partition is refused then until it is loaded again.
         The result says what was passed over.
         """
+        assert self._partitions.get(partition) is PartitionState.LOADING, f"partition {partition} is not being loaded"
         replay = Replay(self.config, self._timer.clock.wall_ms())
         self._partitions[partition] = PartitionState.FAILED
         replay.apply_all(records)

@@ -9,8 +9,8 @@ What happens depends on who it is (`situate_join`) and on the group's state, loo
     REPEAT        nothing new: the current generation once more
 
 v0 has no rebalance timeout of its own; v4 wants the id first; v5 has group instance ids; v7 has the protocol type in
-the answer; v8 says why; v9 can tell a static leader to skip the assignment (KIP-814). Kafka:
-classicGroupJoinToClassicGroup and what it calls in GroupMetadataManager.
+the answer; v8 says why; v9 can tell a static leader to skip the assignment (KIP-814).
+Kafka: classicGroupJoinToClassicGroup and what it calls in GroupMetadataManager.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class GroupWritten(Completion):
 
 def join(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> None:
     """Answer a JoinGroup, or park it. The first request a new group gets also has the group written down."""
-    is_new_group = group.is_unwritten
+    is_new_group, group.is_unwritten = group.is_unwritten, False
     cell = JOIN[group.state][situate_join(group, event)]
     if is_new_group:
         note(group, effects, Happened.GROUP_CREATED, cause=Cause.JOIN)
@@ -66,7 +66,6 @@ def join(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> N
         if member is not None and rebalance.got_stuck(group, generation_before):
             give_up(group, now_ms, member, event, effects)
     if is_new_group:
-        group.is_unwritten = False
         effects.append(Append([new_group_record(group)], GroupWritten()))
 
 

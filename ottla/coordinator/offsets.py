@@ -58,7 +58,8 @@ class OffsetsWritten(Completion):
 def commit(group: Group, now_ms: int, event: OffsetCommitRequested, effects: Effects) -> None:
     """Write the offsets down, or say why not."""
     request = event.request
-    if group.is_unwritten:
+    creates_group, group.is_unwritten = group.is_unwritten, False
+    if creates_group:
         note(group, effects, Happened.GROUP_CREATED, cause=Cause.COMMIT)
     error, keeps_session = OFFSET_COMMIT[group.state][situate_commit(group, request)]
     if error is not ErrorCode.NONE:
@@ -88,8 +89,7 @@ def commit(group: Group, now_ms: int, event: OffsetCommitRequested, effects: Eff
         effects.append(Reply(event.token, response))
         return
     group.offset_writes += 1
-    effects.append(Append(records, OffsetsWritten(event, response, committed, group.is_unwritten)))
-    group.is_unwritten = False
+    effects.append(Append(records, OffsetsWritten(event, response, committed, creates_group)))
 
 
 def situate_commit(group: Group, request: OffsetCommitRequest) -> CommitSituation:

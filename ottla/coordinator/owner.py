@@ -206,13 +206,11 @@ class Owner:
         while self._appends:
             appends, self._appends = self._appends, []
             error = self._with.log.append(self.partition, [record for append in appends for record in append.records])
+            is_too_large_together = error in _TOO_LARGE and len(appends) > 1
             for append in appends:
-                if error is not ErrorCode.NONE and len(appends) > 1:
-                    # Perhaps they were only too large together.
-                    outcome = self._with.log.append(self.partition, append.records)
-                else:
-                    outcome = error
-                self._perform(step(self.group, self._now_ms, AppendCompleted(append.completion, outcome)))
+                if is_too_large_together:
+                    error = self._with.log.append(self.partition, append.records)
+                self._perform(step(self.group, self._now_ms, AppendCompleted(append.completion, error)))
 
     def _note(self, effect: Note) -> None:
         if self._with.notes is not None:
@@ -224,6 +222,7 @@ class Owner:
             self._release(self._timers.popitem()[1])
 
 
+_TOO_LARGE: Final = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
 _REBALANCE_TIMERS: Final = frozenset({JOIN_TIMER, SYNC_TIMER})
 
 _PERFORM: Final[Mapping[type, Callable[[Owner, Any], None]]] = {

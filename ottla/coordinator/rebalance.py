@@ -232,8 +232,7 @@ def sync_expired(group: Group, now_ms: int, effects: Effects) -> None:
 
 
 def withdraw_assignment(group: Group, now_ms: int, error: ErrorCode, effects: Effects) -> None:
-    """Nobody has an assignment any more; parked SyncGroups are answered with `error`, their senders' sessions begin
-    anew.
+    """Nobody has an assignment any more. Parked SyncGroups are answered; their senders' sessions begin anew.
 
     Kafka: resetAndPropagateAssignmentWithError.
     """

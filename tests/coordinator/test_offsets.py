@@ -337,3 +337,16 @@ def test_a_fetch_needs_no_membership(ana: Actor) -> None:
     event = OffsetFetchRequested(Name("fetch"), request, 10)
     assert isinstance(perform(group, 0, event)[0], Reply)
     assert group.state is STABLE
+
+
+def test_a_group_made_by_a_refused_commit_is_made_once(simple: Actor, ana: Actor) -> None:
+    """Its metadata was too long, so nothing was written; a join that follows finds the group there, as in Kafka."""
+    group = new_group(offset_metadata_max_bytes=1)
+    assert (
+        Playbook(group, writes=True)
+        >> simple.commits({ORDERS_0: 1}, metadata="long")
+        << simple.committed(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+        << Is(EMPTY)
+        >> ana.joins()
+        << ana.is_given_id()
+    )
