@@ -3,16 +3,20 @@
 The connection makes it from a frame, a handler gets it beside the decoded request, and whoever can answer calls
 `answer`, now or later, from wherever it happens: the handler itself, a group's task, an operation in a purgatory. The
 answer is encoded on the spot and leaves when it is its turn on the connection.
+
+Answering never raises: an answer that can't be encoded, like any other failure of ours, is logged, and the client is
+told UNKNOWN_SERVER_ERROR in the form of its request. Kafka: RequestHandlerHelper.handleError.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ottla.broker.limits import JOINED_ANSWER_BYTES_MAX
+from ottla.broker.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import RESPONSE_HEADER, RESPONSE_HEADER_TAGGED
-from ottla.protocol.primitives import Buffer, Message
+from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
 
 if TYPE_CHECKING:
     from ottla.broker.connection import Connection
@@ -28,18 +32,31 @@ class Call:
     """One request: who asks, in which version, and the way back.
 
     `answered` is None until the answer is there; then its encoded parts, empty when the request gets none (Produce with
-    acks=0). `on_abandoned` is called when the connection goes away first, for those who would rather not wait in vain.
+    acks=0), of `answer_bytes` together. `on_abandoned` is called when the connection goes away first, for those who
+    would rather not wait in vain.
     """
 
-    __slots__ = ("answered", "api_version", "client_id", "connection", "correlation_id", "on_abandoned", "route")
+    __slots__ = (
+        "answer_bytes",
+        "answered",
+        "api_version",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "on_abandoned",
+        "request",
+        "route",
+    )
 
-    def __init__(self, connection: Connection, route: Route, correlation_id: int, client_id: str) -> None:
+    def __init__(self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Any) -> None:
         self.connection = connection
         self.route = route
         self.api_version = route.version
         self.correlation_id = correlation_id
         self.client_id = client_id
+        self.request = request
         self.answered: list[Buffer] | None = None
+        self.answer_bytes = 0
         self.on_abandoned: Callable[[], None] | None = None
 
     @property
@@ -53,19 +70,66 @@ class Call:
         return self.connection.client_host
 
     def answer(self, response: Message) -> None:
-        """Give the answer. Must be called once; after the connection is gone it does nothing."""
-        route = self.route
-        parts: list[Buffer] = [b""]
-        route.write(response, parts)
-        size = sum(map(len, parts))
-        if route.answer_header_tagged:
-            parts[0] = RESPONSE_HEADER_TAGGED.pack(size + 5, self.correlation_id)
+        """Give the answer. The first one counts; after the connection is gone it does nothing."""
+        if self.answered is not None:
+            return
+        try:
+            self.answered = self._encode(response)
+        except Exception:
+            self.fail(unwritten=response)
         else:
-            parts[0] = RESPONSE_HEADER.pack(size + 4, self.correlation_id)
-        self.answered = [b"".join(parts)] if size < JOINED_ANSWER_BYTES_MAX else parts
-        self.connection.emit(self)
+            self.connection.emit(self)
 
     def answer_nothing(self) -> None:
         """The request is dealt with and gets no answer, as Produce with acks=0."""
         self.answered = []
         self.connection.emit(self)
+
+    def fail(self, unwritten: Message | None = None) -> None:
+        """Something of ours has raised: log it, and answer UNKNOWN_SERVER_ERROR if there is no answer yet.
+
+        For `except` blocks. `unwritten`: the answer, if it was there and could not be written.
+        """
+        connection = self.connection
+        keys = {"api": self.route.name, "api_version": self.api_version}
+        is_clients_fault = unwritten is not None and has_long_text(unwritten)
+        if not is_clients_fault:
+            connection.log_failure(**keys)
+        if self.answered is not None:
+            return
+        try:
+            self.answered = self._encode(self.route.refuse(self.request, ErrorCode.UNKNOWN_SERVER_ERROR))
+        except CloseConnection as close:
+            connection.refuse(str(close))
+        except Exception as error:
+            connection.refuse(f"{self.route.name} v{self.api_version} cannot be answered: {error}")
+        else:
+            if is_clients_fault:
+                connection.log.warning("request.refused", **keys, reason="the answer would have too long a text")
+            connection.emit(self)
+
+    def _encode(self, response: Message) -> list[Buffer]:
+        route = self.route
+        parts: list[Buffer] = [b""]
+        route.write(response, parts)
+        self.answer_bytes = size = sum(map(len, parts))
+        if route.answer_header_tagged:
+            parts[0] = RESPONSE_HEADER_TAGGED.pack(size + 5, self.correlation_id)
+        else:
+            parts[0] = RESPONSE_HEADER.pack(size + 4, self.correlation_id)
+        if size < JOINED_ANSWER_BYTES_MAX or size < PART_BYTES_MIN * len(parts):
+            return [b"".join(parts)]
+        return parts
+
+
+def has_long_text(value: object) -> bool:
+    """Whether a message has a text that is longer than a field can hold.
+
+    It is one of the client's, which an answer repeats: within a sentence, or longer than it came, for each byte that is
+    not UTF-8 is read as a character of three.
+    """
+    if isinstance(value, str):
+        return len(value.encode()) > STRING_BYTES_MAX
+    if isinstance(value, list):
+        return any(map(has_long_text, value))
+    return isinstance(value, Message) and any(has_long_text(getattr(value, name)) for name in value.__slots__)

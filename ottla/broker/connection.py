@@ -5,13 +5,14 @@ frames are cut out of it; a frame that is not there completely gets a buffer of 
 received. A length is checked before anything is made, and the buffer of a large frame grows only as bytes arrive.
 
 Order. As in Kafka a connection's next request is taken up when the last one is answered: what comes behind a parked
-request is kept as it came, and reading stops. Requests that one group's task answers in turn are the exception
-(`apis.Lane.GROUP`): they go into its inbox together.
+request is kept as it came, not even looked at, and reading stops. Requests that one group's task answers in turn are
+the exception (`apis.Lane.GROUP`): they go into its inbox together.
 
 Writing. Answers that are ready in one turn of the loop leave in one write. A client that does not read its answers is
 not read from either: when the socket's buffer is full nothing more is taken up until it has drained.
 
-Whatever cannot be understood closes the connection after one log line that says why; no other connection notices.
+End. What a client has asked before it said its last byte is answered. What cannot be understood closes the connection
+after one log line that says why, once what was asked before it is answered; no other connection notices.
 Kafka: core/.../network/SocketServer.scala, clients/.../requests/RequestContext.java.
 """
 
@@ -24,10 +25,14 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ottla.broker.apis import Lane
 from ottla.broker.call import Call, CloseConnection
-from ottla.broker.limits import FRAME_BUFFER_BYTES_FIRST, JOINED_ANSWER_BYTES_MAX
-from ottla.broker.routes import NotServed, Route
-from ottla.protocol.errors import ErrorCode
-from ottla.protocol.headers import API_VERSIONS_KEY, read_client_id, skip_header_tags
+from ottla.broker.limits import (
+    FRAME_BUFFER_BYTES_FIRST,
+    JOINED_ANSWER_BYTES_MAX,
+    REQUESTS_PER_TURN_MAX,
+    UNSENT_ANSWER_BYTES_MAX,
+)
+from ottla.broker.routes import NotServed
+from ottla.protocol.headers import read_client_id, skip_header_tags
 from ottla.protocol.primitives import Buffer, DecodeError
 
 if TYPE_CHECKING:
@@ -37,6 +42,9 @@ _SIZE: Final = struct.Struct(">i")
 _read_size = _SIZE.unpack_from
 _read_correlation_id_and_client_id_length = struct.Struct(">4xih").unpack_from
 
+#: How much of a refused frame the log shows.
+_SHOWN_BYTES: Final = 64
+
 
 class Connection(asyncio.BufferedProtocol):
     """The protocol of one accepted socket."""
@@ -45,31 +53,31 @@ class Connection(asyncio.BufferedProtocol):
         self.node = listener.node
         self.log = listener.log
         self.client_host = ""
-        self.has_been_active = True
         self._listener = listener
         self._routes = listener.routes
         self._new_call = listener.new_call
         self._shared_buffer = listener.receive_buffer
         self._transport: asyncio.Transport
-        #: A frame not yet complete, size prefix included; how much of it is there, and how long it will be.
+        #: A frame not yet complete, size prefix included, and how much of it is there.
         self._frame: bytearray | None = None
         self._frame_filled = 0
-        self._frame_size = 0
-        #: Calls not yet answered, in order; and the frames that have to wait until they are.
+        #: What has to wait until all before it is answered, as it came. While there is any, reading is paused.
+        self._kept: memoryview | None = None
+        #: Calls not yet answered, in order.
         self._unanswered: deque[Call] = deque()
-        self._held: deque[bytes] = deque()
         #: The group whose task has all of `_unanswered` in its inbox; None: they are not of that kind.
         self._group_id: str | None = None
+        #: Answers whose turn has come, and their size.
         self._out: list[Buffer] = []
-        self._is_reading = False
+        self._out_bytes = 0
+        self._is_taking_up = False
         self._flush_is_due = False
         self._writing_is_paused = False
+        self._has_ended = False
         self._is_closed = False
-
-    @property
-    def is_waiting(self) -> bool:
-        """Is an answer owed? Such a connection is not idle, however quiet."""
-        return bool(self._unanswered)
+        #: For `is_idle`: has anything come since the last look, and what was still to be sent then.
+        self._has_been_active = True
+        self._unsent_bytes_seen = 0
 
     # --- from the event loop ---
 
@@ -82,7 +90,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_closed = True
         self._listener.forget(self)
-        self._held.clear()
+        self._frame = self._kept = None
         self._out.clear()
         while self._unanswered:
             abandoned = self._unanswered.popleft().on_abandoned
@@ -95,18 +103,21 @@ class Connection(asyncio.BufferedProtocol):
         return memoryview(self._frame)[self._frame_filled :]
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.has_been_active = True
-        self._is_reading = True
-        try:
-            if self._frame is None:
-                self._cut_frames(nbytes)
-            else:
-                self._frame_filled += nbytes
-                self._grow_or_take_frame()
-        finally:
-            self._is_reading = False
-        if self._out:
-            self.flush()
+        self._has_been_active = True
+        frame = self._frame
+        if frame is None:
+            self._take_up(self._shared_buffer, nbytes)
+            return
+        self._frame_filled += nbytes
+        if self._frame_filled == len(frame):
+            self._frame = None
+            self._take_up(memoryview(frame), len(frame))
+
+    def eof_received(self) -> bool:
+        """The client says no more, but may be listening. Returns whether the connection stays open for answers."""
+        self._has_ended = True
+        self._write()
+        return bool(self._unanswered) or self._kept is not None
 
     def pause_writing(self) -> None:
         self._writing_is_paused = True
@@ -114,70 +125,76 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._writing_is_paused = False
-        self._take_held()
-
-    # --- reading ---
-
-    def _cut_frames(self, received: int) -> None:
-        """Take every whole frame out of the shared buffer, and start a buffer for one that is cut off."""
-        buffer = self._shared_buffer
-        position = 0
-        while received - position >= 4:
-            (size,) = _read_size(buffer, position)
-            if not self._check_size(size):
-                return
-            end = position + 4 + size
-            if end > received:
-                break
-            self._take(bytes(buffer[position + 4 : end]))
-            if self._is_closed:
-                return
-            position = end
-        if position < received:
-            self._start_frame(buffer[position:received])
-
-    def _start_frame(self, beginning: memoryview) -> None:
-        """Give a frame its own buffer; `beginning` is what is there of it, perhaps not even its whole size."""
-        self._frame_filled = len(beginning)
-        self._frame_size = 4 if len(beginning) < 4 else 4 + _read_size(beginning)[0]
-        self._frame = bytearray(min(self._frame_size, FRAME_BUFFER_BYTES_FIRST))
-        self._frame[: len(beginning)] = beginning
-
-    def _grow_or_take_frame(self) -> None:
-        """The frame's buffer has got more bytes: when it is full, it is complete, or it must grow."""
-        frame = self._frame
-        assert frame is not None
-        if self._frame_filled < len(frame):
-            return
-        self._frame = None
-        if self._frame_size == 4 and not self._check_size(_read_size(frame)[0]):
-            return
-        if self._frame_size == 4 and _read_size(frame)[0] > 0:
-            self._start_frame(memoryview(frame))
-        elif self._frame_filled < self._frame_size:
-            self._frame = bytearray(min(self._frame_size, 2 * len(frame)))
-            self._frame[: len(frame)] = frame
-        else:
-            self._take(bytes(memoryview(frame)[4:]))
-
-    def _check_size(self, size: int) -> bool:
-        if 0 <= size <= self._listener.request_bytes_max:
-            return True
-        self._close(f"a frame claims {size} bytes; socket.request.max.bytes={self._listener.request_bytes_max}")
-        return False
+        self._go_on()
 
     # --- taking up requests ---
 
-    def _take(self, frame: bytes) -> None:
-        """Take up a request, or keep it for later when others must be answered first."""
-        if self._held or self._writing_is_paused:
-            self._hold(frame)
+    def _take_up(self, buffer: memoryview, end: int) -> None:
+        """Take up the requests in `buffer` before `end`; what has to wait is kept, what is cut off begins a frame."""
+        self._is_taking_up = True
+        position = 0
+        requests_left = REQUESTS_PER_TURN_MAX
+        while position < end and not self._is_closed:
+            if self._writing_is_paused or (self._unanswered and self._group_id is None) or not requests_left:
+                self._keep(buffer[position:end])
+                break
+            if end - position < 4:
+                self._begin_frame(buffer[position:end], 4)
+                break
+            (size,) = _read_size(buffer, position)
+            frame_end = position + 4 + size
+            if not 0 <= size <= self._listener.request_bytes_max:
+                if self._unanswered:
+                    self._keep(buffer[position:end])
+                else:
+                    limit = self._listener.request_bytes_max
+                    self.refuse(f"a frame claims {size} bytes; socket.request.max.bytes={limit}")
+                break
+            if frame_end > end:
+                self._begin_frame(buffer[position:end], 4 + size)
+                break
+            if not self._take(buffer[position + 4 : frame_end].tobytes()):
+                self._keep(buffer[position:end])
+                break
+            position = frame_end
+            requests_left -= 1
+        self._is_taking_up = False
+        self._write()
+
+    def _begin_frame(self, beginning: memoryview, size: int) -> None:
+        """Give a frame of `size` bytes, prefix included, a buffer of its own; `beginning` is what is there of it."""
+        filled = len(beginning)
+        self._frame = bytearray(min(size, max(2 * filled, FRAME_BUFFER_BYTES_FIRST)))
+        self._frame[:filled] = beginning
+        self._frame_filled = filled
+
+    def _keep(self, rest: memoryview) -> None:
+        """Leave for later what has come, and let nothing more come until then."""
+        is_shared = rest.obj is self._shared_buffer.obj
+        self._kept = memoryview(bytes(rest)) if is_shared else rest
+        self._transport.pause_reading()
+        if not self._unanswered and not self._writing_is_paused:
+            self._flush_soon()  # the others have their turn, then this goes on
+
+    def _go_on(self) -> None:
+        """Take up what was kept, as far as may be. When nothing of it is left, read on, or close if that was all."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            self._take_up(kept, len(kept))
+        if self._kept is not None or self._writing_is_paused or self._is_closed:
             return
+        if not self._has_ended:
+            self._transport.resume_reading()
+        elif not self._unanswered:
+            self.close()
+
+    def _take(self, frame: bytes) -> bool:
+        """Take up a request and return True, or False if others must be answered first."""
+        unanswered = self._unanswered
         try:
             route = self._routes.get(frame[:4]) or self._routes.find(frame[:4])
-            if self._unanswered and (route.lane is not Lane.GROUP or self._group_id is None):
-                self._hold(frame)
-                return
+            if unanswered and route.lane is not Lane.GROUP:
+                return False
             correlation_id, length = _read_correlation_id_and_client_id_length(frame)
             client_id, position = read_client_id(frame, length)
             if route.flexible:
@@ -185,61 +202,28 @@ class Connection(asyncio.BufferedProtocol):
             request, end = route.read(frame, position)
             if end > len(frame):
                 raise DecodeError(f"the body claims {end - len(frame)} bytes more than the frame has")
-        except NotServed as refusal:
-            self._refuse_version(frame, str(refusal))
-            return
-        except (DecodeError, struct.error, IndexError) as error:
-            self._close(f"a frame of {len(frame)} bytes does not parse: {error}", frame)
-            return
-        call = self._new_call(self, route, correlation_id, client_id)
-        if route.lane is Lane.GROUP:
-            if self._unanswered and request.group_id != self._group_id:
-                self._hold(frame)
-                return
-            self._group_id = request.group_id
-        else:
+        except Exception as error:
+            if not unanswered:
+                self._refuse_frame(frame, error)
+            return not unanswered
+        if route.lane is not Lane.GROUP:
             self._group_id = None
-        self._unanswered.append(call)
-        self._handle(route, request, call)
-
-    def _handle(self, route: Route, request: object, call: Call) -> None:
+        elif not unanswered:
+            self._group_id = request.group_id
+        elif request.group_id != self._group_id:
+            return False
+        call = self._new_call(self, route, correlation_id, client_id, request)
+        unanswered.append(call)
         try:
             response = route.handle(request, call)
         except CloseConnection as close:
-            self._close(str(close))
-            return
+            self.refuse(str(close))
         except Exception:
-            self.log.exception("request.failed", api=route.name, api_version=route.version)
-            response = route.refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
-        if response is not None:
-            call.answer(response)
-
-    def _refuse_version(self, frame: bytes, reason: str) -> None:
-        """No such route: ApiVersions alone gets an answer, in the form every client can read (KIP-511)."""
-        if len(frame) >= 8 and int.from_bytes(frame[:2]) == API_VERSIONS_KEY:
-            if self._unanswered:
-                self._hold(frame)
-                return
-            route = self._routes.find(API_VERSIONS_KEY.to_bytes(2) + bytes(2))
-            call = self._new_call(self, route, int.from_bytes(frame[4:8], signed=True), "")
-            self._unanswered.append(call)
-            call.answer(route.refuse(None, ErrorCode.UNSUPPORTED_VERSION))
+            call.fail()
         else:
-            self._close(reason, frame)
-
-    def _hold(self, frame: bytes) -> None:
-        if not self._held and not self._writing_is_paused:
-            self._transport.pause_reading()
-        self._held.append(frame)
-
-    def _take_held(self) -> None:
-        """Take up what was kept, as far as it goes; when nothing is left, read on."""
-        held, self._held = self._held, deque()
-        while held and not self._held and not self._writing_is_paused and not self._is_closed:
-            self._take(held.popleft())
-        self._held.extend(held)
-        if not self._held and not self._writing_is_paused and not self._is_closed:
-            self._transport.resume_reading()
+            if response is not None:
+                call.answer(response)
+        return True
 
     # --- answering ---
 
@@ -248,44 +232,80 @@ class Connection(asyncio.BufferedProtocol):
         unanswered = self._unanswered
         if not unanswered or unanswered[0] is not answered:
             return
-        while unanswered and unanswered[0].answered is not None:
-            self._out += unanswered.popleft().answered or ()
-        if not self._is_reading and not self._flush_is_due:
+        while unanswered and (parts := unanswered[0].answered) is not None:
+            self._out_bytes += unanswered.popleft().answer_bytes
+            self._out += parts
+        if self._out_bytes >= UNSENT_ANSWER_BYTES_MAX:
+            self._write()
+        if not self._is_taking_up:
+            self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        if not self._flush_is_due:
             self._flush_is_due = True
-            self._listener.loop.call_soon(self._flush_later)
+            self._listener.loop.call_soon(self._flush)
 
-    def _flush_later(self) -> None:
+    def _flush(self) -> None:
+        """Send what there is to send, and take up what was waiting for that."""
         self._flush_is_due = False
-        self.flush()
+        self._write()
+        if not self._unanswered and (self._kept is not None or self._has_ended):
+            self._go_on()
 
-    def flush(self) -> None:
-        """Hand the answers to the socket, and take up what was waiting for them."""
+    def _write(self) -> None:
+        """Hand the answers whose turn has come to the socket."""
         out = self._out
-        if out and not self._is_closed:
-            self._out = []
-            if len(out) == 1:
-                self._transport.write(out[0])
-            elif sum(map(len, out)) < JOINED_ANSWER_BYTES_MAX:
-                self._transport.write(b"".join(out))
-            else:
-                self._transport.writelines(out)
-        if self._held and not self._unanswered:
-            self._take_held()
+        if not out or self._is_closed:
+            return
+        size, self._out, self._out_bytes = self._out_bytes, [], 0
+        if len(out) == 1:
+            self._transport.write(out[0])
+        elif size < JOINED_ANSWER_BYTES_MAX:
+            self._transport.write(b"".join(out))
+        else:
+            self._transport.writelines(out)
 
     # --- closing ---
 
+    @property
+    def is_waiting(self) -> bool:
+        """Is an answer owed to somebody who is still there?"""
+        return bool(self._unanswered) and not self._has_ended and not self._is_closed
+
+    def is_idle(self) -> bool:
+        """Whether nothing came or left since this was last asked. Who waits for an answer is not idle."""
+        unsent_bytes = self._transport.get_write_buffer_size()
+        is_idle = not (self._has_been_active or self.is_waiting or unsent_bytes < self._unsent_bytes_seen)
+        self._has_been_active = False
+        self._unsent_bytes_seen = unsent_bytes
+        return is_idle
+
     def close(self) -> None:
-        """Close after what is written has left. Requests that are kept are not taken up any more."""
-        self._held.clear()
-        self.flush()
+        """Close when what is written has left. Requests that are not answered yet will not be."""
+        self._write()
         self._is_closed = True
         self._transport.close()
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close at once, whatever has not left yet."""
         self._is_closed = True
         self._transport.abort()
 
-    def _close(self, reason: str, frame: bytes = b"") -> None:
-        self.log.warning("connection.refused", client_host=self.client_host, reason=reason, frame=frame[:64].hex(" "))
+    def refuse(self, reason: str, frame: bytes = b"") -> None:
+        """Close because of something the client sent, and say why in the log."""
+        shown = frame[:_SHOWN_BYTES].hex(" ")
+        self.log.warning("connection.refused", client_host=self.client_host, reason=reason, frame=shown)
         self.close()
+
+    def log_failure(self, **keys: object) -> None:
+        """Something of ours has raised; for `except` blocks."""
+        self.log.exception("request.failed", client_host=self.client_host, **keys)
+
+    def _refuse_frame(self, frame: bytes, error: Exception) -> None:
+        if isinstance(error, NotServed):
+            self.refuse(str(error), frame)
+        elif isinstance(error, (DecodeError, struct.error, IndexError)):
+            self.refuse(f"a frame of {len(frame)} bytes does not parse: {error}", frame)
+        else:
+            self.log_failure(frame=frame[:_SHOWN_BYTES].hex(" "))
+            self.close()

@@ -1,4 +1,7 @@
-"""Bounds on what a client can make the broker hold, each with Kafka's own where it has one."""
+"""Bounds on what one client can make the broker hold or do at a time, with Kafka's own beside them where it has one.
+
+How long a request may be is a setting, as in Kafka: socket.request.max.bytes.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,15 @@ MIB: Final = 1024 * KIB
 RECEIVE_BUFFER_BYTES: Final = 256 * KIB
 #: A frame's own buffer starts with at most this much and doubles as bytes arrive, so that a length alone costs nothing.
 FRAME_BUFFER_BYTES_FIRST: Final = 1 * MIB
-#: Answers below this are joined into one buffer before they are written; above, they are handed over in parts.
+#: Requests of one connection that are taken up before the others get their turn. Kafka takes up one.
+REQUESTS_PER_TURN_MAX: Final = 512
+#: Answers below this are joined into one buffer before they are written; above, they are handed over in parts, unless
+#: the parts are small on average: then there are so many that to copy them is less work.
 JOINED_ANSWER_BYTES_MAX: Final = 64 * KIB
-#: Requests that wait in one connection behind one that is parked: what one read can bring.
-assert RECEIVE_BUFFER_BYTES >= JOINED_ANSWER_BYTES_MAX
-assert FRAME_BUFFER_BYTES_FIRST >= RECEIVE_BUFFER_BYTES
+PART_BYTES_MIN: Final = 4 * KIB
+#: Answers that wait for the end of the turn to leave together; with more of them they leave at once, so that a client
+#: which does not read is noticed before the next answer is made.
+UNSENT_ANSWER_BYTES_MAX: Final = 256 * KIB
+
+assert FRAME_BUFFER_BYTES_FIRST >= RECEIVE_BUFFER_BYTES, "what is cut off from the shared buffer fits a frame's own"
+assert UNSENT_ANSWER_BYTES_MAX >= JOINED_ANSWER_BYTES_MAX

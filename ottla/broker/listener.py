@@ -59,13 +59,11 @@ class Listener:
             self._server = None
 
     def close_idle(self) -> None:
-        """Close what has not sent a byte since the last call. Kafka: connections.max.idle.ms."""
+        """Close what nothing came from and nothing left to since the last call. Kafka: connections.max.idle.ms."""
         for connection in list(self.connections):
-            if connection.has_been_active:
-                connection.has_been_active = False
-            elif not connection.is_waiting:
+            if connection.is_idle():
                 self.log.info("connection.idle.closed", client_host=connection.client_host)
-                connection.close()
+                connection.abort()
 
     def remember(self, connection: Connection) -> None:
         """A client has connected; if that was too late, it is turned away."""

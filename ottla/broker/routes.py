@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from ottla.broker.apis import SERVED, Lane
 from ottla.broker.call import Call
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.headers import has_tagged_response_header
+from ottla.protocol.headers import API_VERSIONS_KEY, has_tagged_response_header
 from ottla.protocol.primitives import Message, Reader, Writer
 from ottla.protocol.registry import api
 
@@ -50,6 +50,18 @@ class Route:
         self.refuse: Refuse = module.refuse
 
 
+def _unknown_api_versions(version: int) -> Route:
+    """The one API whose unknown versions are answered, in the form every client can read; the body is passed over.
+
+    KIP-511. Not for keeping: there are as many versions as a client can think of.
+    """
+    route = Route(API_VERSIONS_KEY, 0)
+    route.flexible = api(API_VERSIONS_KEY).is_flexible(version)
+    route.read = lambda _frame, position: (None, position)
+    route.handle = lambda _request, _call: route.refuse(None, ErrorCode.UNSUPPORTED_VERSION)
+    return route
+
+
 class Routes:
     """All routes made so far, by the four bytes a frame begins with."""
 
@@ -59,12 +71,14 @@ class Routes:
         self.get = self._routes.get
 
     def find(self, key_and_version: bytes) -> Route:
-        """The route for these four bytes, made if need be. Raises `NotServed`."""
+        """The route for these four bytes, made if need be. Raises `NotServed`, and whatever an import may raise."""
         key, version = _KEY_AND_VERSION.unpack(key_and_version)
         served = SERVED.get(key)
         if served is None:
             raise NotServed(f"api key {key} is not served")
         if not served.version_first_served <= version <= served.version_last:
+            if key == API_VERSIONS_KEY:
+                return _unknown_api_versions(version)
             name = api(key).name
             raise NotServed(
                 f"{name} v{version} is not served, only v{served.version_first_served}–v{served.version_last}"

@@ -63,7 +63,22 @@ class Connection:
         self._socket.settimeout(timeout_seconds)
         self._socket.recv(1, socket.MSG_PEEK)
 
+    @property
+    def port(self) -> int:
+        """The port at our end."""
+        port: int = self._socket.getsockname()[1]
+        return port
+
     def close(self) -> None:
+        self._socket.close()
+
+    def end(self) -> None:
+        """Say that nothing more will be sent, and go on listening."""
+        self._socket.shutdown(socket.SHUT_WR)
+
+    def reset(self) -> None:
+        """Close as a process that crashes does: the broker gets a reset, and what is on its way is lost."""
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._socket.close()
 
     def _receive_exactly(self, count: int) -> bytes:
