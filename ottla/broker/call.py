@@ -11,7 +11,7 @@ told UNKNOWN_SERVER_ERROR in the form of its request. Kafka: RequestHandlerHelpe
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
 from ottla.protocol.errors import ErrorCode
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ottla.broker.routes import Route
 
 
+_LONG_TEXT: Final = "the answer would have a text of more than 32,767 bytes"
+
+
 class CloseConnection(Exception):
     """Raised by a handler where Kafka gives no answer and closes the connection. The text goes to the log."""
 
@@ -32,8 +35,8 @@ class Call:
     """One request: who asks, in which version, and the way back.
 
     `answered` is None until the answer is there; then its encoded parts, empty when the request gets none (Produce with
-    acks=0), of `answer_bytes` together. `on_abandoned` is called when the connection goes away first, for those who
-    would rather not wait in vain.
+    acks=0), of `answer_bytes` together. For those who would rather not wait for somebody who may be gone: `on_ended` is
+    called when the client says that it will send nothing more, `on_abandoned` when the connection is lost.
     """
 
     __slots__ = (
@@ -44,6 +47,7 @@ class Call:
         "connection",
         "correlation_id",
         "on_abandoned",
+        "on_ended",
         "request",
         "route",
     )
@@ -57,7 +61,8 @@ class Call:
         self.request = request
         self.answered: list[Buffer] | None = None
         self.answer_bytes = 0
-        self.on_abandoned: Callable[[], None] | None = None
+        self.on_abandoned: Callable[[], object] | None = None
+        self.on_ended: Callable[[], object] | None = None
 
     @property
     def node(self) -> Node:
@@ -80,6 +85,15 @@ class Call:
         else:
             self.connection.emit(self)
 
+    def answer_later(self, make: Callable[[], Message]) -> None:
+        """Give the answer that `make` returns, now that what was waited for is there. It may raise as a handler may."""
+        try:
+            response = make()
+        except Exception:
+            self.fail()
+        else:
+            self.answer(response)
+
     def answer_nothing(self) -> None:
         """The request is dealt with and gets no answer, as Produce with acks=0."""
         self.answered = []
@@ -90,11 +104,11 @@ class Call:
 
         For `except` blocks. `unwritten`: the answer, if it was there and could not be written.
         """
-        connection = self.connection
-        keys = {"api": self.route.name, "api_version": self.api_version}
+        connection, log = self.connection, self.connection.log
+        api, api_version = self.route.name, self.api_version
         is_clients_fault = unwritten is not None and has_long_text(unwritten)
         if not is_clients_fault:
-            connection.log_failure(**keys)
+            log.exception("request.failed", api=api, api_version=api_version)
         if self.answered is not None:
             return
         try:
@@ -102,10 +116,10 @@ class Call:
         except CloseConnection as close:
             connection.refuse(str(close))
         except Exception as error:
-            connection.refuse(f"{self.route.name} v{self.api_version} cannot be answered: {error}")
+            connection.refuse(f"{api} v{api_version} cannot be answered: {error}")
         else:
             if is_clients_fault:
-                connection.log.warning("request.refused", **keys, reason="the answer would have too long a text")
+                log.warning("request.refused", api=api, api_version=api_version, reason=_LONG_TEXT)
             connection.emit(self)
 
     def _encode(self, response: Message) -> list[Buffer]:

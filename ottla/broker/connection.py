@@ -116,6 +116,7 @@ class Connection(asyncio.BufferedProtocol):
     def eof_received(self) -> bool:
         """The client says no more, but may be listening. Returns whether the connection stays open for answers."""
         self._has_ended = True
+        self._hasten()
         self._write()
         return bool(self._unanswered) or self._kept is not None
 
@@ -181,12 +182,20 @@ class Connection(asyncio.BufferedProtocol):
         kept, self._kept = self._kept, None
         if kept is not None:
             self._take_up(kept, len(kept))
+            self._hasten()
         if self._kept is not None or self._writing_is_paused or self._is_closed:
             return
         if not self._has_ended:
             self._transport.resume_reading()
         elif not self._unanswered:
             self.close()
+
+    def _hasten(self) -> None:
+        """Who has said its last byte is told now what it would wait for: most who have are not there any more."""
+        if self._has_ended:
+            for call in list(self._unanswered):
+                if call.on_ended is not None:
+                    call.on_ended()
 
     def _take(self, frame: bytes) -> bool:
         """Take up a request and return True, or False if others must be answered first."""
@@ -297,15 +306,13 @@ class Connection(asyncio.BufferedProtocol):
         self.log.warning("connection.refused", client_host=self.client_host, reason=reason, frame=shown)
         self.close()
 
-    def log_failure(self, **keys: object) -> None:
-        """Something of ours has raised; for `except` blocks."""
-        self.log.exception("request.failed", client_host=self.client_host, **keys)
-
     def _refuse_frame(self, frame: bytes, error: Exception) -> None:
+        """Close because of what was raised by a frame; for `except` blocks."""
         if isinstance(error, NotServed):
             self.refuse(str(error), frame)
         elif isinstance(error, (DecodeError, struct.error, IndexError)):
             self.refuse(f"a frame of {len(frame)} bytes does not parse: {error}", frame)
         else:
-            self.log_failure(frame=frame[:_SHOWN_BYTES].hex(" "))
+            shown = frame[:_SHOWN_BYTES].hex(" ")
+            self.log.exception("connection.failed", client_host=self.client_host, frame=shown)
             self.close()

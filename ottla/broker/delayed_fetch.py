@@ -40,7 +40,7 @@ class _Waiting(NamedTuple):
 
 
 class DelayedFetch(DelayedOperation):
-    """Calls `respond` with one `ReadResult` for each partition wanted."""
+    """Calls `respond` with a function that reads: one `ReadResult` for each partition wanted."""
 
     __slots__ = ("_node", "_params", "_respond", "_waiting", "_wanted")
 
@@ -51,14 +51,14 @@ class DelayedFetch(DelayedOperation):
         params: FetchParams,
         wanted: Sequence[FetchedPartition],
         results: Sequence[ReadResult],
-        respond: Callable[[list[ReadResult]], None],
+        respond: Callable[[Callable[[], list[ReadResult]]], None],
     ) -> None:
         """`results`: what reading `wanted` gave just now; it was too little, and there was no error in it."""
         super().__init__(deadline_ms)
         self._node = node
         self._params = params
         self._wanted = wanted
-        self._respond: Callable[[list[ReadResult]], None] | None = respond
+        self._respond: Callable[[Callable[[], list[ReadResult]]], None] | None = respond
         self._waiting = [self._begin(partition, result) for partition, result in zip(wanted, results, strict=True)]
 
     @property
@@ -83,12 +83,15 @@ class DelayedFetch(DelayedOperation):
     def on_complete(self) -> None:
         respond, self._respond = self._respond, None  # which leads back here: nothing must wait for the collector
         if respond is not None:
-            respond(read_partitions(self._node, self._params, self._wanted))
+            respond(self._read)
 
     def abandon(self) -> None:
         """The client is gone: wait no longer and answer nobody."""
         self._respond = None
         self.force_complete()
+
+    def _read(self) -> list[ReadResult]:
+        return read_partitions(self._node, self._params, self._wanted)
 
     def _begin(self, wanted: FetchedPartition, result: ReadResult) -> _Waiting:
         topic = self._node.cluster.topics[wanted.topic or ""]

@@ -43,6 +43,18 @@ _CONNECTIONS: Final = (
         "What came could not be understood or is not served; `frame` is how it began. The connection is closed.",
     ),
     LogEvent("connection.idle.closed", "info", ("client_host",), "Silent for connections.max.idle.ms."),
+    LogEvent(
+        "connection.failed",
+        "error",
+        ("client_host", "frame"),
+        "What came did not get as far as a handler; a bug of ours, with its traceback. The connection is closed.",
+    ),
+    LogEvent(
+        "request.refused",
+        "warning",
+        ("api", "api_version", "reason"),
+        "Answered UNKNOWN_SERVER_ERROR because the right answer can't be written.",
+    ),
     LogEvent("request.failed", "error", ("api", "api_version"), "A handler raised; a bug of ours, with its traceback."),
     LogEvent(
         "request.handled",

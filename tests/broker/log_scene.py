@@ -39,7 +39,8 @@ class SentCall:
         self.node = node
         self.api_version = api_version
         self.client_id = client_id
-        self.on_abandoned: Callable[[], None] | None = None
+        self.on_abandoned: Callable[[], object] | None = None
+        self.on_ended: Callable[[], object] | None = None
         #: The answer, encoded and decoded; None: there is none yet, or there will never be one.
         self.answer_given: Any = None
         self.is_answered = False
@@ -49,6 +50,9 @@ class SentCall:
         assert not self.is_answered, "answered twice"
         self.is_answered = True
         self.answer_given = self._api.response.decode(response.encode(self.api_version), self.api_version)
+
+    def answer_later(self, make: Callable[[], Message]) -> None:
+        self.answer(make())
 
     def answer_nothing(self) -> None:
         assert not self.is_answered, "answered twice"

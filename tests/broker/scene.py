@@ -10,6 +10,7 @@ version would, and an answer that can't be written fails.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, cast
 
@@ -57,6 +58,9 @@ class FakeCall:
         self.client_id = "ana"
         self.client_host = "/127.0.0.1"
         self.answered: Message | None = None
+
+    def answer_later(self, make: Callable[[], Message]) -> None:
+        self.answer(make())
 
     def answer(self, response: Message) -> None:
         assert self.answered is None, "answered twice"

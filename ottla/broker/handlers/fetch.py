@@ -18,7 +18,7 @@ Kafka: KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -66,7 +66,7 @@ def handle(request: FetchRequest, call: Call) -> FetchResponse | None:
         return fetch.answer(results)
     deadline_ms = cluster.timer.now_ms() + request.max_wait_ms
     delayed = DelayedFetch(deadline_ms, node, params, fetch.wanted, results, fetch.answer_later)
-    call.on_abandoned = delayed.abandon
+    call.on_abandoned, call.on_ended = delayed.abandon, delayed.force_complete
     cluster.delayed_operations.fetch.try_complete_else_watch(delayed, delayed.partitions)
     return None
 
@@ -145,8 +145,8 @@ class _Fetch:
         response.node_endpoints = list(endpoints.values())
         return response
 
-    def answer_later(self, results: Sequence[ReadResult]) -> None:
-        self.call.answer(self.answer(results))
+    def answer_later(self, read: Callable[[], Sequence[ReadResult]]) -> None:
+        self.call.answer_later(lambda: self.answer(read()))
 
     def _show_leader(
         self,

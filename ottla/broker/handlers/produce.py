@@ -80,7 +80,7 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
         return _answer(results, call)
     cluster = call.node.cluster
     deadline_ms = cluster.timer.now_ms() + request.timeout_ms
-    delayed = DelayedProduce(deadline_ms, call.node, lagging, lambda: call.answer(_answer(results, call)))
+    delayed = DelayedProduce(deadline_ms, call.node, lagging, lambda: call.answer_later(lambda: _answer(results, call)))
     cluster.delayed_operations.produce.try_complete_else_watch(delayed, [pending.partition for pending in lagging])
     return None
 
