@@ -36,6 +36,11 @@ from ottla.protocol.primitives import ZERO_UUID
 _Topic = FetchResponse.FetchableTopicResponse
 _Data = FetchResponse.PartitionData
 
+# What most partitions say. Nobody changes these, so one of each serves all answers.
+_NOT_DIVERGING: Final = FetchResponse.EpochEndOffset()
+_NO_LEADER: Final = FetchResponse.LeaderIdAndEpoch()
+_NO_SNAPSHOT: Final = FetchResponse.SnapshotId()
+
 #: Kafka keeps this replica id to itself, for copies between its disks: no consumer, and no other node either.
 _FUTURE_LOCAL_REPLICA_ID: Final = -3
 _LED_ELSEWHERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
@@ -206,22 +211,19 @@ def _is_enough(results: Iterable[ReadResult], min_bytes: int) -> bool:
 
 
 def _data(index: int, result: ReadResult) -> FetchResponse.PartitionData:
-    data = _Data(
+    diverging, aborted = result.diverging_epoch, result.aborted
+    return _Data(
         index,
         result.error,
         result.high_watermark,
         result.last_stable_offset,
         result.log_start_offset,
-        aborted_transactions=None,
+        _NOT_DIVERGING if diverging is None else FetchResponse.EpochEndOffset(*diverging),
+        _NO_LEADER,
+        _NO_SNAPSHOT,
+        aborted and [FetchResponse.AbortedTransaction(one.producer_id, one.first_offset) for one in aborted],
         records=result.records,
     )
-    if result.aborted is not None:
-        data.aborted_transactions = [
-            FetchResponse.AbortedTransaction(aborted.producer_id, aborted.first_offset) for aborted in result.aborted
-        ]
-    if result.diverging_epoch is not None:
-        data.diverging_epoch = FetchResponse.EpochEndOffset(*result.diverging_epoch)
-    return data
 
 
 def _error(index: int, error_code: int) -> FetchResponse.PartitionData:

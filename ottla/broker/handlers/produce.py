@@ -44,6 +44,8 @@ _ACKS_ALL: Final = -1
 #: Who calls itself so may write the broker's own topics.
 _ADMIN_CLIENT_ID: Final = "__admin_client"
 
+#: What most partitions say. Nobody changes it, so one serves all answers.
+_NO_LEADER: Final = ProduceResponse.LeaderIdAndEpoch()
 #: Where a batch's attributes have the transactional flag: in the lower one of two bytes.
 _ATTRIBUTES_AT: Final = 22
 
@@ -198,6 +200,7 @@ def _answer(results: dict[Key, AppendResult], call: Call) -> ProduceResponse:
             result.log_append_time_ms,
             result.log_start_offset,
             error_message=result.error_message,
+            current_leader=_NO_LEADER,
         )
         topic.partition_responses.append(answer)
         if result.error:
