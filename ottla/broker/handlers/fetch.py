@@ -211,7 +211,10 @@ def _is_enough(results: Iterable[ReadResult], min_bytes: int) -> bool:
 
 
 def _data(index: int, result: ReadResult) -> FetchResponse.PartitionData:
-    diverging, aborted = result.diverging_epoch, result.aborted
+    diverging = result.diverging_epoch
+    aborted: list[FetchResponse.AbortedTransaction] | None = None
+    if result.aborted is not None:
+        aborted = [FetchResponse.AbortedTransaction(one.producer_id, one.first_offset) for one in result.aborted]
     return _Data(
         index,
         result.error,
@@ -221,7 +224,7 @@ def _data(index: int, result: ReadResult) -> FetchResponse.PartitionData:
         _NOT_DIVERGING if diverging is None else FetchResponse.EpochEndOffset(*diverging),
         _NO_LEADER,
         _NO_SNAPSHOT,
-        aborted and [FetchResponse.AbortedTransaction(one.producer_id, one.first_offset) for one in aborted],
+        aborted,
         records=result.records,
     )
 
