@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ottla.broker import server
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
@@ -23,10 +24,12 @@ from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.produce import ProduceRequest
+from ottla.testing import Broker
 from tests.cli.terminal import PROGRAM, SECONDS_MAX, only_line, ottla, serving, until
 from tests.support.batches import batch
 from tests.support.client import Client
 from tests.support.ports import free_ports
+from tests.support.wire import ConnectionClosedError
 
 
 def port_of(address: str) -> int:
@@ -302,6 +305,16 @@ def fill_with_unread_answers(client: Client, bytes_count: int) -> None:
     fetch = FetchRequest(max_bytes=bytes_count, topics=[FetchRequest.FetchTopic("big", partitions=[partition])])
     client.send(fetch, 4)
     client.connection.until_answered()
+
+
+def test_client_that_reads_nothing_delays_the_end_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answers are dropped then; the broker stops."""
+    monkeypatch.setattr(server, "FLUSH_SECONDS_MAX", 0.05)
+    with Broker() as kafka, Client(kafka.bootstrap_servers) as client:
+        fill_with_unread_answers(client, 20_000_000)
+        kafka.stop()
+        with pytest.raises(ConnectionClosedError):
+            client.receive()
 
 
 def test_a_second_signal_ends_the_broker_at_once() -> None:
