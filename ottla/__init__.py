@@ -5,6 +5,8 @@
     ottla.coordinator  consumer groups: members, rebalances, committed offsets
     ottla.broker       sockets, one handler per API, topics and logs, the command line
     ottla.testing      for users' tests: a broker in a fixture, time under control
+
+Imports run one way: testing and broker know the coordinator, the coordinator knows purgatory and protocol.
 """
 
 __version__ = "0.1.0"

@@ -1,6 +1,8 @@
 """The pages of docs/ that are printed from the code's own tables: `make docs` writes them, a test says which is stale.
 
-python -m ottla.broker.docs docs
+    python -m ottla.broker.docs docs
+
+docs/groups.md comes from `ottla.coordinator.tables`.
 """
 
 from __future__ import annotations

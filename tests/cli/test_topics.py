@@ -119,12 +119,16 @@ def test_what_the_user_wrote_wrong_is_one_line_and_exit_code_2(arguments: list[s
     assert ended.returncode == 2
 
 
-def test_reader_that_has_seen_enough_leaves_no_traceback(bootstrap: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "exit_code"), [("topics --json --bootstrap-server", 1), ("topics --help --bootstrap-server", 0)]
+)
+def test_reader_that_has_seen_enough_leaves_no_traceback(bootstrap: str, command: str, exit_code: int) -> None:
     """As in `ottla topics --json | head -1`."""
-    command = [PROGRAM, "topics", "--bootstrap-server", bootstrap, "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [PROGRAM, *command.split(), bootstrap], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == ""
-        assert process.wait() == 1
+        assert process.wait() == exit_code

@@ -36,12 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command in (serve, topics, groups):
         command.add_to(commands)
     try:
-        options = parser.parse_args(arguments)
-        exit_code: int = options.run(options)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        try:
+            options = parser.parse_args(arguments)
+            exit_code: int = options.run(options)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_MACHINE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
