@@ -413,3 +413,11 @@ def test_refused_as_a_whole(version: int) -> None:
         (0, -1, -1),
         (1, -1, -1),
     ]
+
+
+def test_refused_as_a_whole_without_acks() -> None:
+    """There is no answer that could say so."""
+    scene = LogScene()
+    request = produce_request(scene.create("orders"), batch(), acks=NONE)
+    with pytest.raises(CloseConnection):
+        scene.refuse(request, 9, ErrorCode.UNKNOWN_SERVER_ERROR)

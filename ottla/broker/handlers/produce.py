@@ -66,8 +66,6 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
     try:
         sent, results = _sort_out(request, call)
     except Refused as refused:
-        if acks == _ACKS_NONE:
-            raise CloseConnection(f"Produce with acks=0 failed: {refused.error_code.name}") from None
         return refuse(request, refused.error_code, refused.message)
     lagging: list[PendingAcks] = []
     appended = {key: _append(key[1], batch, acks, call, lagging) for key, batch in sent.items()}
@@ -88,6 +86,8 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
 
 
 def refuse(request: ProduceRequest, error_code: int, message: str | None = None) -> ProduceResponse:
+    if request.acks == _ACKS_NONE:
+        raise CloseConnection(f"Produce with acks=0 failed: {ErrorCode(error_code).name}")
     indexes: dict[tuple[str, bytes], dict[int, None]] = {}
     for topic in request.topic_data:
         listed = indexes.setdefault((topic.name, topic.topic_id), {})
