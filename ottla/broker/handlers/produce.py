@@ -87,7 +87,7 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
 
 def refuse(request: ProduceRequest, error_code: int, message: str | None = None) -> ProduceResponse:
     if request.acks == _ACKS_NONE:
-        raise CloseConnection(f"Produce with acks=0 failed: {ErrorCode(error_code).name}")
+        raise CloseConnection(f"Produce with acks=0 failed: {error_code!r}")
     indexes: dict[tuple[str, bytes], dict[int, None]] = {}
     for topic in request.topic_data:
         listed = indexes.setdefault((topic.name, topic.topic_id), {})
