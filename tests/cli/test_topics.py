@@ -107,8 +107,9 @@ def test_a_broker_that_advertises_an_address_nobody_reaches_is_told_apart() -> N
         (["--bootstrap-server", "localhost"], "--bootstrap-server localhost is not HOST:PORT"),
         (["--bootstrap-server", "a:1,b"], "--bootstrap-server a:1,b is not HOST:PORT"),
         (["--bootstrap-server", "localhost:70000"], "--bootstrap-server localhost:70000 is not HOST:PORT"),
-        (["--timeout", "0"], "--timeout 0 is not above 0"),
-        (["--timeout", "nan"], "--timeout nan is not above 0"),
+        (["--timeout", "0"], "--timeout 0 is not a number above 0"),
+        (["--timeout", "nan"], "--timeout nan is not a number above 0"),
+        (["--timeout", "inf"], "--timeout inf is not a number above 0"),
         (["--timeout", "soon"], "argument --timeout: invalid float value: 'soon'"),
     ],
 )

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+import math
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ottla.broker.cli.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 
 if TYPE_CHECKING:
     from aiokafka.admin import AIOKafkaAdminClient
 
+    from ottla.broker.cli.output import Item
+
 T = TypeVar("T")
+#: Topic and number.
+Partition: TypeAlias = tuple[str, int]
 
 TIMEOUT_SECONDS_DEFAULT: Final = 10.0
 #: Between two attempts, when a broker says that it will be able to answer soon.
@@ -67,21 +72,21 @@ class Admin:
         self._options: dict[str, Any] = {"bootstrap_servers": bootstrap, "request_timeout_ms": timeout_ms}
         self.client: AIOKafkaAdminClient = AIOKafkaAdminClient(client_id="ottla-cli", **self._options)
 
-    async def brokers(self) -> list[dict[str, Any]]:
+    async def brokers(self) -> list[Item]:
         """The nodes that are up, as node_id, host, port."""
         described = await self.client.describe_cluster()
         return [{key: broker[key] for key in ("node_id", "host", "port")} for broker in described["brokers"]]
 
-    async def topics(self) -> list[dict[str, Any]]:
+    async def topics(self) -> list[Item]:
         """Every topic, its partitions with their leaders and replicas."""
-        described: list[dict[str, Any]] = await self.client.describe_topics()
+        described: list[Item] = await self.client.describe_topics()
         return sorted(described, key=lambda topic: str(topic["topic"]))
 
     async def listed_groups(self, node_id: int) -> list[tuple[str, str]]:
         """The groups this node coordinates, with their protocol types."""
         return [(group[0], group[1]) for group in await self.client.list_consumer_groups([node_id])]
 
-    async def described_groups(self, group_ids: list[str], node_id: int) -> list[dict[str, Any]]:
+    async def described_groups(self, group_ids: list[str], node_id: int) -> list[Item]:
         """State, protocol and members of groups this node coordinates, in the order of the ids.
 
         They are asked for one by one, all at once: aiokafka loses its way in an answer about several groups.
@@ -89,20 +94,28 @@ class Admin:
         asked = [self.client.describe_consumer_groups([group_id], node_id) for group_id in group_ids]
         return [answers[0].to_object()["groups"][0] for answers in await asyncio.gather(*asked)]
 
-    async def committed(self, group_id: str, node_id: int) -> dict[tuple[str, int], int]:
+    async def committed(self, group_id: str, node_id: int) -> dict[Partition, int]:
         """What a group has committed, by topic and partition."""
         offsets = await self.client.list_consumer_group_offsets(group_id, node_id)
         return {(topic, index): found.offset for (topic, index), found in offsets.items() if found.offset >= 0}
 
     async def offsets(
-        self, partitions: Collection[tuple[str, int]]
-    ) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
-        """Where these partitions' logs begin and end. Each must exist and have a leader."""
+        self, topics: Iterable[Item], partitions: Collection[Partition] | None = None
+    ) -> tuple[dict[Partition, int], dict[Partition, int]]:
+        """Where the logs of these partitions begin and end; None: of all in `topics`. Those without a leader to ask
+        are left out.
+        """
         from aiokafka import AIOKafkaConsumer, TopicPartition
 
-        if not partitions:
+        led = [
+            TopicPartition(topic["topic"], partition["partition"])
+            for topic in topics
+            for partition in topic["partitions"]
+            if partition["leader"] >= 0
+        ]
+        asked = [partition for partition in led if partitions is None or partition in partitions]
+        if not asked:
             return {}, {}
-        asked = [TopicPartition(topic, partition) for topic, partition in partitions]
         consumer = AIOKafkaConsumer(client_id="ottla-cli", **self._options)
         await consumer.start()
         try:
@@ -121,8 +134,8 @@ def ask(options: argparse.Namespace, question: Callable[[Admin], Awaitable[T]], 
     bootstrap = options.bootstrap_server
     if not _is_bootstrap(bootstrap):
         return fail(f"--bootstrap-server {bootstrap} is not HOST:PORT, such as 127.0.0.1:9092", EXIT_USAGE)
-    if not options.timeout > 0:
-        return fail(f"--timeout {options.timeout:g} is not above 0; it is in seconds", EXIT_USAGE)
+    if not 0 < options.timeout < math.inf:
+        return fail(f"--timeout {options.timeout:g} is not a number above 0; it is in seconds", EXIT_USAGE)
     try:
         answer = asyncio.run(_ask(bootstrap, options.timeout, question))
     except NobodyAnswers:

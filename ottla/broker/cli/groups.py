@@ -10,16 +10,15 @@ unknown, their offsets and lag are there.
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from ottla.broker.cli.admin import Admin, NotFound, add_options, ask
-from ottla.broker.cli.output import print_json, print_table, printable
+from ottla.broker.cli.admin import Admin, NotFound, Partition, add_options, ask
+from ottla.broker.cli.output import Columns, Item, print_json, print_table, printable
 
 #: How a broker answers DescribeGroups for a group it does not keep as a classic one.
 _DEAD: Final = "Dead"
-
-Json: TypeAlias = dict[str, Any]
 
 
 def add_to(commands: Any) -> None:
@@ -63,19 +62,19 @@ class Found:
 
     group_id: str
     protocol_type: str
-    coordinator: Json
-    described: Json | None
+    coordinator: Item
+    described: Item | None
 
     @property
     def state(self) -> str | None:
         return None if self.described is None else str(self.described["state"])
 
     @property
-    def members(self) -> list[Json] | None:
+    def members(self) -> list[Item] | None:
         return None if self.described is None else self.described["members"]
 
 
-async def list_groups(admin: Admin) -> list[Json]:
+async def list_groups(admin: Admin) -> list[Item]:
     """Every group, by name."""
     return [
         {
@@ -89,26 +88,21 @@ async def list_groups(admin: Admin) -> list[Json]:
     ]
 
 
-async def describe_group(admin: Admin, group_id: str) -> Json:
+async def describe_group(admin: Admin, group_id: str) -> Item:
     """One group. Offsets are None where nothing was committed, or the log is not to be had."""
     found = await _find(admin, group_id)
     if not found:
         raise NotFound(f"no broker knows a group {printable(group_id)}; `ottla groups` lists those there are")
     group = found[0]
     members = [_member(group, member) for member in group.members or []]
-    member_ids = {tuple(partition): member["member_id"] for member in members for partition in member["partitions"]}
-    committed = await admin.committed(group_id, group.coordinator["node_id"])
     return {
         "group_id": group_id,
         "state": group.state,
         "protocol_type": group.protocol_type,
         "protocol": None if group.described is None else group.described["protocol"],
         "coordinator": group.coordinator,
-        "members": [
-            {**member, "partitions": [{"topic": topic, "partition": index} for topic, index in member["partitions"]]}
-            for member in members
-        ],
-        "offsets": await _offsets(admin, committed, member_ids),
+        "members": members,
+        "offsets": await _offsets(admin, await admin.committed(group_id, group.coordinator["node_id"]), members),
     }
 
 
@@ -125,98 +119,77 @@ async def _find(admin: Admin, group_id: str | None = None) -> list[Found]:
     return sorted(found, key=lambda group: group.group_id)
 
 
-def _member(group: Found, member: Json) -> Json:
+def _member(group: Found, member: Item) -> Item:
+    """A member, and the partitions that its group's leader gave it."""
     from ottla.protocol.consumer import PROTOCOL_TYPE, read_assignment
     from ottla.protocol.primitives import DecodeError
 
-    partitions: list[tuple[str, int]] = []
+    assigned: list[Partition] = []
     if group.protocol_type == PROTOCOL_TYPE:
-        try:
-            assignment = read_assignment(member["member_assignment"])
-        except DecodeError:
-            assignment = read_assignment(b"")  # a client's own invention: nothing is known of it
-        partitions = sorted(
-            (topic.topic, index) for topic in assignment.assigned_partitions for index in topic.partitions
-        )
+        with suppress(DecodeError):  # a client's own invention: nothing is known of it
+            topics = read_assignment(member["member_assignment"]).assigned_partitions
+            assigned = sorted((topic.topic, partition) for topic in topics for partition in topic.partitions)
     return {
         "member_id": member["member_id"],
         "client_id": member["client_id"],
         "client_host": member["client_host"],
-        "partitions": partitions,
+        "partitions": [{"topic": topic, "partition": partition} for topic, partition in assigned],
     }
 
 
-async def _offsets(admin: Admin, committed: dict[tuple[str, int], int], member_ids: dict[Any, str]) -> list[Json]:
-    """How far the group is, of every partition that was committed or is assigned."""
-    partitions = sorted(committed.keys() | member_ids.keys())
-    led = {
-        (topic["topic"], partition["partition"])
-        for topic in await admin.topics()
-        for partition in topic["partitions"]
-        if partition["leader"] >= 0
+async def _offsets(admin: Admin, committed: dict[Partition, int], members: list[Item]) -> list[Item]:
+    """How far the group is, in every partition that was committed or is assigned."""
+    readers = {
+        (partition["topic"], partition["partition"]): member["member_id"]
+        for member in members
+        for partition in member["partitions"]
     }
-    _, ends = await admin.offsets([partition for partition in partitions if partition in led])
-    rows = []
-    for topic_partition in partitions:
-        offset, end = committed.get(topic_partition), ends.get(topic_partition)
-        rows.append(
-            {
-                "topic": topic_partition[0],
-                "partition": topic_partition[1],
-                "committed_offset": offset,
-                "log_end_offset": end,
-                "lag": None if offset is None or end is None else end - offset,
-                "member_id": member_ids.get(topic_partition),
-            }
-        )
-    return rows
+    partitions = sorted(committed.keys() | readers.keys())
+    _, ends = await admin.offsets(await admin.topics(), partitions)
+    return [
+        {
+            "topic": partition[0],
+            "partition": partition[1],
+            "committed_offset": committed.get(partition),
+            "log_end_offset": ends.get(partition),
+            "lag": ends[partition] - committed[partition] if partition in ends and partition in committed else None,
+            "member_id": readers.get(partition),
+        }
+        for partition in partitions
+    ]
 
 
-def _print_list(groups: list[Json]) -> None:
-    headers = ("GROUP", "STATE", "TYPE", "MEMBERS", "COORDINATOR")
-    print_table(
-        headers,
-        [
-            (group["group_id"], group["state"], group["protocol_type"], group["members"], _broker(group["coordinator"]))
-            for group in groups
-        ],
-    )
-
-
-def _print_group(group: Json) -> None:
-    print_table(
-        ("GROUP", "STATE", "TYPE", "PROTOCOL", "COORDINATOR"),
-        [
-            (
-                group["group_id"],
-                group["state"],
-                group["protocol_type"],
-                group["protocol"],
-                _broker(group["coordinator"]),
-            )
-        ],
-    )
-    if group["members"]:
-        print()
-        print_table(
-            ("MEMBER", "CLIENT", "HOST", "PARTITIONS"),
-            [
-                (member["member_id"], member["client_id"], member["client_host"], len(member["partitions"]))
-                for member in group["members"]
-            ],
-        )
-    if group["offsets"]:
-        print()
-        print_table(
-            ("TOPIC", "PARTITION", "COMMITTED", "END", "LAG", "MEMBER"),
-            [
-                tuple(
-                    row[key] for key in ("topic", "partition", "committed_offset", "log_end_offset", "lag", "member_id")
-                )
-                for row in group["offsets"]
-            ],
-        )
-
-
-def _broker(broker: Json) -> str:
+def _coordinator(group: Item) -> str:
+    broker = group["coordinator"]
     return f"{broker['node_id']} at {broker['host']}:{broker['port']}"
+
+
+_GROUP: Final[Columns] = {"GROUP": "group_id", "STATE": "state", "TYPE": "protocol_type"}
+_LISTED: Final[Columns] = {**_GROUP, "MEMBERS": "members", "COORDINATOR": _coordinator}
+_DESCRIBED: Final[Columns] = {**_GROUP, "PROTOCOL": "protocol", "COORDINATOR": _coordinator}
+_MEMBERS: Final[Columns] = {
+    "MEMBER": "member_id",
+    "CLIENT": "client_id",
+    "HOST": "client_host",
+    "PARTITIONS": lambda member: len(member["partitions"]),
+}
+_OFFSETS: Final[Columns] = {
+    "TOPIC": "topic",
+    "PARTITION": "partition",
+    "COMMITTED": "committed_offset",
+    "END": "log_end_offset",
+    "LAG": "lag",
+    "MEMBER": "member_id",
+}
+
+
+def _print_list(groups: list[Item]) -> None:
+    print_table(groups, _LISTED)
+
+
+def _print_group(group: Item) -> None:
+    print_table([group], _DESCRIBED)
+    for items, columns in ((group["members"], _MEMBERS), (group["offsets"], _OFFSETS)):
+        if items:
+            print()
+            print_table(items, columns)

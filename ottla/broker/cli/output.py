@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+#: Something to show, by Kafka's names for its parts: what --json prints as it is.
+Item: TypeAlias = dict[str, Any]
+#: The columns of a table: the header, and which part of an item, or what of it, stands below.
+Columns: TypeAlias = Mapping[str, "str | Callable[[Item], object]"]
 
 #: What stands for "there is none" in a table.
-NOTHING = "-"
+NOTHING: Final = "-"
 
 
-def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Columns as wide as they must be, numbers to the right."""
-    cells = [[_cell(value) for value in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(headers, *cells, strict=True)]
-    numeric = [any(type(row[index]) is int for row in rows) for index in range(len(headers))]
-    for row in (headers, *cells):
+def print_table(items: Sequence[Item], columns: Columns) -> None:
+    """A line for each item, columns as wide as they must be, numbers to the right."""
+    rows = [[item[part] if isinstance(part, str) else part(item) for part in columns.values()] for item in items]
+    cells = [list(columns), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    is_numeric = [any(type(row[index]) is int for row in rows) for index in range(len(columns))]
+    for line in cells:
         aligned = (
-            cell.rjust(width) if is_number else cell.ljust(width)
-            for cell, width, is_number in zip(row, widths, numeric, strict=True)
+            cell.rjust(width) if to_the_right else cell.ljust(width)
+            for cell, width, to_the_right in zip(line, widths, is_numeric, strict=True)
         )
         print("  ".join(aligned).rstrip())
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, Final
 
 from ottla.broker.cli.admin import Admin, add_options, ask
-from ottla.broker.cli.output import print_json, print_table
+from ottla.broker.cli.output import Columns, Item, print_json, print_table
 
 
 def add_to(commands: Any) -> None:
@@ -27,16 +27,10 @@ def run(options: argparse.Namespace) -> int:
     return ask(options, list_topics, print_json if options.json else _print_table)
 
 
-async def list_topics(admin: Admin) -> list[dict[str, Any]]:
+async def list_topics(admin: Admin) -> list[Item]:
     """Every topic, by name. Offsets are None where a partition has no leader to ask."""
     topics = await admin.topics()
-    led = [
-        (topic["topic"], partition["partition"])
-        for topic in topics
-        for partition in topic["partitions"]
-        if partition["leader"] >= 0
-    ]
-    starts, ends = await admin.offsets(led)
+    starts, ends = await admin.offsets(topics)
     return [
         {
             "topic": topic["topic"],
@@ -57,15 +51,27 @@ async def list_topics(admin: Admin) -> list[dict[str, Any]]:
     ]
 
 
-def _print_table(topics: list[dict[str, Any]]) -> None:
-    headers = ("TOPIC", "PARTITIONS", "REPLICATION", "INTERNAL", "RECORDS")
-    print_table(headers, [_row(topic) for topic in topics])
+def _replication(topic: Item) -> int | None:
+    return max((len(partition["replicas"]) for partition in topic["partitions"]), default=None)
 
 
-def _row(topic: dict[str, Any]) -> tuple[object, ...]:
+def _records(topic: Item) -> int | None:
+    """Offsets from the start to the end of all logs; None if one of them is unknown."""
     partitions = topic["partitions"]
-    records = None
-    if all(partition["log_end_offset"] is not None for partition in partitions):
-        records = sum(partition["log_end_offset"] - partition["log_start_offset"] for partition in partitions)
-    replication = max((len(partition["replicas"]) for partition in partitions), default=None)
-    return topic["topic"], len(partitions), replication, topic["is_internal"], records
+    if any(partition["log_end_offset"] is None for partition in partitions):
+        return None
+    records: int = sum(partition["log_end_offset"] - partition["log_start_offset"] for partition in partitions)
+    return records
+
+
+_COLUMNS: Final[Columns] = {
+    "TOPIC": "topic",
+    "PARTITIONS": lambda topic: len(topic["partitions"]),
+    "REPLICATION": _replication,
+    "INTERNAL": "is_internal",
+    "RECORDS": _records,
+}
+
+
+def _print_table(topics: list[Item]) -> None:
+    print_table(topics, _COLUMNS)
