@@ -1,0 +1,1 @@
+"""One program per client library, each behind the same words: see `program`."""
