@@ -42,8 +42,9 @@ _SIZE: Final = struct.Struct(">i")
 _read_size = _SIZE.unpack_from
 _read_correlation_id_and_client_id_length = struct.Struct(">4xih").unpack_from
 
-#: How much of a refused frame the log shows.
+#: How much the log shows of a refused frame, and of a reason, which may name what the client sent.
 _SHOWN_BYTES: Final = 64
+_REASON_CHARACTERS_MAX: Final = 1_000
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -303,6 +304,7 @@ class Connection(asyncio.BufferedProtocol):
     def refuse(self, reason: str, frame: bytes = b"") -> None:
         """Close because of something the client sent, and say why in the log."""
         shown = frame[:_SHOWN_BYTES].hex(" ")
+        reason = reason[:_REASON_CHARACTERS_MAX]
         self.log.warning("connection.refused", client_host=self.client_host, reason=reason, frame=shown)
         self.close()
 

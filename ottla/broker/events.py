@@ -155,6 +155,12 @@ _GROUPS: Final = (
     LogEvent(
         "group.offsets.removed", "info", (*_IN_GROUP, "cause", "partitions"), "Committed offsets of so many are gone."
     ),
+    LogEvent(
+        "group.failed",
+        "error",
+        ("group_id",),
+        "A group met a bug of ours, with its traceback. It is not coordinated any more; other groups go on.",
+    ),
     LogEvent("group.write.failed", "error", (*_IN_GROUP, "error", "what"), "The group's log took no record."),
 )
 

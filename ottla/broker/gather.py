@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ottla.broker.call import Call
+    from ottla.protocol.primitives import Message
 
 
 class Gather:
-    """Makes a token for each group asked; `done` is called once, with all answers, in the order of the tokens."""
+    """Makes a token for each group asked. `call` is answered with what `make` makes of all answers, in their order."""
 
-    __slots__ = ("_answers", "_done", "_missing")
+    __slots__ = ("_answers", "_call", "_make", "_missing")
 
-    def __init__(self, count: int, done: Callable[[list[Any]], None]) -> None:
+    def __init__(self, count: int, call: Call, make: Callable[[list[Any]], Message]) -> None:
         self._answers: list[Any] = [None] * count
         self._missing = count
-        self._done = done
+        self._call = call
+        self._make = make
         if not count:
-            done([])
+            call.answer(make([]))
 
     def token(self, index: int) -> Slot:
         """Who is to be answered by the group at this place."""
         return Slot(self, index)
 
     def put(self, index: int, answer: Any) -> None:
+        """Take in what one group says. The first answer counts."""
+        if self._answers[index] is not None:
+            return
         self._answers[index] = answer
         self._missing -= 1
         if not self._missing:
-            self._done(self._answers)
+            self._call.answer_later(lambda: self._make(self._answers))
 
 
 class Slot:

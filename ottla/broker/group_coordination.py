@@ -64,8 +64,10 @@ class GroupCoordination:
         config = group_config(cluster.settings)
         log = GroupLogOnTopic(cluster)
         notes = tell_all([NotesToLog(cluster.log), *cluster.note_sinks])
+        self._log = cluster.log
         self.of_node = {
-            node_id: Coordinator(config, log, cluster.timer, cluster.tasks, notes) for node_id in cluster.nodes
+            node_id: Coordinator(config, log, cluster.timer, cluster.tasks, notes, self._group_failed)
+            for node_id in cluster.nodes
         }
         cluster.on_topic_created.append(self._topic_created)
         cluster.on_topic_deleted.append(self._topic_deleted)
@@ -81,6 +83,9 @@ class GroupCoordination:
         """Release whoever waits in a group, and coordinate nothing any more."""
         for coordinator in self.of_node.values():
             coordinator.close()
+
+    def _group_failed(self, group_id: str) -> None:
+        self._log.exception("group.failed", group_id=group_id)
 
     def _topic_created(self, topic: Topic) -> None:
         if topic.name != GROUP_TOPIC:

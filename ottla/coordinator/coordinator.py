@@ -27,7 +27,7 @@ from ottla.purgatory import Alarm, Timer
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from ottla.coordinator.config import GroupConfig
     from ottla.coordinator.effects import Record
@@ -51,15 +51,23 @@ class Coordinator:
         timer: Timer,
         tasks: TaskGroup,
         notes: NoteSink | None = None,
+        failed: Callable[[str], None] | None = None,
     ) -> None:
-        """`tasks`: where the owners of groups live; `notes`: who keeps a journal, if anybody."""
+        """`tasks`: where the owners of groups live; `notes`: who keeps a journal, if anybody.
+
+        `failed`: called with the id of a group that has met a bug, while the error is being handled; the group is given
+        up and the others go on. None: the error ends the owner's task.
+        """
         self.config = config
-        self.surroundings = Surroundings(log, timer, notes, self._forget)
+        self.surroundings = Surroundings(log, timer, notes, self._forget, self._give_up if failed else None)
         self.is_started = True
         self._timer = timer
         self._tasks = tasks
         self._partitions: dict[int, PartitionState] = {}
         self._owners: dict[str, Owner] = {}
+        self._failed = failed
+        #: Groups that were given up. Their log may be right, but nobody here reads it again before it is loaded anew.
+        self._given_up: set[str] = set()
         self._sweep = Alarm(self._sweep_all)
         self._first_sweep_ms = timer.now_ms()
 
@@ -72,6 +80,7 @@ class Coordinator:
     def start_loading(self, partition: int) -> None:
         """This node is to coordinate the partition; until it is loaded clients are told to wait."""
         self.unload(partition)
+        self._given_up = {group_id for group_id in self._given_up if self.partition_of(group_id) != partition}
         self._partitions[partition] = PartitionState.LOADING
 
     def finish_loading(self, partition: int, records: Iterable[Record]) -> Replay:
@@ -150,11 +159,12 @@ class Coordinator:
         refused = REFUSALS[event.__class__]
         partition = self._partitions.get(self.partition_of(group_id))
         is_absent = partition is PartitionState.ACTIVE and group_id not in self._owners
+        is_lost = partition in (None, PartitionState.FAILED) or group_id in self._given_up
         reasons = {
             Outside.NOT_STARTED: not self.is_started,
             Outside.EMPTY_GROUP_ID: not group_id,
             Outside.BAD_SESSION_TIMEOUT: isinstance(event, JoinRequested) and not self._allows_session(event),
-            Outside.NOT_COORDINATOR: partition is None or partition is PartitionState.FAILED,
+            Outside.NOT_COORDINATOR: is_lost,
             Outside.LOADING: partition is PartitionState.LOADING,
             Outside.ABSENT: is_absent and not (creates_group(event) and is_writable(group_id)),
         }
@@ -176,6 +186,12 @@ class Coordinator:
         if not self._sweep.is_pending:
             self._arm_sweep()
         return owner
+
+    def _give_up(self, owner: Owner) -> None:
+        """A group has met a bug. It is not made anew, as if it had never been: it has committed offsets."""
+        self._given_up.add(owner.group.group_id)
+        if self._failed is not None:
+            self._failed(owner.group.group_id)
 
     def _forget(self, owner: Owner, leftover: list[Event]) -> None:
         """A group has ended; requests that came too late for it find none."""

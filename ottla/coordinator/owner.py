@@ -8,6 +8,9 @@ Nobody else touches the group, and between a step and its effects nobody else ru
 it takes everything there is; the inbox holds no more than what arrived within one turn of the loop. Appends are done
 at once, and the group hears of them before its next event; only commits that follow one another share an append.
 
+A step that raises is a bug, and the group is not to be trusted from then on: it ends, and whoever waits for it is told
+to look for another coordinator. There is none, but other groups go on.
+
 Timers are delayed operations: they complete when the group lets go of them, or expire and put themselves into the
 inbox. By the time they are taken out they may have been armed anew or stopped; then another operation has their
 place, or none, and they mean nothing. Moving a deadline, as each heartbeat does, is `Timer.postpone`: next to
@@ -18,10 +21,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from ottla.coordinator.effects import JOIN_TIMER, SYNC_TIMER, Append, Arm, Disarm, Effect, Ended, Reply
-from ottla.coordinator.events import AppendCompleted, Event, OffsetCommitRequested, TimerExpired
+from ottla.coordinator.events import AppendCompleted, Event, OffsetCommitRequested, TimerExpired, Unloaded
 from ottla.coordinator.notes import Note
 from ottla.coordinator.step import step
 from ottla.protocol.errors import ErrorCode
@@ -50,16 +54,23 @@ class NoteSink(Protocol):
 class Surroundings:
     """What all owners of a node share."""
 
-    __slots__ = ("heartbeats", "log", "notes", "rebalances", "resubmit", "timer")
+    __slots__ = ("failed", "heartbeats", "log", "notes", "rebalances", "resubmit", "timer")
 
     def __init__(
-        self, log: GroupLog, timer: Timer, notes: NoteSink | None, resubmit: Callable[[Owner, list[Event]], None]
+        self,
+        log: GroupLog,
+        timer: Timer,
+        notes: NoteSink | None,
+        resubmit: Callable[[Owner, list[Event]], None],
+        failed: Callable[[Owner], None] | None,
     ) -> None:
         self.log = log
         self.timer = timer
         self.notes = notes
         self.resubmit = resubmit
         """Called by an owner whose group has ended, with what was still in its inbox."""
+        self.failed = failed
+        """Called by an owner that has met a bug, before that, while the error is being handled. None: it is raised."""
         self.heartbeats: Purgatory[GroupTimer] = Purgatory("Heartbeat", timer)
         """Sessions, of members and of ids that were handed out."""
         self.rebalances: Purgatory[GroupTimer] = Purgatory("Rebalance", timer)
@@ -142,21 +153,39 @@ class Owner:
         self._now_ms = clock.wall_ms()
         self._skew_ms = clock.now_ms() - self._now_ms
         group, now_ms, inbox = self.group, self._now_ms, self.inbox
-        while inbox and not self.is_ended:
-            item = inbox.popleft()
-            if self._appends and item.__class__ is not OffsetCommitRequested:
-                self._write()  # whatever it is, it finds what was committed before
-            if not isinstance(item, GroupTimer):
-                self._perform(step(group, now_ms, item))
-            elif self._let_expire(item):
-                self._perform(step(group, now_ms, TimerExpired(item.timer_key)))
-            if self._appends and item.__class__ is not OffsetCommitRequested:
-                self._write()
-        self._write()
+        item: Item | None = None
+        try:
+            while inbox and not self.is_ended:
+                item = inbox.popleft()
+                if self._appends and item.__class__ is not OffsetCommitRequested:
+                    self._write()  # whatever it is, it finds what was committed before
+                if not isinstance(item, GroupTimer):
+                    self._perform(step(group, now_ms, item))
+                elif self._let_expire(item):
+                    self._perform(step(group, now_ms, TimerExpired(item.timer_key)))
+                if self._appends and item.__class__ is not OffsetCommitRequested:
+                    self._write()
+            self._write()
+        except Exception:
+            if self._with.failed is None:
+                raise
+            self._with.failed(self)
+            self._give_up(item)
         if self.is_ended:
             leftover = [item for item in inbox if not isinstance(item, GroupTimer)]
             inbox.clear()
             self._with.resubmit(self, leftover)
+
+    def _give_up(self, item: Item | None) -> None:
+        """End a group that has met a bug at `item`: answer whom it still knows to be waiting, as far as that goes."""
+        unwritten, self._appends = self._appends, []
+        events: list[Event] = [AppendCompleted(a.completion, ErrorCode.UNKNOWN_SERVER_ERROR) for a in unwritten]
+        for event in (*events, Unloaded()):
+            with suppress(Exception):
+                self._perform(effect for effect in step(self.group, self._now_ms, event) if isinstance(effect, Reply))
+        self._end(Ended())
+        if item is not None:
+            self.inbox.appendleft(item)
 
     def _perform(self, effects: Iterable[Effect]) -> None:
         for effect in effects:
@@ -205,12 +234,19 @@ class Owner:
         """Append what was asked for, and let the group hear how that went; it may then ask for more."""
         while self._appends:
             appends, self._appends = self._appends, []
-            error = self._with.log.append(self.partition, [record for append in appends for record in append.records])
-            is_too_large_together = error in _TOO_LARGE and len(appends) > 1
-            for append in appends:
-                if is_too_large_together:
-                    error = self._with.log.append(self.partition, append.records)
-                self._perform(step(self.group, self._now_ms, AppendCompleted(append.completion, error)))
+            try:
+                self._write_together(appends)
+            except Exception:
+                self._appends = appends  # for `_give_up`: whoever is answered already won't be answered again
+                raise
+
+    def _write_together(self, appends: Sequence[Append]) -> None:
+        error = self._with.log.append(self.partition, [record for append in appends for record in append.records])
+        is_too_large_together = error in _TOO_LARGE and len(appends) > 1
+        for append in appends:
+            if is_too_large_together:
+                error = self._with.log.append(self.partition, append.records)
+            self._perform(step(self.group, self._now_ms, AppendCompleted(append.completion, error)))
 
     def _note(self, effect: Note) -> None:
         if self._with.notes is not None:

@@ -15,11 +15,8 @@ from ottla.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGro
 
 
 def handle(request: DeleteGroupsRequest, call: Call) -> None:
-    def done(results: list[DeleteGroupsResponse.DeletableGroupResult]) -> None:
-        call.answer(DeleteGroupsResponse(results=results))
-
     group_ids = list(dict.fromkeys(request.groups_names))
-    gather = Gather(len(group_ids), done)
+    gather = Gather(len(group_ids), call, lambda results: DeleteGroupsResponse(results=results))
     for index, group_id in enumerate(group_ids):
         call.node.coordinator.submit(group_id, DeleteRequested(gather.token(index)))
 

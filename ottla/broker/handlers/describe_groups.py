@@ -18,14 +18,14 @@ from ottla.protocol.messages.describe_groups import DescribeGroupsRequest, Descr
 
 
 def handle(request: DescribeGroupsRequest, call: Call) -> None:
-    def done(groups: list[DescribeGroupsResponse.DescribedGroup]) -> None:
+    def all_together(groups: list[DescribeGroupsResponse.DescribedGroup]) -> DescribeGroupsResponse:
         if request.include_authorized_operations:
             for group in groups:
                 if group.error_code == ErrorCode.NONE:
                     group.authorized_operations = GROUP_OPERATIONS
-        call.answer(DescribeGroupsResponse(groups=groups))
+        return DescribeGroupsResponse(groups=groups)
 
-    gather = Gather(len(request.groups), done)
+    gather = Gather(len(request.groups), call, all_together)
     for index, group_id in enumerate(request.groups):
         call.node.coordinator.submit(group_id, DescribeRequested(gather.token(index), call.api_version))
 

@@ -38,16 +38,14 @@ def handle(request: OffsetFetchRequest, call: Call) -> None:
     api_version = call.api_version
     groups = request.groups if api_version >= _GROUPS_FROM else [_only_group(request)]
 
-    def done(answered: list[_AnsweredGroup]) -> None:
+    def all_together(answered: list[_AnsweredGroup]) -> OffsetFetchResponse:
         if api_version >= _TOPIC_IDS_FROM:
             for group, unknown in zip(answered, refused, strict=True):
                 _fill_in_ids(group, unknown, call.node.cluster)
-        call.answer(
-            OffsetFetchResponse(groups=answered) if api_version >= _GROUPS_FROM else _as_only_group(answered[0])
-        )
+        return OffsetFetchResponse(groups=answered) if api_version >= _GROUPS_FROM else _as_only_group(answered[0])
 
     refused = [_refuse_unknown(group, call) for group in groups]
-    gather = Gather(len(groups), done)
+    gather = Gather(len(groups), call, all_together)
     for index, group in enumerate(groups):
         event = OffsetFetchRequested(gather.token(index), group, api_version, request.require_stable)
         call.node.coordinator.submit(group.group_id, event)

@@ -86,6 +86,7 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
 
 
 def refuse(request: ProduceRequest, error_code: int, message: str | None = None) -> ProduceResponse:
+    """With acks=0 nothing may be answered, and `CloseConnection` is raised. Kafka: ProduceRequest.getErrorResponse."""
     if request.acks == _ACKS_NONE:
         raise CloseConnection(f"Produce with acks=0 failed: {error_code!r}")
     indexes: dict[tuple[str, bytes], dict[int, None]] = {}

@@ -1,0 +1,230 @@
+"""When something of ours goes wrong it hurts as few as possible: nobody is left waiting, and the log has the traceback.
+
+Each test breaks the broker on purpose.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ottla.broker import delayed_fetch
+from ottla.broker.handlers import describe_cluster, metadata, produce
+from ottla.coordinator import owner
+from ottla.coordinator.effects import Effect
+from ottla.coordinator.events import Event, HeartbeatRequested
+from ottla.coordinator.group import Group
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.create_topics import CreateTopicsRequest
+from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
+from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
+from ottla.protocol.messages.fetch import FetchRequest
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
+from ottla.protocol.messages.heartbeat import HeartbeatRequest
+from ottla.protocol.messages.join_group import JoinGroupRequest
+from ottla.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from ottla.protocol.messages.offset_commit import OffsetCommitRequest
+from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
+from ottla.protocol.messages.produce import ProduceRequest
+from ottla.protocol.messages.sync_group import SyncGroupRequest
+from ottla.purgatory import VirtualClock
+from tests.support.batches import batch
+from tests.support.client import API, Client
+from tests.support.running_broker import RunningBroker
+from tests.support.wire import ConnectionClosedError
+
+EVERYTHING = MetadataRequest(topics=None)
+
+
+def fails(*_args: object, **_keys: object) -> Any:
+    raise ZeroDivisionError("on purpose")
+
+
+def produce_request(acks: int) -> ProduceRequest:
+    data = ProduceRequest.PartitionProduceData(0, batch())
+    return ProduceRequest(None, acks, 1000, [ProduceRequest.TopicProduceData("orders", partition_data=[data])])
+
+
+def test_handler_that_raises_is_answered_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kafka's unknown server error for each thing asked about; the connection stays, and so do the others."""
+    monkeypatch.setattr(metadata, "handle", fails)
+    with RunningBroker(may_fail=True) as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        answer = ana.ask(MetadataRequest([MetadataRequest.MetadataRequestTopic(name="orders")]), 12)
+        assert [topic.error_code for topic in answer.topics] == [ErrorCode.UNKNOWN_SERVER_ERROR]
+        for client in (ana, bo):
+            assert client.ask(DescribeClusterRequest(), 1).error_code == ErrorCode.NONE
+        (failed,) = broker.log.named("request.failed")
+        assert (failed["api"], failed["api_version"]) == ("Metadata", 12)
+        assert "on purpose" in failed["traceback"]
+        assert not broker.loop_errors
+
+
+def test_answer_that_cannot_be_written_is_answered_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number too large for its field, say. What was asked behind it is answered as ever."""
+    monkeypatch.setattr(metadata, "handle", lambda _request, _call: MetadataResponse(controller_id=2**40))
+    with RunningBroker(may_fail=True) as broker, Client(broker.bootstrap) as ana:
+        ana.send(EVERYTHING, 13)
+        ana.send(DescribeClusterRequest(), 1)
+        assert ana.receive().message.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        assert ana.receive().message.error_code == ErrorCode.NONE
+        assert len(broker.failures) == 1
+
+
+def test_connection_closes_when_even_the_refusal_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Better than to leave the client waiting; the log says which API it was."""
+    monkeypatch.setattr(metadata, "handle", fails)
+    monkeypatch.setattr(metadata, "refuse", fails)
+    with RunningBroker(may_fail=True) as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        with pytest.raises(ConnectionClosedError):
+            ana.ask(EVERYTHING, 12)
+        assert broker.refusals == ["Metadata v12 cannot be answered: on purpose"]
+        assert bo.ask(DescribeClusterRequest(), 1).error_code == ErrorCode.NONE
+
+
+def test_produce_without_acks_that_fails_closes_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It must not be answered, so this is all that can be said. Kafka: ProduceRequest.getErrorResponse is null."""
+    monkeypatch.setattr(produce, "handle", fails)
+    with RunningBroker(may_fail=True) as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        answered = bo.ask(produce_request(acks=1), 9).responses[0].partition_responses
+        assert [partition.error_code for partition in answered] == [ErrorCode.UNKNOWN_SERVER_ERROR]
+        ana.send(produce_request(acks=0), 9)
+        ana.expect(API["Produce"], 9, correlation_id=1)
+        with pytest.raises(ConnectionClosedError):
+            ana.receive()
+        assert len(broker.refusals) == 1
+
+
+def test_handler_that_cannot_be_imported_closes_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is missing, or a process out of file descriptors. Once that is over, the API is there."""
+    with RunningBroker(may_fail=True) as broker, Client(broker.bootstrap) as bo:
+        with monkeypatch.context() as broken, Client(broker.bootstrap) as ana:
+            broken.setitem(sys.modules, describe_cluster.__name__, None)
+            with pytest.raises(ConnectionClosedError):
+                ana.ask(DescribeClusterRequest(), 1)
+        (failed,) = broker.log.named("connection.failed")
+        assert "ModuleNotFoundError" in failed["traceback"]
+        assert not broker.loop_errors
+        assert bo.ask(DescribeClusterRequest(), 1).error_code == ErrorCode.NONE
+
+
+def test_parked_answer_that_fails_is_answered_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fetch that waited for its bytes, and reading them goes wrong."""
+    with RunningBroker(may_fail=True, clock=VirtualClock()) as broker, Client(broker.bootstrap) as ana:
+        ana.ask(CreateTopicsRequest([CreateTopicsRequest.CreatableTopic("orders", 1, 1)], 1000), 7)
+        wanted = FetchRequest.FetchPartition(0, fetch_offset=0, partition_max_bytes=1000)
+        fetch = FetchRequest(
+            max_wait_ms=500, min_bytes=1, topics=[FetchRequest.FetchTopic("orders", partitions=[wanted])]
+        )
+        ana.send(fetch, 12)
+        broker.wait_until("the fetch waits", lambda: broker.server.cluster.delayed_operations.fetch.delayed)
+        monkeypatch.setattr(delayed_fetch, "read_partitions", fails)
+        broker.advance(500)
+        assert ana.receive().message.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        assert len(broker.failures) == 1
+
+
+def test_too_long_a_text_in_an_answer_is_the_clients_fault() -> None:
+    """A group id of 32,767 bytes is fine, but not within a sentence: Kafka fails at it too, and answers the same."""
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana:
+        group_id = "g" * 32_767
+        ana.ask(FindCoordinatorRequest(group_id, 0), 2)
+        (group,) = ana.ask(DescribeGroupsRequest([group_id]), 6).groups
+        assert (group.error_code, group.group_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, group_id)
+        (refused,) = broker.log.named("request.refused")
+        assert (refused["api"], refused["api_version"]) == ("DescribeGroups", 6)
+
+
+def test_text_that_grows_when_it_is_read_closes_the_connection() -> None:
+    """Each byte that is not UTF-8 is read as a character of three, and no answer can name what was asked about.
+
+    Kafka throws twice, and leaves the client waiting.
+    """
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana:
+        name = b"\xff" * 20_000
+        body = (1).to_bytes(4) + len(name).to_bytes(2) + name
+        ana.send_body(API["Metadata"], 1, body)
+        with pytest.raises(ConnectionClosedError):
+            ana.receive()
+        (reason,) = broker.refusals
+        assert reason.startswith("Metadata v1 cannot be answered: ")
+
+
+class TestGroup:
+    """A group whose core raises is given up: it can't be trusted, and must not be made anew with nothing committed."""
+
+    @pytest.fixture
+    def broker(self, monkeypatch: pytest.MonkeyPatch) -> Any:
+        """Heartbeats of the member "poison" make the core fail."""
+        step: Callable[[Group, int, Event], list[Effect]] = vars(owner)["step"]
+
+        def poisoned(group: Group, now_ms: int, event: Event) -> list[Effect]:
+            if isinstance(event, HeartbeatRequested) and event.request.member_id == "poison":
+                fails()
+            return step(group, now_ms, event)
+
+        monkeypatch.setattr(owner, "step", poisoned)
+        with RunningBroker(may_fail=True) as running:
+            yield running
+
+    def test_whoever_waits_is_answered_and_others_go_on(self, broker: RunningBroker) -> None:
+        """The request that did it, those parked, and those to come: all are told to look for another coordinator."""
+        with Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo, Client(broker.bootstrap) as cy:
+            self.join(ana, "sick")
+            self.join(cy, "sound")
+            bo.send(self.join_request("sick"), 3)
+            broker.wait_until("Bo waits for Ana", lambda: [g for g in broker.coordinator.groups if g.rebalance])
+            poison, well = HeartbeatRequest("sick", 1, "poison"), HeartbeatRequest("sick", 1, "well")
+            for request in (poison, well, poison):
+                ana.send(request, 3)
+            assert [ana.receive().message.error_code for _ in range(3)] == [ErrorCode.NOT_COORDINATOR] * 3
+            assert bo.receive().message.error_code == ErrorCode.NOT_COORDINATOR
+            assert ana.ask(self.join_request("sick"), 3).error_code == ErrorCode.NOT_COORDINATOR
+            fetched = bo.ask(
+                OffsetFetchRequest("sick", [], groups=[OffsetFetchRequest.OffsetFetchRequestGroup("sick")]), 8
+            )
+            assert fetched.groups[0].error_code == ErrorCode.NOT_COORDINATOR
+            assert cy.ask(HeartbeatRequest("sound", 1, self.member_id), 3).error_code == ErrorCode.NONE
+        assert [failed["group_id"] for failed in broker.log.named("group.failed")] == ["sick"]
+        assert broker.look(lambda: [group.group_id for group in broker.coordinator.groups]) == ["sound"]
+        assert not broker.loop_errors
+
+    def test_nothing_of_it_is_left(self, broker: RunningBroker) -> None:
+        """No task, no timer of its members' sessions."""
+        with Client(broker.bootstrap) as ana:
+            self.join(ana, "sick")
+            assert broker.look(lambda: broker.coordinator.surroundings.heartbeats.delayed) == 1
+            ana.ask(HeartbeatRequest("sick", 1, "poison"), 3)
+            assert broker.look(lambda: broker.coordinator.surroundings.heartbeats.delayed) == 0
+            assert broker.look(lambda: broker.server.cluster.tasks._tasks) == set()
+
+    def test_commits_that_were_not_written_are_answered(
+        self, broker: RunningBroker, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The log raises under many commits at once, which share an append."""
+        with Client(broker.bootstrap) as ana:
+            ana.ask(CreateTopicsRequest([CreateTopicsRequest.CreatableTopic("orders", 1, 1)], 1000), 7)
+            self.join(ana, "sick")
+            monkeypatch.setattr(type(broker.coordinator.surroundings.log), "append", fails)
+            partition = OffsetCommitRequest.OffsetCommitRequestPartition(0, 5)
+            topics = [OffsetCommitRequest.OffsetCommitRequestTopic("orders", partitions=[partition])]
+            for _ in range(5):
+                ana.send(OffsetCommitRequest("sick", 1, self.member_id, topics=topics), 7)
+            answers = [ana.receive().message.topics[0].partitions[0].error_code for _ in range(5)]
+            assert answers[0] == ErrorCode.UNKNOWN_SERVER_ERROR
+            assert set(answers[1:]) <= {ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NOT_COORDINATOR}
+        assert len(broker.log.named("group.failed")) == 1
+
+    def join_request(self, group_id: str) -> JoinGroupRequest:
+        protocol = JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
+        return JoinGroupRequest(group_id, 60_000, 60_000, protocol_type="consumer", protocols=[protocol])
+
+    def join(self, client: Client, group_id: str) -> None:
+        """A new group of one member, with its assignment."""
+        client.ask(FindCoordinatorRequest(group_id, 0), 2)
+        joined = client.ask(self.join_request(group_id), 3)
+        self.member_id = joined.member_id
+        assignment = SyncGroupRequest.SyncGroupRequestAssignment(joined.member_id, b"")
+        assert not client.ask(SyncGroupRequest(group_id, 1, joined.member_id, assignments=[assignment]), 3).error_code
