@@ -71,6 +71,10 @@ class ControlListener:
                 pass
         except OSError:
             pass  # gone, or silent for too long
+        except h11.LocalProtocolError:
+            self._cluster.log.exception(
+                "control.failed"
+            )  # what we said was no HTTP; the broker is not to suffer for it
         finally:
             self._writers.discard(writer)
             writer.close()
@@ -110,6 +114,7 @@ class Conversation:
 
     async def receive(self) -> tuple[str, str, bytes] | None:
         """The next request's method, path and body; None: there is none. Raises `Refused`."""
+        self._is_head = False
         try:
             request = await self._next_event()
             if not isinstance(request, h11.Request):

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ottla.broker.control import ADVANCE_MS_MAX, ROUTES
 from ottla.broker.control_http import BODY_BYTES_MAX, CONNECTIONS_MAX
@@ -279,6 +281,35 @@ def test_what_is_no_request_is_answered_with_a_sentence_and_the_end(virtual: Scr
     assert head.startswith(b"HTTP/1.1 %d " % status)
     assert json.loads(body)["error"]
     assert virtual.get("/health")["status"] == "ok"
+
+
+#: What a conversation may consist of, right and wrong.
+_FRAGMENTS = (
+    b"GET /clock HTTP/1.1\r\nHost: a\r\n\r\n",
+    b"HEAD /health HTTP/1.1\r\nHost: a\r\n\r\n",
+    b"GET /clock HTTP/1.0\r\n\r\n",
+    b"POST /clock/advance HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n",
+    b'{"ms":0}',
+    b"POST /clock/advance HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+    b'8\r\n{"ms":0}\r\n0\r\n\r\n',
+    b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
+    b"GET /clock HTTP/1.1\r\nHost: a\r\nUpgrade: b\r\nConnection: upgrade\r\n\r\n",
+    b"OPTIONS * HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 8\r\n\r\n",
+    b"nonsense\r\n\r\n",
+    b"\x00",
+)
+
+
+@given(conversation=st.lists(st.sampled_from(_FRAGMENTS) | st.binary(max_size=20), max_size=6))
+def test_no_conversation_ends_the_broker(virtual: Script, conversation: list[bytes]) -> None:
+    """Whatever is said, in whatever order: it is answered or closed, without a failure of ours, and others go on."""
+    with virtual.raw() as client:
+        client.sendall(b"".join(conversation))
+        client.shutdown(socket.SHUT_WR)
+        answers = read_all(client)
+    assert answers == b"" or answers.startswith(b"HTTP/1.1 ")
+    assert virtual.get("/health")["status"] == "ok"
+    assert "control.failed" not in virtual.broker.stderr()
 
 
 def test_a_body_as_large_as_allowed_is_read(virtual: Script) -> None:
