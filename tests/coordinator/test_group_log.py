@@ -28,6 +28,9 @@ from ottla.coordinator.offset_store import CommittedOffset
 from ottla.coordinator.states import GroupState
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.group_metadata_value import GroupMetadataValue
+from ottla.protocol.messages.offset_commit_key import OffsetCommitKey
+from ottla.protocol.messages.offset_commit_value import OffsetCommitValue
+from ottla.protocol.primitives import ZERO_UUID
 from ottla.testing.playbook import Is, Playbook
 from tests.coordinator.actors import Actor, bring_in, new_group, perform, protocols
 
@@ -74,6 +77,33 @@ def test_offset_records(committed: CommittedOffset, value: str) -> None:
     record = offset_record("g", "t", 3, committed)
     assert record == (OFFSET_KEY, bytes.fromhex(value))
     assert replayed(record).groups["g"].offsets == {"t": {3: committed}}
+
+
+@given(
+    names=st.tuples(st.text(max_size=40), st.text(max_size=300)),
+    partition=st.integers(0, 2**31 - 1),
+    offset=st.integers(-(2**63), 2**63 - 1),
+    leader_epoch=st.integers(-1, 2**31 - 1),
+    metadata=st.text(max_size=200),
+    timestamp_ms=st.integers(0, 2**63 - 1),
+    topic_id=st.binary(min_size=16, max_size=16) | st.just(ZERO_UUID),
+)
+def test_an_offset_record_is_what_the_codec_writes(
+    names: tuple[str, str],
+    partition: int,
+    offset: int,
+    leader_epoch: int,
+    metadata: str,
+    timestamp_ms: int,
+    topic_id: bytes,
+) -> None:
+    """It is put together by hand, to the same bytes as the generated codec's."""
+    committed = CommittedOffset(offset, leader_epoch, metadata, timestamp_ms, topic_id=topic_id)
+    value = OffsetCommitValue(offset, leader_epoch, metadata, timestamp_ms, topic_id=topic_id)
+    assert offset_record(*names, partition, committed) == (
+        b"\0\1" + OffsetCommitKey(*names, partition).encode(0),
+        b"\0\4" + value.encode(4),
+    )
 
 
 def test_tombstones() -> None:

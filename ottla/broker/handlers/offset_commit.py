@@ -51,12 +51,31 @@ class Merged:
 
 
 def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | None:
-    refused = _refuse_unknown(request, call)
-    if not request.topics:
-        return OffsetCommitResponse(topics=refused)
-    token = Merged(call, refused) if refused else call
+    token: Call | Merged = call
+    if not _all_exist(request, call):
+        refused = _refuse_unknown(request, call)
+        if not request.topics:
+            return OffsetCommitResponse(topics=refused)
+        token = Merged(call, refused)
     call.node.coordinator.submit(request.group_id, OffsetCommitRequested(token, request, call.api_version))
     return None
+
+
+def _all_exist(request: OffsetCommitRequest, call: Call) -> bool:
+    """Fill in each topic's name and id, and say whether all is there: then nothing is left to do for the handler."""
+    cluster = call.node.cluster
+    by_id = call.api_version >= _TOPIC_IDS_FROM
+    for topic in request.topics:
+        known = cluster.topics_by_id.get(topic.topic_id) if by_id else cluster.topics.get(topic.name)
+        if known is None or not topic.partitions:
+            return False
+        topic.name = known.name
+        topic.topic_id = known.topic_id
+        count = len(known.partitions)
+        for partition in topic.partitions:
+            if not 0 <= partition.partition_index < count:
+                return False
+    return bool(request.topics)
 
 
 def _refuse_unknown(request: OffsetCommitRequest, call: Call) -> list[_Answered]:
