@@ -15,6 +15,7 @@ import h11
 
 from ottla import __version__
 from ottla.broker.control import Answer, Control, Refused
+from ottla.broker.listener import bind
 
 if TYPE_CHECKING:
     from ottla.broker.cluster import Cluster
@@ -36,9 +37,10 @@ class ControlListener:
 
     async def open(self, host: str, port: int) -> int:
         """Bind; returns the port, which the machine chooses when `port` is 0. Raises OSError."""
-        self._server = await asyncio.start_server(self._connected, host, port, start_serving=False)
-        bound: int = self._server.sockets[0].getsockname()[1]
-        return bound
+        self._server, port = await bind(
+            lambda port: asyncio.start_server(self._connected, host, port, start_serving=False), port
+        )
+        return port
 
     async def accept(self) -> None:
         """Let scripts in."""

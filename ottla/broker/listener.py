@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ottla.broker.call import Call
@@ -25,6 +26,19 @@ class Shared:
         self.routes = Routes()
 
 
+async def bind(create_server: Callable[[int], Awaitable[asyncio.Server]], port: int) -> tuple[asyncio.Server, int]:
+    """A server socket on this port, and its port, which the machine chooses when `port` is 0. Raises OSError.
+
+    A name may stand for several addresses, as localhost does for 127.0.0.1 and ::1. They get the same port.
+    """
+    server = await create_server(port)
+    ports: list[int] = [opened.getsockname()[1] for opened in server.sockets]
+    if ports.count(ports[0]) != len(ports):
+        server.close()
+        return await bind(create_server, ports[0])
+    return server, ports[0]
+
+
 class Listener:
     """Accepts connections for one node."""
 
@@ -42,11 +56,13 @@ class Listener:
 
     async def open(self, host: str, port: int) -> int:
         """Bind; returns the port, which the machine chooses when `port` is 0. Raises OSError."""
-        self._server = await self.loop.create_server(
-            lambda: Connection(self), host, port, backlog=BACKLOG, start_serving=False
+        self._server, port = await bind(
+            lambda port: self.loop.create_server(
+                lambda: Connection(self), host, port, backlog=BACKLOG, start_serving=False
+            ),
+            port,
         )
-        bound: int = self._server.sockets[0].getsockname()[1]
-        return bound
+        return port
 
     async def accept(self) -> None:
         """Let clients in."""

@@ -1,0 +1,34 @@
+"""A node's server socket."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+from ottla.broker.call import Call
+from ottla.broker.listener import Listener, Shared
+from ottla.broker.log import make_log
+from ottla.broker.logged_call import LoggedCall
+from tests.broker.scene import Scene
+
+
+async def test_addresses_of_one_name_get_the_same_free_port() -> None:
+    """Where localhost is two addresses, clients of either find the broker at the port they are told."""
+    scene = Scene()
+    listener = Listener(scene.cluster.nodes[1], Shared(), scene.log)
+    two_addresses = cast("str", ["127.0.0.1", "127.0.0.2"])
+    port = await listener.open(two_addresses, 0)
+    await listener.accept()
+    for host in ("127.0.0.1", "127.0.0.2"):
+        _, writer = await asyncio.open_connection(host, port)
+        writer.close()
+        await writer.wait_closed()
+    listener.close()
+    await listener.closed()
+
+
+async def test_requests_are_told_to_the_log_at_the_level_debug_only() -> None:
+    """At any other level a request is a plain call, which knows nothing of the log."""
+    scene = Scene()
+    for level, call_class in (("debug", LoggedCall), ("info", Call), ("error", Call)):
+        assert Listener(scene.cluster.nodes[1], Shared(), make_log(level)).new_call is call_class
