@@ -39,6 +39,11 @@ class Logs:
         for partition in self._partitions:
             partition.apply_retention(wall_ms)
 
+    def remove_expired_producers(self, wall_ms: int) -> None:
+        """Forget the producers that have not appended to a log for producer.id.expiration.ms."""
+        for partition in self._partitions:
+            partition.producers.remove_expired(wall_ms)
+
     def apply_settings(self) -> None:
         """Go by the settings as they are now."""
         self.producer_settings.producer_id_expiration_ms = self._settings["producer.id.expiration.ms"]

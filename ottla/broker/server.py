@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.broker.address import PORT_MAX, Address
 from ottla.broker.cluster import Cluster
 from ottla.broker.config import ConfigError, Settings
+from ottla.broker.housekeeping import Housekeeping
 from ottla.broker.listener import Listener, Shared
 from ottla.broker.node import Node
 from ottla.purgatory import Alarm, Clock, SystemClock, Timer
@@ -58,6 +59,7 @@ class Server:
         self.log = log
         self.clock = clock or SystemClock()
         self.cluster = Cluster(settings, self.clock, log)
+        Housekeeping(self.cluster)
         self._listen = listen
         self._advertise = advertise
         first = settings.first_node_id

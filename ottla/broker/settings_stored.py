@@ -144,7 +144,6 @@ log.flush.scheduler.interval.ms long 9223372036854775807 -
 log.flush.start.offset.checkpoint.interval.ms int 60000 0..
 log.index.interval.bytes int 4096 0.. cluster-wide
 log.index.size.max.bytes int 10485760 4.. cluster-wide
-log.initial.task.delay.ms long 30000 0.. internal
 log.local.retention.bytes long -2 -2.. cluster-wide
 log.local.retention.ms long -2 -2.. cluster-wide
 log.preallocate boolean false - cluster-wide
@@ -176,7 +175,6 @@ offsets.load.buffer.size int 5242880 1..
 offsets.topic.compression.codec int 0 -
 principal.builder.class class org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder - per-broker
 process.roles list - broker|controller
-producer.id.expiration.check.interval.ms int 600000 1.. internal
 producer.purgatory.purge.interval.requests int 1000 -
 queued.max.request.bytes long -1 -
 queued.max.requests int 500 1..
