@@ -29,6 +29,7 @@ SETTINGS = {
 SESSION_TIMEOUT_MS_SHORT = 1_500
 
 Start = Callable[..., ClientProcess]
+MakeTopic = Callable[..., str]
 SharedClients = dict[Library, ClientProcess]
 
 
@@ -74,23 +75,17 @@ def unique_name(stem: str) -> str:
 
 
 @pytest.fixture
-def unique() -> Callable[[str], str]:
-    """Makes names that no other test and no other run has: `unique("group")`."""
-    return unique_name
-
-
-@pytest.fixture
-def group(unique: Callable[[str], str]) -> str:
+def group() -> str:
     """The name of a group that is not there yet."""
-    return unique("group")
+    return unique_name("group")
 
 
 @pytest.fixture
-def make_topic(backstage: Backstage, unique: Callable[[str], str]) -> Callable[..., str]:
+def make_topic(backstage: Backstage) -> MakeTopic:
     """Makes a topic: `make_topic(partitions=3, **{"retention.ms": "5"})`."""
 
     def make(partitions: int = 1, **configs: str) -> str:
-        topic = unique("topic")
+        topic = unique_name("topic")
         backstage.create_topic(topic, partitions=partitions, configs=configs)
         return topic
 

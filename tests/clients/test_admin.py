@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from ottla.protocol.errors import ErrorCode
 from tests.clients.client_process import ClientProcess, refused
-from tests.clients.conftest import unique_name
+from tests.clients.conftest import MakeTopic, unique_name
 from tests.clients.libraries import LIBRARIES, name_of, who_can
 from tests.support.backstage import Backstage
-
-MakeTopic = Callable[..., str]
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=name_of)

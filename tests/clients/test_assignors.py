@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from ottla.protocol.errors import ErrorCode
-from tests.clients.conftest import Start
+from tests.clients.conftest import MakeTopic, Start
 from tests.clients.libraries import LIBRARIES, Library, name_of, who_can
 from tests.clients.sharing import LONG_MS, each_reads_its_own, share
 from tests.support.backstage import Backstage
-
-MakeTopic = Callable[..., str]
 
 EAGER = [(library, assignor) for library in LIBRARIES for assignor in library.assignors if "coop" not in assignor]
 COOPERATIVE = [library for library in LIBRARIES if "cooperative-sticky" in library.assignors]

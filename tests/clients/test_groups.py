@@ -6,12 +6,10 @@ matters its member has one; the others' sessions are long, so that only what the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.clients.client_process import ClientProcess
-from tests.clients.conftest import Start
+from tests.clients.conftest import MakeTopic, Start
 from tests.clients.libraries import (
     AIOKAFKA,
     CONFLUENT,
@@ -24,8 +22,6 @@ from tests.clients.libraries import (
 )
 from tests.clients.sharing import LONG_MS, each_reads_its_own, share
 from tests.support.backstage import Backstage
-
-MakeTopic = Callable[..., str]
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=name_of)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from ottla.protocol.errors import ErrorCode
 from tests.clients.client_process import AN_HOUR_AGO_MS, ClientProcess, Message, refused
-from tests.clients.conftest import SharedClients, Start, shared, unique_name
+from tests.clients.conftest import MakeTopic, SharedClients, Start, shared, unique_name
 from tests.clients.libraries import CODECS, LIBRARIES, Library, name_of, who_can
 from tests.support.backstage import Backstage
-
-MakeTopic = Callable[..., str]
 
 
 def messages_of(writer: str, codec: str) -> list[Message]:

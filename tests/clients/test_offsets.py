@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from ottla.protocol.errors import ErrorCode
 from tests.clients.client_process import AN_HOUR_AGO_MS, ClientProcess, Message, refused
-from tests.clients.conftest import SharedClients, shared
+from tests.clients.conftest import MakeTopic, SharedClients, shared
 from tests.clients.libraries import LIBRARIES, name_of, who_can
 from tests.support.backstage import Backstage
-
-MakeTopic = Callable[..., str]
 
 TEN = [b"%d" % number for number in range(10)]
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.clients.client_process import until
-from tests.clients.conftest import Start, unique_name
+from tests.clients.conftest import MakeTopic, Start, unique_name
 from tests.clients.libraries import LIBRARIES, Library, name_of, who_can
 from tests.clients.sharing import LONG_MS, share
 from tests.support.backstage import Backstage
-
-MakeTopic = Callable[..., str]
 
 #: Clients ask for metadata so often; a turn is longer than the story (see `programs.kafka_python`).
 WATCHFUL = {"metadata_max_age_ms": 200, "turn_seconds": 60, "session_timeout_ms": LONG_MS}

@@ -8,6 +8,7 @@ the body means is its caller's business.
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 from types import TracebackType
@@ -51,6 +52,11 @@ class Connection:
         header = encode_request_header(api_key, api_version, self._correlation_id, client_id, flexible)
         self.send(_SIZE.pack(len(header) + len(body)) + header + body)
         return self._correlation_id
+
+    @property
+    def has_received(self) -> bool:
+        """Whether bytes, or the end of the connection, are there at this moment."""
+        return bool(self._received) or bool(select.select([self._socket], [], [], 0)[0])
 
     def receive_frame(self, *, timeout_seconds: float = 10.0) -> bytes:
         """The next frame without its size; raises `ConnectionClosedError` or `SilenceError`."""
