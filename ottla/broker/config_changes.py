@@ -1,4 +1,5 @@
-"""What both APIs that alter configs share: the checks that come before a resource is asked, and the four operations.
+"""What both APIs that alter configs share: one answer a resource, the checks that come before it is asked, and the
+four operations.
 
 An appended or subtracted list starts from what the resource says, or from the setting's own default; what the broker's
 settings would make of it does not count. Items are compared as they are written, blanks included.
@@ -9,9 +10,9 @@ Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlt
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 from ottla.broker.config_resources import ConfigResource
 from ottla.broker.config_values import format_value
@@ -31,9 +32,20 @@ class Operation(IntEnum):
     SUBTRACT = 3
 
 
-def listed_twice(resources: Iterable[tuple[int, str]]) -> frozenset[tuple[int, str]]:
-    """The (type, name) that are there more than once."""
-    return frozenset(resource for resource, times in Counter(resources).items() if times > 1)
+def change_each(resources: Sequence[Any], change: Callable[[Any], None], result_class: Callable[..., Any]) -> list[Any]:
+    """Change each resource of a request, unless it is listed twice; returns the results, with what `Refused` said."""
+    times = Counter((asked.resource_type, asked.resource_name) for asked in resources)
+    results = []
+    for asked in resources:
+        result = result_class(0, None, asked.resource_type, asked.resource_name)
+        try:
+            if times[asked.resource_type, asked.resource_name] > 1:
+                raise Refused(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+            change(asked)
+        except Refused as refused:
+            result.error_code, result.error_message = refused.error_code, refused.message
+        results.append(result)
+    return results
 
 
 def check_keys(names: Iterable[str], null: Sequence[str]) -> None:

@@ -74,9 +74,8 @@ class ControlListener:
         except OSError:
             pass  # gone, or silent for too long
         except h11.LocalProtocolError:
-            self._cluster.log.exception(
-                "control.failed"
-            )  # what we said was no HTTP; the broker is not to suffer for it
+            # What we said was no HTTP. The broker is not to suffer for it.
+            self._cluster.log.exception("control.failed")
         finally:
             self._writers.discard(writer)
             writer.close()

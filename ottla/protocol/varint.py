@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
+from ottla.protocol.primitives import unsigned_varint
+
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
 
@@ -51,13 +53,7 @@ def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def _varint(value: int) -> bytes:
-    value = value << 1 ^ value >> 63
-    encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
+    return unsigned_varint(value << 1 ^ value >> 63)
 
 
 #: The varints of 0..1023: nearly all lengths and offset deltas there are.

@@ -17,7 +17,7 @@ Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.legacyAlterCon
 from __future__ import annotations
 
 from ottla.broker.call import Call
-from ottla.broker.config_changes import check_keys, listed_twice
+from ottla.broker.config_changes import change_each, check_keys
 from ottla.broker.config_resources import ResourceType, find_resource
 from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
@@ -27,18 +27,10 @@ _Result = AlterConfigsResponse.AlterConfigsResourceResponse
 
 
 def handle(request: AlterConfigsRequest, call: Call) -> AlterConfigsResponse:
-    repeated = listed_twice((r.resource_type, r.resource_name) for r in request.resources)
-    responses = []
-    for asked in request.resources:
-        result = _Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message=None)
-        try:
-            if (asked.resource_type, asked.resource_name) in repeated:
-                raise Refused(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-            _replace(asked, call, validate_only=request.validate_only)
-        except Refused as refused:
-            result.error_code, result.error_message = refused.error_code, refused.message
-        responses.append(result)
-    return AlterConfigsResponse(responses=responses)
+    def change(asked: AlterConfigsRequest.AlterConfigsResource) -> None:
+        _replace(asked, call, validate_only=request.validate_only)
+
+    return AlterConfigsResponse(responses=change_each(request.resources, change, _Result))
 
 
 def refuse(request: AlterConfigsRequest, error_code: ErrorCode) -> AlterConfigsResponse:

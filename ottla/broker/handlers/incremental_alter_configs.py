@@ -14,9 +14,8 @@ Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlt
 from __future__ import annotations
 
 from ottla.broker.call import Call
-from ottla.broker.config_changes import Operation, changed, check_keys, listed_twice
+from ottla.broker.config_changes import Operation, change_each, changed, check_keys
 from ottla.broker.config_resources import find_resource
-from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
@@ -27,18 +26,10 @@ _Result = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 
 
 def handle(request: IncrementalAlterConfigsRequest, call: Call) -> IncrementalAlterConfigsResponse:
-    repeated = listed_twice((r.resource_type, r.resource_name) for r in request.resources)
-    responses = []
-    for asked in request.resources:
-        result = _Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message=None)
-        try:
-            if (asked.resource_type, asked.resource_name) in repeated:
-                raise Refused(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-            _change(asked, call, validate_only=request.validate_only)
-        except Refused as refused:
-            result.error_code, result.error_message = refused.error_code, refused.message
-        responses.append(result)
-    return IncrementalAlterConfigsResponse(responses=responses)
+    def change(asked: IncrementalAlterConfigsRequest.AlterConfigsResource) -> None:
+        _change(asked, call, validate_only=request.validate_only)
+
+    return IncrementalAlterConfigsResponse(responses=change_each(request.resources, change, _Result))
 
 
 def refuse(request: IncrementalAlterConfigsRequest, error_code: ErrorCode) -> IncrementalAlterConfigsResponse:
