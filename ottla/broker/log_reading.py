@@ -51,7 +51,7 @@ def _base_offset(segment: Segment) -> int:
 def position_of(segments: Sequence[Segment], offset: int) -> tuple[int, int]:
     """(segment's base offset, position in it) of the batch that holds `offset`, or would."""
     segment = segments[segment_number(segments, offset)]
-    return segment.base_offset, segment.position_of(segment.find(offset))
+    return segment.base_offset, segment.find(offset)[0]
 
 
 def read_range(
@@ -63,22 +63,21 @@ def read_range(
     """
     number = segment_number(segments, fetch_offset)
     segment = segments[number]
+    position, batch_bytes = segment.find(fetch_offset)
     if fetch_offset >= end_offset:
-        return LogRange(NO_RECORDS, segment.base_offset, segment.position_of(segment.find(fetch_offset)))
-    batch = segment.find(fetch_offset)
-    while batch == segment.batch_count:
+        return LogRange(NO_RECORDS, segment.base_offset, position)
+    while batch_bytes == 0:
         # The end of this segment was compacted away.
         number += 1
-        segment, batch = segments[number], 0
-    position = segment.position_of(batch)
-    batch_bytes = segment.position_of(batch + 1) - position
+        segment = segments[number]
+        position, batch_bytes = segment.find(fetch_offset)
     if batch_bytes > bytes_max:
         if not is_first:
             return LogRange(NO_RECORDS, segment.base_offset, position)
         bytes_max = batch_bytes
     end = segment.size_bytes
     if end_offset < segment.next_offset:
-        end = segment.position_of(segment.find(end_offset))
+        end, _ = segment.find(end_offset)
     return LogRange(segment.slice(position, min(end - position, bytes_max)), segment.base_offset, position)
 
 
@@ -86,12 +85,13 @@ def aborted_between(segments: Sequence[Segment], fetch_offset: int, found: LogRa
     """The aborted transactions that a reader of `found`, fetched at `fetch_offset`, has to leave out."""
     if not found.records:
         return []
-    number = segment_number(segments, found.segment_base_offset)
-    segment = segments[number]
-    upper_offset = segment.last_offset_of(segment.find_position(found.position + len(found.records)) - 1) + 1
+    later = segments[segment_number(segments, found.segment_base_offset) :]
+    if not any(segment.aborted for segment in later):
+        return []
+    upper_offset = later[0].last_offset_before(found.position + len(found.records)) + 1
     aborted = []
-    for later in segments[number:]:
-        for transaction in later.aborted:
+    for segment in later:
+        for transaction in segment.aborted:
             if transaction.last_offset >= fetch_offset and transaction.first_offset < upper_offset:
                 aborted.append(transaction)
             if transaction.last_stable_offset >= upper_offset:
@@ -108,8 +108,7 @@ def find_timestamp(segments: Sequence[Segment], timestamp: int, log_start_offset
     segment = next((segment for segment in segments if segment.largest_timestamp >= timestamp), None)
     if segment is None:
         return None
-    for number in range(max(segment.find_timestamp(timestamp), segment.find(log_start_offset)), segment.batch_count):
-        batch = segment.batch(number)
+    for batch in segment.batches(max(segment.find_timestamp(timestamp), segment.find(log_start_offset)[0])):
         header = read_header(batch)
         if header.max_timestamp >= timestamp:
             found = first_offset_at(batch, header, timestamp, log_start_offset)
@@ -122,9 +121,9 @@ def find_timestamp(segments: Sequence[Segment], timestamp: int, log_start_offset
 def find_max_timestamp(segments: Sequence[Segment]) -> TimestampOffset | None:
     """The first record with the largest timestamp. As in Kafka that may be -1, or lie before the log's start."""
     segment = max(segments, key=_max_timestamp)
-    if segment.batch_count == 0:
+    batch = next(segment.batches(segment.find_timestamp(segment.max_timestamp)), None)
+    if batch is None:
         return None
-    batch = segment.batch(segment.find_timestamp(segment.max_timestamp))
     header = read_header(batch)
     offset = offset_of_max_timestamp(batch, header)
     return None if offset is None else TimestampOffset(header.max_timestamp, offset, header.partition_leader_epoch)

@@ -15,7 +15,7 @@ from ottla.broker.producer_state import NumberedBatch, ProducerSettings, Produce
 from ottla.broker.storage.contract import LogStorage
 from ottla.broker.storage.segment import Segment
 from ottla.broker.transaction_marker import TransactionMarker, read_marker
-from ottla.protocol.records import BATCH_OVERHEAD, BatchHeader, read_header
+from ottla.protocol.records import BatchHeader, read_header
 
 
 @dataclass(slots=True)
@@ -73,10 +73,12 @@ def recover(storage: LogStorage, producer_settings: ProducerSettings) -> Recover
 
 
 def _replay(segment: Segment, from_offset: int, producers: ProducerStates, leader_epochs: LeaderEpochs) -> None:
-    for number in range(segment.find(from_offset), segment.batch_count):
-        header = read_header(segment.slice(segment.position_of(number), BATCH_OVERHEAD))
+    if from_offset >= segment.next_offset:
+        return
+    for batch in segment.batches(segment.find(from_offset)[0]):
+        header = read_header(batch)
         if header.partition_leader_epoch > leader_epochs.latest:
             leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
         if header.producer_id >= 0:
-            marker = read_marker(segment.batch(number), header) if header.is_control else None
+            marker = read_marker(batch, header) if header.is_control else None
             note_batch(producers, segment, header, header.base_offset, header.max_timestamp, marker)

@@ -10,28 +10,37 @@ An implementation is tested by a class that says how to make one:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from struct import Struct
 from typing import Any, Final
 
 import pytest
+from fastcrc.crc32 import iscsi as crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ottla.broker.producer_state import NumberedBatch, ProducerEntry
-from ottla.broker.storage.contract import EpochStart, LogState, LogStorage
+from ottla.broker.storage.contract import EpochStart, LogState, LogStorage, StorageError
 from ottla.broker.storage.segment import AbortedTransaction, Segment
 
 WALL_MS: Final = 1_700_000_000_000
 
+_HEADER: Final = Struct(">qiibIhiqqqhii")
 
-def batch(base_offset: int, count: int, size: int = 100) -> bytes:
-    """Bytes of a batch, as far as a storage may look: it begins with its base offset. The rest tells batches apart."""
-    return base_offset.to_bytes(8, "big") + bytes([base_offset % 251]) * (size - 9) + bytes([count])
+
+def batch(base_offset: int, count: int, size: int = 100, timestamp: int = WALL_MS) -> bytes:
+    """A batch as far as a storage may look: its header is right, its checksum too. The rest tells batches apart."""
+    data = bytearray(
+        _HEADER.pack(base_offset, size - 12, 0, 2, 0, 0, count - 1, timestamp, timestamp, -1, -1, -1, count)
+    )
+    data += bytes([base_offset % 251]) * (size - len(data))
+    data[17:21] = crc32c(data[21:]).to_bytes(4, "big")
+    return bytes(data)
 
 
 def append(storage: LogStorage, *batches: tuple[int, int], size: int = 100, timestamp: int = WALL_MS) -> None:
     """Append batches given as (base offset, records)."""
     for base_offset, count in batches:
-        data = bytearray(batch(base_offset, count, size))
+        data = bytearray(batch(base_offset, count, size, timestamp))
         storage.append(data, base_offset + count - 1, timestamp, WALL_MS)
         data[:] = bytes(size)  # it belongs to the caller again
 
@@ -42,7 +51,15 @@ def content(storage: LogStorage) -> list[tuple[int, bytes]]:
 
 
 def batches_of(segment: Segment) -> list[bytes]:
-    return [bytes(segment.batch(number)) for number in range(segment.batch_count)]
+    return [bytes(data) for data in segment.batches()]
+
+
+def replace(storage: LogStorage, first: int, count: int, *batches: tuple[int, int]) -> Segment:
+    """Have one segment with these batches take the place of some."""
+    replacement = storage.replace(storage.segments[first : first + count])
+    for base_offset, records in batches:
+        replacement.append(batch(base_offset, records), base_offset + records - 1, WALL_MS)
+    return replacement.commit()
 
 
 class LogStorageContract(ABC):
@@ -63,9 +80,9 @@ class LogStorageContract(ABC):
     def test_a_new_log_is_one_empty_segment(self, storage: LogStorage) -> None:
         """At offset 0, with nothing in it and nothing kept beside it."""
         (segment,) = storage.segments
-        assert (segment.base_offset, segment.next_offset, segment.batch_count, segment.size_bytes) == (0, 0, 0, 0)
+        assert (segment.base_offset, segment.next_offset, segment.size_bytes, batches_of(segment)) == (0, 0, 0, [])
         assert (segment.max_timestamp, segment.aborted, bytes(segment.slice(0, 0))) == (-1, [], b"")
-        assert (segment.find(0), segment.find(7), segment.find_timestamp(0), segment.position_of(0)) == (0, 0, 0, 0)
+        assert (segment.find(0), segment.find(7), segment.find_timestamp(0)) == ((0, 0), (0, 0), 0)
         assert (storage.load_state(), storage.load_producers()) == (None, None)
 
     def test_batches_lie_back_to_back(self, storage: LogStorage) -> None:
@@ -76,8 +93,9 @@ class LogStorageContract(ABC):
         expected = [batch(0, 2), batch(2, 1), batch(3, 5, 333)]
         assert content(storage) == [(0, b"".join(expected))]
         assert batches_of(segment) == expected
-        assert [segment.position_of(number) for number in range(4)] == [0, 100, 200, 533]
-        assert [segment.last_offset_of(number) for number in range(3)] == [1, 2, 7]
+        assert [bytes(data) for data in segment.batches(100)] == expected[1:]
+        assert list(segment.batches(533)) == []
+        assert [segment.last_offset_before(position) for position in (1, 100, 101, 200, 201, 533)] == [1, 1, 2, 2, 7, 7]
         assert (segment.next_offset, segment.size_bytes) == (8, 533)
 
     def test_any_range_can_be_read(self, storage: LogStorage) -> None:
@@ -92,17 +110,26 @@ class LogStorageContract(ABC):
         """In the middle of a batch, in a gap that compaction left, before the first and after the last."""
         append(storage, (2, 3), (10, 1), (11, 5))
         segment = storage.segments[0]
-        found = {offset: segment.find(offset) for offset in (0, 2, 4, 5, 9, 10, 11, 15, 16, 99)}
-        assert found == {0: 0, 2: 0, 4: 0, 5: 1, 9: 1, 10: 1, 11: 2, 15: 2, 16: 3, 99: 3}
-        assert [segment.find_position(position) for position in (0, 1, 100, 199, 200, 201, 300)] == [
-            0,
-            1,
-            1,
-            2,
-            2,
-            3,
-            3,
-        ]
+        found = {offset: segment.find(offset) for offset in (0, 2, 4, 5, 9, 10, 11, 15)}
+        first, second, third = (0, 100), (100, 100), (200, 100)
+        assert found == {0: first, 2: first, 4: first, 5: second, 9: second, 10: second, 11: third, 15: third}
+        assert (segment.find(16), segment.find(99)) == ((300, 0), (300, 0))
+
+    def test_much_is_found_as_well_as_little(self, storage: LogStorage) -> None:
+        """Thousands of batches of many sizes, each by each of its offsets, by its bytes and by its time."""
+        places = []
+        position = offset = 0
+        for number in range(3000):
+            size, count = 61 + number * 37 % 900, 1 + number % 3
+            append(storage, (offset, count), size=size, timestamp=WALL_MS + number)
+            places.append((offset, count, position, size))
+            offset, position = offset + count, position + size
+        segment = storage.segments[0]
+        for number, (base_offset, count, start, size) in enumerate(places):
+            assert segment.find(base_offset) == segment.find(base_offset + count - 1) == (start, size)
+            assert segment.last_offset_before(start + size) == base_offset + count - 1
+            assert segment.find_timestamp(WALL_MS + number) == start
+        assert segment.find(offset) == (position, 0)
 
     def test_times_are_found_by_what_came_so_far(self, storage: LogStorage) -> None:
         """The first batch with which the segment reached a time, though later ones may be older."""
@@ -110,12 +137,12 @@ class LogStorageContract(ABC):
             append(storage, (offset, 1), timestamp=timestamp)
         segment = storage.segments[0]
         found = {timestamp: segment.find_timestamp(timestamp) for timestamp in (-1, 50, 51, 70, 71, 90, 91)}
-        assert found == {-1: 0, 50: 0, 51: 2, 70: 2, 71: 5, 90: 5, 91: 6}
+        assert found == {-1: 0, 50: 0, 51: 200, 70: 200, 71: 500, 90: 500, 91: 600}
         assert (segment.max_timestamp, segment.largest_timestamp) == (90, 90)
 
     def test_without_times_the_last_write_counts(self, storage: LogStorage) -> None:
         """Retention has to go by something."""
-        storage.append(batch(0, 1), 0, -1, WALL_MS + 7)
+        storage.append(batch(0, 1, timestamp=-1), 0, -1, WALL_MS + 7)
         segment = storage.segments[0]
         assert (segment.max_timestamp, segment.largest_timestamp) == (-1, WALL_MS + 7)
         assert segment.waited_for_roll_ms(WALL_MS + 99, segment.created_ms + 5) == 5
@@ -168,7 +195,7 @@ class LogStorageContract(ABC):
             append(storage, (offset, 1), size=size)
         segment = storage.segments[0]
         assert segment.size_bytes == sum(sizes)
-        assert all(batches_of(segment)[number] == batch(number, 1, size) for number, size in enumerate(sizes))
+        assert all(data == batch(number, 1, sizes[number]) for number, data in enumerate(batches_of(segment)))
         assert bytes(segment.slice(0, segment.size_bytes)) == b"".join(batches_of(segment))
 
     def test_a_deleted_log_holds_nothing(self, storage: LogStorage) -> None:
@@ -195,10 +222,70 @@ class LogStorageContract(ABC):
         assert content(again) == before
         assert again.load_state() == state
         assert [segment.next_offset for segment in again.segments] == [7, 8]
-        assert [segment.find(5) for segment in again.segments] == [1, 0]
+        assert [segment.find(5) for segment in again.segments] == [(100, 100), (0, 100)]
         assert [segment.max_timestamp for segment in again.segments] == [WALL_MS + 5, WALL_MS]
         append(again, (8, 2))
         assert again.segments[-1].next_offset == 10
+
+    def test_one_segment_takes_the_place_of_others(self, storage: LogStorage) -> None:
+        """What was handed out stays; what is not replaced is as it was, before and after a restart."""
+        for base_offset in (0, 5, 10, 15):
+            if base_offset:
+                storage.roll(base_offset, WALL_MS)
+            append(storage, (base_offset, 2), (base_offset + 2, 3))
+        before = content(storage)
+        taken = storage.segments[1].slice(0, 200)
+        replacement = storage.replace(storage.segments[1:3])
+        replacement.append(batch(7, 3), 9, WALL_MS)
+        replacement.append(batch(12, 3), 14, WALL_MS + 9)
+        assert (replacement.size_bytes, content(storage)) == (200, before)
+        append(storage, (20, 1))
+
+        segment = replacement.commit([AbortedTransaction(1, 7, 9, 10)])
+
+        expected = [before[0], (5, batch(7, 3) + batch(12, 3)), (15, before[3][1] + batch(20, 1))]
+        assert content(storage) == expected
+        assert storage.segments[1] is segment
+        assert (segment.next_offset, segment.max_timestamp, segment.find(11)) == (15, WALL_MS + 9, (100, 100))
+        assert segment.aborted == [AbortedTransaction(1, 7, 9, 10)]
+        assert bytes(taken) == before[1][1]
+        storage.close()
+        assert content(self.reopen(storage)) == expected
+
+    def test_a_segment_may_be_replaced_by_nothing(self, storage: LogStorage) -> None:
+        """It stays as an empty one, so that offsets belong where they belonged."""
+        append(storage, (0, 5))
+        storage.roll(5, WALL_MS)
+        append(storage, (5, 5))
+        replace(storage, 0, 1)
+        assert content(storage) == [(0, b""), (5, batch(5, 5))]
+        assert storage.segments[0].find(3) == (0, 0)
+
+    def test_an_abandoned_replacement_leaves_no_trace(self, storage: LogStorage) -> None:
+        """And another may be begun."""
+        append(storage, (0, 5))
+        storage.roll(5, WALL_MS)
+        before = content(storage)
+        replacement = storage.replace(storage.segments[:1])
+        replacement.append(batch(4, 1), 4, WALL_MS)
+        replacement.abandon()
+        assert content(storage) == before
+        replace(storage, 0, 1, (4, 1))
+        assert content(storage) == [(0, batch(4, 1)), (5, b"")]
+
+    def test_what_is_gone_is_not_replaced(self, storage: LogStorage) -> None:
+        """Retention was quicker: the commit fails, and the log is as retention left it."""
+        append(storage, (0, 5))
+        storage.roll(5, WALL_MS)
+        append(storage, (5, 5))
+        storage.roll(10, WALL_MS)
+        replacement = storage.replace(storage.segments[:2])
+        replacement.append(batch(4, 1), 4, WALL_MS)
+        storage.remove_oldest(1)
+        with pytest.raises(StorageError, match="gone"):
+            replacement.commit()
+        replacement.abandon()
+        assert content(storage) == [(5, batch(5, 5)), (10, b"")]
 
     def test_an_empty_log_after_a_restart(self, storage: LogStorage) -> None:
         """A topic nobody wrote to, and one that retention has emptied."""

@@ -4,13 +4,15 @@
                                               ▲
                      remove_oldest(1) ──▶     append(batch, …)
 
-A storage keeps bytes and finds them again; what they mean is the partition's business. It never looks into a batch,
-never decides when to roll or what to remove, and reads no clock. The batches of a segment lie back to back exactly as
-on the wire, so a range of positions is what Fetch sends. Beside them a storage keeps what can't be worked out from the
-batches alone, as a `LogState`, and may keep snapshots of the producers, which only shorten a restart.
+A storage keeps bytes and finds them again; what they mean is the partition's business. Of a batch it knows the header,
+never the records; it decides neither when to roll nor what to remove, and reads no clock. The batches of a segment lie
+back to back exactly as on the wire, so a range of positions is what Fetch sends. Beside them a storage keeps what can't
+be worked out from the batches alone, as a `LogState`, and may keep snapshots of the producers, which only shorten a
+restart.
 
-The partition is the only one to call, from one thread. `append` is what may fail, with `StorageError`, and has changed
-nothing then. A storage that can't do what else it is asked lets its next append fail.
+The partition is the only one to call, from one thread. What reads or writes batches may fail, with `StorageError`, and
+has changed nothing then. After a failure that leaves it in doubt what is kept, the storage is offline: from then on it
+reads and writes nothing, and says so. What it is asked to do beside that it does as far as it can.
 
 Kafka: LocalLog and LogSegment.
 """
@@ -21,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ottla.broker.storage.segment import Segment
+from ottla.broker.storage.segment import AbortedTransaction, Segment
 
 if TYPE_CHECKING:
     from ottla.broker.producer_state import ProducerEntry
@@ -47,12 +49,36 @@ class LogState:
     leader_epochs: tuple[EpochStart, ...]
 
 
+class Replacement(Protocol):
+    """A segment in the making that is to take the place of others; nobody sees it before `commit`."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Of what was appended so far."""
+
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int) -> None:
+        """Put a batch at its end, with the offsets it has. Raises `StorageError`; then `abandon` is what is left."""
+
+    def commit(self, aborted: Iterable[AbortedTransaction] = ()) -> Segment:
+        """Put it in the place of the others, all at once, be there a crash or not. Returns it as it is in the log.
+
+        Raises `StorageError`, and nothing is replaced, if that fails or if one of the others has gone meanwhile.
+        """
+
+    def abandon(self) -> None:
+        """Give it up; nothing of it stays."""
+
+
 class LogStorage(Protocol):
     """The batches of one partition."""
 
     @property
     def segments(self) -> Sequence[Segment]:
         """Oldest first, never empty; the last is the active one."""
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether it has failed for good: whatever reads or writes batches raises `StorageError`."""
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
         """Put a batch that has its place in the log at the end of the active segment. Raises `StorageError`."""
@@ -62,6 +88,11 @@ class LogStorage(Protocol):
 
     def remove_oldest(self, count: int) -> None:
         """Forget the first `count` segments and give back what they held. At least one segment stays."""
+
+    def replace(self, segments: Sequence[Segment]) -> Replacement:
+        """Begin a segment that shall take the place of `segments`: some that follow each other, the active one not
+        among them. Until its `commit` they stay as they are, and the log goes on. Raises `StorageError`.
+        """
 
     def save_state(self, state: LogState) -> None:
         """Keep `state` in place of the last one."""
@@ -89,3 +120,14 @@ class LogStorage(Protocol):
 
     def delete(self) -> None:
         """Forget everything and give it back. Ranges handed out before stay readable."""
+
+
+def find_run(segments: Sequence[Segment], run: Sequence[Segment]) -> int:
+    """Where in a log the segments of `run` are, the active one not among them. Raises `StorageError` if they are gone.
+
+    For storages, when a replacement is committed.
+    """
+    for first in range(len(segments) - len(run)):
+        if all(segments[first + number] is old for number, old in enumerate(run)):
+            return first
+    raise StorageError("segments that were to be replaced are gone")

@@ -12,19 +12,27 @@ from `CHUNK_BYTES_SMALL` on, a chunk is `CHUNK_BYTES` of address space that the 
 written, by huge pages where it can: they take a third of the time. A batch never spans two chunks. A fetch that does
 is the one case that copies. Each segment has its own chunks, so removing it gives its memory back once the last view
 is gone.
+
+Every batch has an entry in three arrays, sixteen bytes in all, so that any is found by one bisection; Kafka keeps an
+entry for every 4 KiB instead and scans from there:
+
+    last offset, relative to the segment's base
+    position of its first byte
+    largest timestamp so far, this batch included
 """
 
 from __future__ import annotations
 
 import mmap
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.storage.contract import LogState, StorageError
+from ottla.broker.storage.contract import LogState, StorageError, find_run
 from ottla.broker.storage.log_bytes import LogBytes
-from ottla.broker.storage.segment import Segment
+from ottla.broker.storage.segment import AbortedTransaction, Segment
 
 if TYPE_CHECKING:
     from ottla.broker.producer_state import ProducerEntry
@@ -63,16 +71,29 @@ def _new_block(capacity: int) -> bytearray | mmap.mmap:
 class MemorySegment(Segment):
     """A segment with its bytes in memory."""
 
-    __slots__ = ("_chunks", "_starts")
+    __slots__ = ("_chunks", "_largest_timestamps", "_last_offsets", "_positions", "_starts")
 
     def __init__(self, base_offset: int, created_ms: int) -> None:
         super().__init__(base_offset, created_ms)
         self._chunks: list[_Chunk] = []
         self._starts: list[int] = []
+        self._last_offsets = array("I")
+        self._positions = array("I")
+        self._largest_timestamps = array("q")
 
-    def write(self, batch: Buffer) -> None:
-        """Copy a batch to the end. Raises OSError or MemoryError, and changes nothing, when there is no memory left."""
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+        """Copy a batch to the end. Raises `StorageError`, and changes nothing, when there is no memory left."""
         size = len(batch)
+        try:
+            self._write(batch, size)
+        except (OSError, MemoryError) as error:
+            raise StorageError(f"the machine has no memory for {size} more bytes: {error}") from error
+        self._last_offsets.append(last_offset - self.base_offset)
+        self._positions.append(self.size_bytes)
+        self.count(last_offset, max_timestamp, size, wall_ms)
+        self._largest_timestamps.append(self.max_timestamp)
+
+    def _write(self, batch: Buffer, size: int) -> None:
         chunk = self._chunks[-1] if self._chunks else None
         if chunk is None or chunk.used + size > chunk.capacity:
             chunk = self._make_room(chunk, size)
@@ -95,6 +116,28 @@ class MemorySegment(Segment):
             missing -= len(parts[-1])
         return b"".join(parts)
 
+    def find(self, offset: int) -> tuple[int, int]:
+        number = bisect_left(self._last_offsets, offset - self.base_offset) if offset > self.base_offset else 0
+        position = self._position_of(number)
+        return position, self._position_of(number + 1) - position
+
+    def find_timestamp(self, timestamp: int) -> int:
+        return self._position_of(bisect_left(self._largest_timestamps, timestamp))
+
+    def last_offset_before(self, position: int) -> int:
+        return self.base_offset + self._last_offsets[bisect_left(self._positions, position) - 1]
+
+    def batches(self, position: int = 0) -> Iterator[Buffer]:
+        number = bisect_left(self._positions, position)
+        while number < len(self._positions):
+            position = self._positions[number]
+            number += 1
+            yield self.slice(position, self._position_of(number) - position)
+
+    def _position_of(self, number: int) -> int:
+        """Where batch `number` begins; the segment's size for the number after the last."""
+        return self._positions[number] if number < len(self._positions) else self.size_bytes
+
     def _make_room(self, chunk: _Chunk | None, size: int) -> _Chunk:
         """The last chunk made larger, or a new one, with room for `size` more bytes."""
         if chunk is not None and chunk.capacity > CHUNK_BYTES_SMALL:
@@ -115,10 +158,48 @@ class MemorySegment(Segment):
         return chunk
 
 
+class MemoryReplacement:
+    """A segment in the making. Fills `contract.Replacement`.
+
+    It is not on the account until `commit`, when it is never larger than what it replaces: a full account must not
+    keep a log from getting smaller.
+    """
+
+    __slots__ = ("_all", "_log_bytes", "_old", "_segment")
+
+    def __init__(self, segments: list[MemorySegment], old: Sequence[Segment], log_bytes: LogBytes) -> None:
+        self._all = segments
+        self._old = list(old)
+        self._log_bytes = log_bytes
+        self._segment = MemorySegment(old[0].base_offset, old[0].created_ms)
+
+    @property
+    def size_bytes(self) -> int:
+        return self._segment.size_bytes
+
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int) -> None:
+        self._segment.append(batch, last_offset, max_timestamp, self._old[-1].modified_ms)
+
+    def commit(self, aborted: Iterable[AbortedTransaction] = ()) -> Segment:
+        first = find_run(self._all, self._old)
+        segment = self._segment
+        segment.aborted = list(aborted)
+        segment.modified_ms = self._old[-1].modified_ms
+        self._log_bytes.give_back(sum(old.size_bytes for old in self._old) - segment.size_bytes)
+        self._all[first : first + len(self._old)] = [segment]
+        return segment
+
+    def abandon(self) -> None:
+        """Nothing to do: its memory goes with it."""
+
+
 class MemoryStorage:
     """A partition's batches in memory, on one account with all others. Fills `contract.LogStorage`."""
 
     __slots__ = ("_log_bytes", "_state", "segments")
+
+    #: Memory does not fail once it is there.
+    is_offline: Final = False
 
     def __init__(self, log_bytes: LogBytes, wall_ms: int) -> None:
         self.segments = [MemorySegment(0, wall_ms)]
@@ -133,13 +214,11 @@ class MemoryStorage:
                 f"the logs hold {account.bytes_held} of {account.bytes_max} bytes and {size} more don't fit; raise "
                 "ottla.log.bytes.max, lower retention.ms or retention.bytes of your topics, or delete some"
             )
-        segment = self.segments[-1]
         try:
-            segment.write(batch)
-        except (OSError, MemoryError) as error:
+            self.segments[-1].append(batch, last_offset, max_timestamp, wall_ms)
+        except StorageError:
             account.give_back(size)
-            raise StorageError(f"the machine has no memory for {size} more bytes: {error}") from error
-        segment.add(last_offset, max_timestamp, size, wall_ms)
+            raise
 
     def roll(self, base_offset: int, wall_ms: int) -> None:
         assert base_offset > self.segments[-1].base_offset
@@ -149,6 +228,9 @@ class MemoryStorage:
         assert 0 <= count < len(self.segments)
         self._log_bytes.give_back(sum(segment.size_bytes for segment in self.segments[:count]))
         del self.segments[:count]
+
+    def replace(self, segments: Sequence[Segment]) -> MemoryReplacement:
+        return MemoryReplacement(self.segments, segments, self._log_bytes)
 
     def save_state(self, state: LogState) -> None:
         self._state = state
