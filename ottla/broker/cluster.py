@@ -25,6 +25,7 @@ from ottla.broker.topic_names import INTERNAL_TOPICS, unified
 if TYPE_CHECKING:
     from asyncio import TaskGroup
 
+    from ottla.broker.background import Background
     from ottla.broker.delayed_operations import DelayedOperations
     from ottla.broker.group_coordination import GroupCoordination
     from ottla.broker.logs import Logs
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from ottla.coordinator.owner import NoteSink
     from ottla.purgatory import Clock, Timer
 
-#: What of the cluster keeps clients waiting, once it is needed.
-_MADE_ON_DEMAND: Final = ("group_coordination", "delayed_operations")
+#: What of the cluster keeps clients waiting or has work to do, once it is needed.
+_MADE_ON_DEMAND: Final = ("group_coordination", "delayed_operations", "background")
 
 
 def random_uuid() -> bytes:
@@ -109,6 +110,13 @@ class Cluster:
         from ottla.broker.delayed_operations import DelayedOperations
 
         return DelayedOperations(self, asyncio.get_running_loop().call_soon)
+
+    @cached_property
+    def background(self) -> Background:
+        """Work that takes long; made with the first of it."""
+        from ottla.broker.background import Background
+
+        return Background(self)
 
     @property
     def is_settled(self) -> bool:

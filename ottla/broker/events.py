@@ -161,6 +161,24 @@ _GROUPS: Final = (
         ("group_id",),
         "A group met a bug of ours, with its traceback. It is not coordinated any more; other groups go on.",
     ),
+    LogEvent(
+        "group_log.loaded",
+        "info",
+        ("partition", "groups", "duration_ms"),
+        "A partition of __consumer_offsets was read, and its groups are coordinated from now on.",
+    ),
+    LogEvent(
+        "group_log.load.failed",
+        "error",
+        ("partition", "reason"),
+        "A partition of __consumer_offsets can't be read. Its groups have no coordinator.",
+    ),
+    LogEvent(
+        "group_log.records.ignored",
+        "warning",
+        ("partition", "record_type", "records"),
+        "A partition of __consumer_offsets has records of a type that isn't known here: groups of other kinds.",
+    ),
     LogEvent("group.write.failed", "error", (*_IN_GROUP, "error", "what"), "The group's log took no record."),
 )
 

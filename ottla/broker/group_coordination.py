@@ -1,7 +1,8 @@
 """Group coordinators on their nodes: each coordinates the groups in the partitions of __consumer_offsets it leads.
 
 When that topic is made its partitions are handed out, and when it is deleted nobody coordinates any group until it is
-made anew. What the groups write is appended here, as one batch of the broker's own.
+made anew. When a partition gets another leader, that node takes it over and reads its groups from the log; the one
+before has resigned by then. What the groups write is appended here, as one batch of the broker's own.
 
 Kafka: BrokerMetadataPublisher (who is told of partitions won and lost), CoordinatorPartitionWriter.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ottla.broker.group_loading import GroupLoading
 from ottla.broker.group_notes import NotesToLog, tell_all
 from ottla.broker.topic_names import GROUP_TOPIC
 from ottla.coordinator.config import GroupConfig
@@ -21,6 +23,7 @@ from ottla.protocol.record_building import build_batch
 if TYPE_CHECKING:
     from ottla.broker.cluster import Cluster
     from ottla.broker.config import Settings
+    from ottla.broker.partition import Partition
     from ottla.broker.topic import Topic
     from ottla.coordinator.effects import Record
 
@@ -65,6 +68,7 @@ class GroupCoordination:
         log = GroupLogOnTopic(cluster)
         notes = tell_all([NotesToLog(cluster.log), *cluster.note_sinks])
         self._log = cluster.log
+        self._loading = GroupLoading(cluster)
         self.of_node = {
             node_id: Coordinator(config, log, cluster.timer, cluster.tasks, notes, self._group_failed)
             for node_id in cluster.nodes
@@ -84,21 +88,29 @@ class GroupCoordination:
         for coordinator in self.of_node.values():
             coordinator.close()
 
+    def take_over(self, log: Partition, node_id: int) -> None:
+        """A node leads this partition of __consumer_offsets now: it reads the groups in it, and then coordinates them.
+
+        Until then clients are told to wait. Whoever coordinated them before has to resign first.
+        """
+        self._loading.load(self.of_node[node_id], log)
+
+    def resign(self, partition: int, node_id: int) -> None:
+        """A node does not lead this partition any more: who waits in its groups is told to look for the coordinator."""
+        self.of_node[node_id].unload(partition)
+
     def _group_failed(self, group_id: str) -> None:
         self._log.exception("group.failed", group_id=group_id)
 
     def _topic_created(self, topic: Topic) -> None:
-        if topic.name != GROUP_TOPIC:
-            return
-        for index, placement in enumerate(topic.placements):
-            coordinator = self.of_node[placement.leader_id]
-            coordinator.start_loading(index)
-            coordinator.finish_loading(index, ())
+        if topic.name == GROUP_TOPIC:
+            for log, placement in zip(topic.partitions, topic.placements, strict=True):
+                self.take_over(log, placement.leader_id)
 
     def _topic_deleted(self, topic: Topic) -> None:
         if topic.name == GROUP_TOPIC:
             for index, placement in enumerate(topic.placements):
-                self.of_node[placement.leader_id].unload(index)
+                self.resign(index, placement.leader_id)
         else:
             for coordinator in self.of_node.values():
                 coordinator.topics_deleted({topic.name: topic.topic_id})

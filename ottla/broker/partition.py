@@ -307,6 +307,16 @@ class Partition:
             found.position,
         )
 
+    def read_to_end(self, offset: int, bytes_max: int) -> Buffer:
+        """Batches from `offset` on, whatever clients may see by now: for the broker itself. Nothing at the log's end.
+
+        At least one whole batch, and the last one may be cut off. Kafka: FetchIsolation.LOG_END.
+        """
+        if self.is_closed:
+            return NO_RECORDS
+        offset = max(offset, self.log_start_offset)
+        return read_range(self._storage.segments, offset, self.log_end_offset, bytes_max, is_first=True).records
+
     def bytes_after(
         self, segment_base_offset: int, position: int, fetch_offset: int, isolation: IsolationLevel
     ) -> int | None:

@@ -1,16 +1,20 @@
 """All groups of one node: which partitions of the group log are coordinated here, and who owns which group.
 
-A partition is loaded, then its groups live here until it is unloaded. A request is refused if the group's partition is
-not here, or is being loaded, or if the group does not exist (`refusals`); else it goes into the inbox of the group's
-owner. Groups come into being by a first JoinGroup or a commit without generation, and leave nothing behind when they
-go. Once every offsets.retention.check.interval.ms all groups look for what has expired; while there are none nothing
-wakes up.
+A partition is loaded, then its groups live here until it is unloaded. Loading takes as long as its log is long, so it
+is done in steps, between which others have their turn: whoever reads the log hands its records to `Loading.replay`,
+then the groups come to life one by one, and requests find all of them at once.
+
+A request is refused if the group's partition is not here, or is being loaded, or if the group does not exist
+(`refusals`); else it goes into the inbox of the group's owner. Groups come into being by a first JoinGroup or a commit
+without generation, and leave nothing behind when they go. Once every offsets.retention.check.interval.ms all groups
+look for what has expired; while there are none nothing wakes up.
 
 Kafka: GroupCoordinatorService, CoordinatorRuntime.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -27,10 +31,9 @@ from ottla.purgatory import Alarm, Timer
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from ottla.coordinator.config import GroupConfig
-    from ottla.coordinator.effects import Record
 
 
 class PartitionState(Enum):
@@ -39,6 +42,16 @@ class PartitionState(Enum):
     LOADING = "being read"
     ACTIVE = "read; its groups live here"
     FAILED = "could not be read"
+
+
+@dataclass(slots=True, eq=False)
+class Loading:
+    """A partition on its way in."""
+
+    replay: Replay
+    """Takes its records, oldest first."""
+    owners: dict[str, Owner] = field(default_factory=dict)
+    """Groups that live already; no request finds them before all do."""
 
 
 class Coordinator:
@@ -64,6 +77,7 @@ class Coordinator:
         self._timer = timer
         self._tasks = tasks
         self._partitions: dict[int, PartitionState] = {}
+        self._loadings: dict[int, Loading] = {}
         self._owners: dict[str, Owner] = {}
         self._failed = failed
         #: Groups that were given up. Their log may be right, but nobody here reads it again before it is loaded anew.
@@ -77,36 +91,56 @@ class Coordinator:
         """The partition of __consumer_offsets that keeps this group."""
         return partition_for(group_id, self.config.offsets_topic_num_partitions)
 
-    def start_loading(self, partition: int) -> None:
-        """This node is to coordinate the partition; until it is loaded clients are told to wait."""
+    def start_loading(self, partition: int) -> Loading:
+        """This node is to coordinate the partition; until it is loaded clients are told to wait.
+
+        Apply its records to the result's `replay`, then go through `finish_loading`; or `fail_loading`.
+        """
         self.unload(partition)
         self._given_up = {group_id for group_id in self._given_up if self.partition_of(group_id) != partition}
         self._partitions[partition] = PartitionState.LOADING
+        loading = self._loadings[partition] = Loading(Replay(self.config, self._timer.clock.wall_ms()))
+        return loading
 
-    def finish_loading(self, partition: int, records: Iterable[Record]) -> Replay:
-        """Bring the partition's groups to life from its records, oldest first. It must be loading.
+    def is_loading(self, partition: int, loading: Loading) -> bool:
+        """Whether this is still to be loaded: the partition may be another node's by now."""
+        return self._loadings.get(partition) is loading
 
-        Raises `CorruptRecordError` if they can't be read; the partition is refused then until it is loaded again.
-        The result says what was passed over.
+    def finish_loading(self, partition: int, loading: Loading) -> Iterator[None]:
+        """Bring the partition's groups to life, one with each step; after the last one requests find them.
+
+        Must not be gone on with when the partition is no longer to be loaded.
         """
-        assert self._partitions.get(partition) is PartitionState.LOADING, f"partition {partition} is not being loaded"
-        replay = Replay(self.config, self._timer.clock.wall_ms())
-        self._partitions[partition] = PartitionState.FAILED
-        replay.apply_all(records)
+        assert self.is_loading(partition, loading), f"partition {partition} is not being loaded"
+        for group in loading.replay.groups.values():
+            owner = loading.owners[group.group_id] = self._new_owner(group, partition)
+            owner.post(Loaded())
+            owner.drain()
+            yield
+        del self._loadings[partition]
         self._partitions[partition] = PartitionState.ACTIVE
-        for group in replay.groups.values():
-            self._own(group, partition).post(Loaded())
-        return replay
+        self._owners.update((group_id, owner) for group_id, owner in loading.owners.items() if not owner.is_ended)
+        self._keep_sweeping()
+
+    def fail_loading(self, partition: int, loading: Loading) -> None:
+        """The log can't be read: the partition is refused until it is loaded again."""
+        if self.is_loading(partition, loading):
+            self.unload(partition)
+            self._partitions[partition] = PartitionState.FAILED
 
     def unload(self, partition: int) -> None:
         """Another node coordinates the partition now. Whoever waits in its groups is told; they are gone from here."""
         self._partitions.pop(partition, None)
+        if (loading := self._loadings.pop(partition, None)) is not None:
+            self._owners.update(loading.owners)
         for owner in [owner for owner in self._owners.values() if owner.partition == partition]:
             self._unload(owner)
 
     def close(self) -> None:
         """Coordinate nothing any more. The owners' tasks end by themselves in the next turn of the loop."""
         self.is_started = False
+        for partition in list(self._loadings):
+            self.unload(partition)
         self._partitions.clear()
         for owner in list(self._owners.values()):
             self._unload(owner)
@@ -177,14 +211,15 @@ class Coordinator:
 
     def _create(self, group_id: str) -> Owner:
         now_ms = self._timer.clock.wall_ms()
-        return self._own(Group(group_id, self.config, now_ms, is_unwritten=True), self.partition_of(group_id))
+        group = Group(group_id, self.config, now_ms, is_unwritten=True)
+        owner = self._owners[group_id] = self._new_owner(group, self.partition_of(group_id))
+        self._keep_sweeping()
+        return owner
 
-    def _own(self, group: Group, partition: int) -> Owner:
+    def _new_owner(self, group: Group, partition: int) -> Owner:
         group.is_journaled = self.surroundings.notes is not None
-        owner = self._owners[group.group_id] = Owner(group, partition, self.surroundings)
+        owner = Owner(group, partition, self.surroundings)
         self._tasks.create_task(owner.run(), name=f"group {group.group_id}")
-        if not self._sweep.is_pending:
-            self._arm_sweep()
         return owner
 
     def _give_up(self, owner: Owner) -> None:
@@ -204,14 +239,14 @@ class Coordinator:
 
     # ── Sweeping ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _arm_sweep(self) -> None:
-        """The next multiple of the interval since the start."""
-        interval_ms = self.config.offsets_retention_check_interval_ms
-        intervals = (self._timer.now_ms() - self._first_sweep_ms) // interval_ms + 1
-        self._timer.add(self._sweep, self._first_sweep_ms + intervals * interval_ms)
+    def _keep_sweeping(self) -> None:
+        """While there are groups: at the next multiple of the interval since the start."""
+        if self._owners and not self._sweep.is_pending:
+            interval_ms = self.config.offsets_retention_check_interval_ms
+            intervals = (self._timer.now_ms() - self._first_sweep_ms) // interval_ms + 1
+            self._timer.add(self._sweep, self._first_sweep_ms + intervals * interval_ms)
 
     def _sweep_all(self) -> None:
         for owner in self._owners.values():
             owner.post(SweepDue())
-        if self._owners:
-            self._arm_sweep()
+        self._keep_sweeping()

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ottla.coordinator.group import Group
 from ottla.coordinator.members import Member, add
 from ottla.coordinator.offset_store import NO_EXPIRY, CommittedOffset, drop_offset, keep_offset
+from ottla.coordinator.pending_offsets import PendingOffsets
 from ottla.coordinator.states import GroupState
 from ottla.coordinator.subscription import subscribed_topics
 from ottla.protocol.messages.group_metadata_key import GroupMetadataKey
@@ -33,6 +34,7 @@ from ottla.protocol.messages.join_group import JoinGroupRequest
 from ottla.protocol.messages.offset_commit_key import OffsetCommitKey
 from ottla.protocol.messages.offset_commit_value import OffsetCommitValue
 from ottla.protocol.primitives import STRING_BYTES_MAX, ZERO_UUID, DecodeError, Message, unsigned_varint
+from ottla.protocol.records import NO_PRODUCER_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -172,43 +174,52 @@ class Replay:
     groups: dict[str, Group] = field(default_factory=dict)
     unknown_types: Counter[int] = field(default_factory=Counter)
     """Records that were passed over, by their type: groups of kinds that are not kept here."""
+    pending: PendingOffsets = field(default_factory=PendingOffsets)
 
     def apply_all(self, records: Iterable[Record]) -> None:
         for key, value in records:
             self.apply(key, value)
 
-    def apply(self, key: bytes, value: bytes | None) -> None:
-        """Take in one record. Raises `CorruptRecordError`."""
+    def apply(self, key: bytes | None, value: bytes | None, producer_id: int = NO_PRODUCER_ID) -> None:
+        """Take in one record, perhaps of a producer's transaction. Raises `CorruptRecordError`."""
+        if key is None:
+            raise CorruptRecordError("a group record has no key")
         record_type = _prefix(key, "key")
         if record_type in {_OFFSET, _ANCIENT_OFFSET}:
-            self._apply_offset(_decode(OffsetCommitKey, key, _KEY_VERSION), value)
+            self._apply_offset(_decode(OffsetCommitKey, key, _KEY_VERSION), value, producer_id)
         elif record_type == _GROUP:
             self._apply_group(_decode(GroupMetadataKey, key, _KEY_VERSION).group, value)
         else:
             self.unknown_types[record_type] += 1
 
-    def _apply_offset(self, key: OffsetCommitKey, value: bytes | None) -> None:
-        group = self.groups.get(key.group)
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        """A producer's transaction is over: the offsets it committed count now, or never."""
+        for (group_id, topic, partition), committed in self.pending.end(producer_id, is_commit=is_commit):
+            self._keep(group_id, topic, partition, committed)
+
+    def _apply_offset(self, key: OffsetCommitKey, value: bytes | None, producer_id: int) -> None:
+        place = key.group, key.topic, key.partition
         if value is None:
-            if group is not None:
+            self.pending.overrule(place)
+            if (group := self.groups.get(key.group)) is not None:
                 drop_offset(group, key.topic, key.partition)
             return
-        if group is None:  # it never had members: a simple group
-            group = self.groups[key.group] = Group(key.group, self.config, self.now_ms)
-        committed = _decode(OffsetCommitValue, value, _prefix(value, "value"))
-        keep_offset(
-            group,
-            key.topic,
-            key.partition,
-            CommittedOffset(
-                committed.offset,
-                committed.leader_epoch,
-                committed.metadata,
-                committed.commit_timestamp,
-                committed.expire_timestamp,
-                committed.topic_id,
-            ),
+        read = _decode(OffsetCommitValue, value, _prefix(value, "value"))
+        committed = CommittedOffset(
+            read.offset, read.leader_epoch, read.metadata, read.commit_timestamp, read.expire_timestamp, read.topic_id
         )
+        if producer_id != NO_PRODUCER_ID:
+            self.pending.add(producer_id, place, committed)
+        else:
+            if self.pending:
+                self.pending.overrule(place)
+            self._keep(*place, committed)
+
+    def _keep(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
+        group = self.groups.get(group_id)
+        if group is None:  # it never had members: a simple group
+            group = self.groups[group_id] = Group(group_id, self.config, self.now_ms)
+        keep_offset(group, topic, partition, committed)
 
     def _apply_group(self, group_id: str, value: bytes | None) -> None:
         former = self.groups.pop(group_id, None)

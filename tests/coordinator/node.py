@@ -69,8 +69,10 @@ class Node:
         self.notes.append((group_id, timestamp_ms, note))
 
     def load(self, partition: int) -> None:
-        self.coordinator.start_loading(partition)
-        self.coordinator.finish_loading(partition, self.log.records(partition))
+        loading = self.coordinator.start_loading(partition)
+        loading.replay.apply_all(self.log.records(partition))
+        for _ in self.coordinator.finish_loading(partition, loading):
+            pass
 
     def ask(self, line: Callable[[], Event], group_id: str = "group") -> asyncio.Future[Any]:
         """Send a request to a group; the future is its answer."""

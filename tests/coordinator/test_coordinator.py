@@ -284,9 +284,10 @@ async def test_what_was_asked_before_the_unload_is_in_the_log(ana: Actor) -> Non
 async def test_a_corrupt_log_refuses_its_groups(ana: Actor) -> None:
     """Until it is loaded again."""
     async with running_node() as node:
-        node.coordinator.start_loading(node.group_partition)
+        loading = node.coordinator.start_loading(node.group_partition)
         with pytest.raises(CorruptRecordError):
-            node.coordinator.finish_loading(node.group_partition, [(b"\x00\x02", b"")])
+            loading.replay.apply(b"\x00\x02", b"")
+        node.coordinator.fail_loading(node.group_partition, loading)
         assert (await node.ask(ana.joins())).error_code == ErrorCode.NOT_COORDINATOR
         assert node.coordinator.list_groups(ListGroupsRequest()).error_code == 0
         node.load(node.group_partition)
@@ -296,9 +297,66 @@ async def test_a_corrupt_log_refuses_its_groups(ana: Actor) -> None:
 async def test_loading_tells_what_it_passed_over() -> None:
     """Records of other kinds of groups, by type."""
     async with running_node() as node:
-        node.coordinator.start_loading(3)
-        replay = node.coordinator.finish_loading(3, [(b"\x00\x03\x00\x01g", b"")])
-        assert replay.unknown_types == {3: 1}
+        loading = node.coordinator.start_loading(3)
+        loading.replay.apply(b"\x00\x03\x00\x01g", b"")
+        assert loading.replay.unknown_types == {3: 1}
+
+
+async def test_groups_come_to_life_one_by_one_and_are_found_all_at_once() -> None:
+    """Between the steps others have their turn; until the last one they are told that the partition is being read."""
+    log = MemoryLog()
+    async with running_node(log=log, offsets_topic_num_partitions=1) as node:
+        for name in ("first", "second"):
+            assert error_of(await node.ask(Actor("simple").commits(ORDERS_0), name)) == 0
+        loading = node.coordinator.start_loading(0)
+        loading.replay.apply_all(log.records(0))
+        seen = []
+        for _ in node.coordinator.finish_loading(0, loading):
+            fetched = await node.ask(lambda: fetches(("orders", 0)), "first")
+            seen.append((list(loading.owners), fetched.error_code))
+        in_progress = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert seen == [(["first"], in_progress), (["first", "second"], in_progress)]
+        fetched = await node.ask(lambda: fetches(("orders", 0)), "first")
+        assert fetched.topics[0].partitions[0].committed_offset == 7
+
+
+@pytest.mark.parametrize("how", ["unload", "load anew", "fail", "close"])
+async def test_a_load_that_is_given_up_leaves_nothing_behind(ana: Actor, how: str) -> None:
+    """The groups that came to life already end with it, with their timers and tasks: `running_node` sees to that."""
+    async with running_node(offsets_topic_num_partitions=1) as node:
+        await make_stable(node, ana)
+        loading = node.coordinator.start_loading(0)
+        loading.replay.apply_all(node.log.records(0))
+        next(node.coordinator.finish_loading(0, loading))
+        assert loading.owners["group"].group.members
+        if how == "unload":
+            node.coordinator.unload(0)
+        elif how == "load anew":
+            node.load(0)
+        elif how == "fail":
+            node.coordinator.fail_loading(0, loading)
+        else:
+            node.coordinator.close()
+        assert not node.coordinator.is_loading(0, loading)
+        assert loading.owners["group"].is_ended
+        alive = [group.group_id for group in node.coordinator.groups]
+        assert alive == (["group"] if how == "load anew" else [])
+        node.coordinator.fail_loading(0, loading)  # it is too late for that
+        assert [group.group_id for group in node.coordinator.groups] == alive
+
+
+async def test_loaded_groups_are_swept(ana: Actor) -> None:
+    """Even if the time for the sweep came while there were none but those being loaded."""
+    async with running_node(offsets_topic_num_partitions=1, offsets_retention_ms=50_000) as node:
+        assert error_of(await node.ask(Actor("simple").commits(ORDERS_0))) == 0
+        loading = node.coordinator.start_loading(0)
+        loading.replay.apply_all(node.log.records(0))
+        await node.advance(node.coordinator.config.offsets_retention_check_interval_ms)
+        for _ in node.coordinator.finish_loading(0, loading):
+            pass
+        assert [group.group_id for group in node.coordinator.groups] == ["group"]
+        await node.advance(node.coordinator.config.offsets_retention_check_interval_ms)
+        assert node.coordinator.groups == []
 
 
 async def test_closing_twice_is_closing(ana: Actor) -> None:
