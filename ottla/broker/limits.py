@@ -14,6 +14,9 @@ MIB: Final = 1024 * KIB
 RECEIVE_BUFFER_BYTES: Final = 256 * KIB
 #: A frame's own buffer starts with at most this much and doubles as bytes arrive, so that a length alone costs nothing.
 FRAME_BUFFER_BYTES_FIRST: Final = 1 * MIB
+#: Blocks of memory up to this size are used again and again instead of going back to the system each time: what a
+#: frame of a megabyte is received and copied into.
+REUSED_BLOCK_BYTES_MAX: Final = 8 * MIB
 #: Requests of one connection that are taken up before the others get their turn. Kafka takes up one.
 REQUESTS_PER_TURN_MAX: Final = 512
 #: Answers below this are joined into one buffer before they are written; above, they are handed over in parts, unless

@@ -1,14 +1,19 @@
-"""A listener: one node's server socket, and what its connections share."""
+"""A listener: one node's server socket, and what its connections share.
+
+A node that is stopped for a while keeps its port: the address stays bound, so that nobody else gets it and clients are
+refused, and is listened on again when the node is back.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ottla.broker.call import Call
 from ottla.broker.connection import Connection
-from ottla.broker.limits import RECEIVE_BUFFER_BYTES
+from ottla.broker.limits import RECEIVE_BUFFER_BYTES, REUSED_BLOCK_BYTES_MAX
 from ottla.broker.log import LEVELS
 from ottla.broker.node import Node
 from ottla.broker.routes import Routes
@@ -16,14 +21,26 @@ from ottla.broker.routes import Routes
 #: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
 #: hundreds of clients in one breath.
 BACKLOG = 1024
+#: How long the loop may take to close a server socket.
+_TURNS_TO_CLOSE_MAX = 100
 
 
 class Shared:
     """What every connection of the process uses: the receive buffer and the routes made so far."""
 
     def __init__(self) -> None:
+        _keep_large_blocks()
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.routes = Routes()
+
+
+def _keep_large_blocks() -> None:
+    """Have malloc keep large blocks that are given back, instead of returning them to the system at once.
+
+    glibc learns that from the first one it sees given back; elsewhere this does nothing. Blocks fresh from the system
+    are zeroed page by page as they are written: most of the cost of a produce request of a megabyte.
+    """
+    bytearray(REUSED_BLOCK_BYTES_MAX)
 
 
 async def bind(create_server: Callable[[int], Awaitable[asyncio.Server]], port: int) -> tuple[asyncio.Server, int]:
@@ -52,6 +69,10 @@ class Listener:
         self.new_call = _call_class(self.log)
         self.loop = asyncio.get_running_loop()
         self._server: asyncio.Server | None = None
+        self._host = ""
+        self._port = 0
+        #: What holds the addresses while the node is stopped.
+        self._held: list[socket.socket] = []
         self._all_gone = asyncio.Event()
 
     async def open(self, host: str, port: int) -> int:
@@ -62,7 +83,27 @@ class Listener:
             ),
             port,
         )
+        self._host, self._port = host, port
         return port
+
+    async def reopen(self) -> None:
+        """Bind again where it was before `refuse_all`. Raises OSError."""
+        self._let_go()
+        await self.open(self._host, self._port)
+
+    async def refuse_all(self) -> None:
+        """Let nobody in any more, and keep the address."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        addresses = [(opened.family, opened.getsockname()) for opened in server.sockets]
+        server.close()
+        for family, address in addresses:
+            self._held.append(await _hold(family, address))
+
+    def _let_go(self) -> None:
+        while self._held:
+            self._held.pop().close()
 
     async def accept(self) -> None:
         """Let clients in."""
@@ -93,9 +134,20 @@ class Listener:
         if not self.connections:
             self._all_gone.set()
 
+    def finish(self) -> None:
+        """Close every connection when what came there is answered."""
+        for connection in list(self.connections):
+            connection.finish()
+
+    def reset(self) -> None:
+        """Break every connection off."""
+        for connection in list(self.connections):
+            connection.reset()
+
     def close(self) -> None:
         """Close the socket and every connection, after what is written has left."""
         self.stop_accepting()
+        self._let_go()
         for connection in list(self.connections):
             connection.close()
 
@@ -109,6 +161,21 @@ class Listener:
         """Drop the connections that are left, and what was written for them."""
         for connection in list(self.connections):
             connection.abort()
+
+
+async def _hold(family: int, address: Any) -> socket.socket:
+    """A socket that is bound there and listens to nobody. The one before may need a turn of the loop to go."""
+    for _ in range(_TURNS_TO_CLOSE_MAX):
+        held = socket.socket(family)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            held.bind(address)
+        except OSError:
+            held.close()
+            await asyncio.sleep(0)
+        else:
+            break
+    return held  # unbound at worst: then the port may be taken meanwhile, which `reopen` says
 
 
 def _call_class(log: Any) -> type[Call]:
