@@ -11,6 +11,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -121,6 +122,13 @@ def client(library: Library, bootstrap: str, shared_clients: SharedClients) -> I
 @pytest.fixture
 def start(bootstrap: str) -> Iterator[Start]:
     """Starts a client in a process of its own: `start(library, "ana")`."""
+    with starter(bootstrap) as start:
+        yield start
+
+
+@contextmanager
+def starter(bootstrap: str) -> Iterator[Start]:
+    """What `start` is; the clients that it starts are gone at the end."""
     started: list[ClientProcess] = []
 
     def start(library: Library, client_id: str) -> ClientProcess:
@@ -128,9 +136,11 @@ def start(bootstrap: str) -> Iterator[Start]:
         started.append(client)
         return client
 
-    yield start
-    for client in started:
-        client.end()
+    try:
+        yield start
+    finally:
+        for client in started:
+            client.end()
 
 
 def _start(library: Library, bootstrap: str, client_id: str) -> ClientProcess:
