@@ -1,11 +1,12 @@
 """Stories F1 to F3: a consumer that does by hand what clients do inside.
 
-It knows one address of the cluster. Whom to ask, from where to read, and what to do when it asked the wrong node, it
-learns from the answers.
+It knows one address of a cluster: one of two nodes, or what `OTTLA_BOOTSTRAP` names. Whom to ask, from where to read,
+and what to do when it asked the wrong node, it learns from the answers.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,11 +18,12 @@ from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.produce import ProduceRequest
-from ottla.protocol.record_reading import read_records
-from ottla.protocol.records import batch_spans, read_header
 from ottla.testing.broker import Broker
+from tests.clients.conftest import unique_name
+from tests.support.backstage import Backstage
 from tests.support.batches import batch
 from tests.support.client import Client
+from tests.support.fetched import records_in
 
 LATEST, EARLIEST = -1, -2
 NODES = 2
@@ -46,9 +48,16 @@ class LowLevelConsumer:
         request = MetadataRequest([MetadataRequest.MetadataRequestTopic(name=self._topic)])
         metadata = self.client(self._seed).ask(request, 12)
         addresses = {node.node_id: f"{node.host}:{node.port}" for node in metadata.brokers}
-        assert len(addresses) == NODES
         partitions = {partition.partition_index: partition for partition in metadata.topics[0].partitions}
         return addresses[partitions[self._index].leader_id]
+
+    def has_leader(self) -> bool:
+        """Whether its partition, a new one, is served yet."""
+        request = MetadataRequest([MetadataRequest.MetadataRequestTopic(name=self._topic)])
+        (topic,) = self.client(self._seed).ask(request, 12).topics
+        if any(part.error_code for part in (topic, *topic.partitions)):
+            return False
+        return bool(self.list_offset(self.find_leader(), EARLIEST).error_code == 0)
 
     def list_offset(self, address: str, timestamp: int, version: int = 7) -> Any:
         asked = ListOffsetsRequest.ListOffsetsPartition(self._index, timestamp=timestamp)
@@ -73,10 +82,8 @@ class LowLevelConsumer:
         while len(messages) < count:
             _, partition = self.fetch(address, offset)
             assert partition.error_code == 0
-            for span in batch_spans(partition.records):
-                data = bytes(partition.records[span.position : span.position + span.size_bytes])
-                records = read_records(data, read_header(data))
-                messages += [(record.offset, record.value) for record in records if record.offset >= offset]
+            records = records_in(partition.records)
+            messages += [(record.offset, record.value) for record in records if record.offset >= offset]
             offset = messages[-1][0] + 1 if messages else offset
         return messages[:count]
 
@@ -86,18 +93,25 @@ class LowLevelConsumer:
 
 
 @pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
+def addresses() -> Iterator[list[str]]:
+    """Of the nodes."""
+    given = os.environ.get("OTTLA_BOOTSTRAP")
+    if given:
+        yield given.split(",")
+        return
     with Broker(nodes=NODES) as running:
-        yield running
+        yield running.bootstrap_servers.split(",")
 
 
-@pytest.fixture(params=range(NODES), ids=["seed 1", "seed 2"])
-def consumer(broker: Broker, request: pytest.FixtureRequest) -> Iterator[LowLevelConsumer]:
+@pytest.fixture(params=[0, -1], ids=["first seed", "last seed"])
+def consumer(addresses: list[str], request: pytest.FixtureRequest) -> Iterator[LowLevelConsumer]:
     """Of a new topic's partition 1, into which ten messages were written, in batches of three or less."""
-    addresses = broker.bootstrap_servers.split(",")
-    topic = f"{request.node.originalname}-{request.param}"
+    topic = unique_name("topic")
     made = LowLevelConsumer(addresses[request.param], topic, 1)
-    made.client(addresses[0]).ask(CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(topic, 2, 1)], 1000), 7)
+    new = CreateTopicsRequest.CreatableTopic(topic, num_partitions=2, replication_factor=1)
+    assert made.client(addresses[0]).ask(CreateTopicsRequest([new], 10_000), 7).topics[0].error_code == 0
+    with Backstage(addresses[0]) as backstage:
+        backstage.until(made.has_leader, f"{topic} is led")
     leader = made.find_leader()
     values = [b"%d" % number for number in range(10)]
     for start in range(0, 10, 3):
@@ -134,10 +148,11 @@ def test_story_f2_beyond_the_end_and_back(consumer: LowLevelConsumer) -> None:
     assert consumer.read(leader, 10, 1) == [(10, b"ten")]
 
 
-def test_story_f3_the_wrong_node(broker: Broker, consumer: LowLevelConsumer) -> None:
+@pytest.mark.own_broker(nodes=NODES)
+def test_story_f3_the_wrong_node(addresses: list[str], consumer: LowLevelConsumer) -> None:
     """NOT_LEADER_OR_FOLLOWER, in every version; Fetch v16 names the node to ask, and there the records are."""
     leader = consumer.find_leader()
-    (other,) = set(broker.bootstrap_servers.split(",")) - {leader}
+    (other,) = set(addresses) - {leader}
     for version in range(1, 12):
         answer = consumer.list_offset(other, EARLIEST, version)
         assert (answer.error_code, answer.offset) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)

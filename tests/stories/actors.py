@@ -1,0 +1,224 @@
+"""Members of a group for stories over TCP, each on a connection of its own, doing what no healthy client would.
+
+    ana.joins()                                   # sent; nobody waits
+    ana.joined(generation_id=1, leader=ana)       # the answer to it, and what it must say
+    bo.joins()
+    bo.loses_its_connection()                     # and with it the answer
+    assert cy.is_parked                           # cy's request is with the broker, and has no answer yet
+
+The words are those of the same stories told to the core, in `tests/coordinator/actors.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.heartbeat import HeartbeatRequest
+from ottla.protocol.messages.join_group import JoinGroupRequest
+from ottla.protocol.messages.leave_group import LeaveGroupRequest
+from ottla.protocol.messages.offset_commit import OffsetCommitRequest
+from ottla.protocol.messages.sync_group import SyncGroupRequest
+from ottla.protocol.primitives import Message
+from tests.clients.conftest import unique_name
+from tests.support.backstage import Backstage
+from tests.support.client import Client
+
+#: Versions with everything in them: instance ids, the two-step join, protocol names.
+JOIN, SYNC, BEAT, LEAVE, COMMIT = 9, 5, 4, 5, 9
+
+
+class Actor:
+    """A client that wants to be in the group."""
+
+    def __init__(
+        self,
+        bootstrap: str,
+        group: str,
+        name: str,
+        *protocols: str,
+        instance: str | None = None,
+        session_timeout_ms: int = 30_000,
+        rebalance_timeout_ms: int = 60_000,
+    ) -> None:
+        """`protocols`: the names of those it supports, the favourite first; its metadata is its own name."""
+        self.name = name
+        self.group = group
+        self.instance = instance
+        self.member_id = ""
+        self.generation_id = -1
+        self.protocols = protocols or ("range",)
+        #: The protocol of the generation it is in.
+        self.protocol: str | None = None
+        self.session_timeout_ms = session_timeout_ms
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self._bootstrap = bootstrap
+        self._client = Client(bootstrap, client_id=name)
+
+    # ── what it does ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def joins(self, version: int = JOIN, **changes: Any) -> Self:
+        said: dict[str, Any] = {
+            "group_id": self.group,
+            "session_timeout_ms": self.session_timeout_ms,
+            "rebalance_timeout_ms": self.rebalance_timeout_ms,
+            "member_id": self.member_id,
+            "group_instance_id": self.instance,
+            "protocol_type": "consumer",
+            "protocols": [
+                JoinGroupRequest.JoinGroupRequestProtocol(protocol, self.name.encode()) for protocol in self.protocols
+            ],
+        }
+        return self.says(JoinGroupRequest(**said | changes), version)
+
+    def enters(self) -> Self:
+        """Joins for the first time: a dynamic member is given its id on the way."""
+        self.joins()
+        if self.instance is None:
+            self.is_given_id()
+            self.joins()
+        return self
+
+    def syncs(self, assignments: Mapping[Actor, bytes] | None = None) -> Self:
+        """`assignments`: what the leader has decided."""
+        listed = [
+            SyncGroupRequest.SyncGroupRequestAssignment(actor.member_id, assignment)
+            for actor, assignment in (assignments or {}).items()
+        ]
+        said = {"protocol_type": "consumer", "protocol_name": self.protocol, "assignments": listed}
+        return self.says(SyncGroupRequest(**self._identity(), **said), SYNC)
+
+    def beats(self, **changes: Any) -> Self:
+        return self.says(HeartbeatRequest(**self._identity() | changes), BEAT)
+
+    def leaves(self) -> Self:
+        member = LeaveGroupRequest.MemberIdentity(self.member_id, self.instance)
+        return self.says(LeaveGroupRequest(self.group, members=[member]), LEAVE)
+
+    def commits(self, topic: str, offset: int) -> Self:
+        partition = OffsetCommitRequest.OffsetCommitRequestPartition(0, offset)
+        said = self._identity()
+        said["generation_id_or_member_epoch"] = said.pop("generation_id")
+        topics = [OffsetCommitRequest.OffsetCommitRequestTopic(topic, partitions=[partition])]
+        return self.says(OffsetCommitRequest(**said, topics=topics), COMMIT)
+
+    def says(self, request: Message, version: int) -> Self:
+        """Sends a request; what it hears next is the answer."""
+        self._client.send(request, version)
+        return self
+
+    def loses_its_connection(self) -> None:
+        """Its connection breaks, and with it goes every answer that it has not heard; it comes back with another."""
+        self._client.close()
+        self._client = Client(self._bootstrap, client_id=self.name)
+
+    # ── what it hears ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def hears(self) -> Any:
+        """The answer to the oldest request that has none yet."""
+        return self._client.receive().message
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether it has asked and nothing has come. To be asked when the broker has shown that it has the request."""
+        return self._client.is_due and not self._client.connection.has_received
+
+    def is_given_id(self) -> None:
+        answer = self.hears()
+        assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED
+        self.member_id = answer.member_id
+
+    def joined(self, *, generation_id: int, leader: Actor, protocol: str = "range") -> Any:
+        """It is in a generation, and leads it or not."""
+        answer = self.hears()
+        assert answer.error_code == 0, ErrorCode(answer.error_code)
+        assert answer.generation_id == generation_id
+        self.member_id, self.generation_id = answer.member_id, answer.generation_id
+        self.protocol = answer.protocol_name
+        assert answer.leader == leader.member_id
+        assert (answer.protocol_type, answer.protocol_name) == ("consumer", protocol)
+        return answer
+
+    def synced(self, assignment: bytes) -> None:
+        """It is told its assignment."""
+        answer = self.hears()
+        assert (answer.error_code, answer.assignment) == (0, assignment)
+
+    def is_answered(self, error: ErrorCode = ErrorCode.NONE) -> None:
+        """It hears this error, or none, and that is all there is to it."""
+        assert _error_of(self.hears()) == error
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _identity(self) -> dict[str, Any]:
+        return {
+            "group_id": self.group,
+            "generation_id": self.generation_id,
+            "member_id": self.member_id,
+            "group_instance_id": self.instance,
+        }
+
+
+def _error_of(answer: Any) -> ErrorCode:
+    """The error of an answer, wherever its kind has it."""
+    for inner in (*getattr(answer, "topics", ()), *getattr(answer, "members", ())):
+        return _error_of(inner.partitions[0] if hasattr(inner, "partitions") else inner)
+    return next(error for error in ErrorCode if error == answer.error_code)
+
+
+class Stage:
+    """A group that nobody is in yet, and its actors."""
+
+    def __init__(self, bootstrap: str, group: str) -> None:
+        self.bootstrap = bootstrap
+        self.group = group
+        self.backstage = Backstage(bootstrap)
+        self.backstage.wait_for_coordinator(group)
+        self._actors: list[Actor] = []
+
+    def actor(self, name: str, *protocols: str, **options: Any) -> Actor:
+        actor = Actor(self.bootstrap, self.group, name, *protocols, **options)
+        self._actors.append(actor)
+        return actor
+
+    def make_topic(self, partitions: int = 1, stem: str = "topic") -> str:
+        """A new topic; returns its name, which no other has."""
+        topic = unique_name(stem)
+        self.backstage.create_topic(topic, partitions=partitions)
+        return topic
+
+    def shows(self, state: str, members: int | None = None) -> Any:
+        """Wait until the group is in this state with so many members; who parks is known to be there then."""
+        return self.backstage.wait_for_group(self.group, state, members)
+
+    def joining(self, *actors: Actor) -> int:
+        """All of them are in one generation, and nobody has synced. The first one leads. Returns the generation."""
+        first, *others = actors
+        first.enters()
+        first.joined(generation_id=1, leader=first, protocol=first.protocols[0])
+        if not others:
+            return 1
+        for number, other in enumerate(others, start=2):
+            other.enters()
+            self.shows("PreparingRebalance", members=number)
+        first.joins()
+        for actor in actors:
+            actor.joined(generation_id=2, leader=first, protocol=first.protocols[0])
+        return 2
+
+    def stable(self, *actors: Actor) -> int:
+        """All of them are in a group that is Stable, each with its name as its assignment. The first one leads."""
+        generation_id = self.joining(*actors)
+        for actor in actors[1:]:
+            actor.syncs()
+        actors[0].syncs({actor: actor.name.encode() for actor in actors})
+        for actor in actors:
+            actor.synced(actor.name.encode())
+        return generation_id
+
+    def close(self) -> None:
+        self.backstage.close()
+        for actor in self._actors:
+            actor.close()
