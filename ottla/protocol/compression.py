@@ -26,6 +26,9 @@ from ottla.protocol.varint import Buffer
 
 #: What a batch may unpack to unless told otherwise: as much as a request may hold, socket.request.max.bytes.
 DECOMPRESSED_BYTES_MAX: Final = 100 * 1024 * 1024
+#: And to how many records: alike ones take no space, and each costs as long as any other. librdkafka's
+#: batch.num.messages can't be more.
+DECOMPRESSED_RECORDS_MAX: Final = 1_000_000
 
 _GZIP: Final = 16 + zlib.MAX_WBITS
 #: A gzip header and trailer with nothing between them. Kafka's reader looks for another member in nothing shorter.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ottla.protocol.batch_error import BatchError, RecordFault
-from ottla.protocol.compression import DECOMPRESSED_BYTES_MAX, CompressionType
+from ottla.protocol.compression import DECOMPRESSED_BYTES_MAX, DECOMPRESSED_RECORDS_MAX, CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch_of
 from ottla.protocol.record_reading import Record, read_records, wrapped
@@ -51,8 +51,9 @@ class AppendRules:
     compression: CompressionType | None = None
     #: compression.{gzip,lz4,zstd}.level; `None` is the codec's default.
     compression_level: int | None = None
-    #: Not Kafka's: what one batch may unpack to.
+    #: Not Kafka's: what one compressed batch may unpack to, in bytes and in records.
     decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
+    decompressed_records_max: int = DECOMPRESSED_RECORDS_MAX
 
 
 class PreparedBatch(NamedTuple):
@@ -110,6 +111,9 @@ def prepare_append(
     _check_batch(batch, header, rules.max_message_bytes)
     source = CompressionType.of(header.attributes)
     _check_header(header)
+    if source and header.records_count > rules.decompressed_records_max:
+        message = f"the compressed batch has {header.records_count} records, more than {rules.decompressed_records_max}"
+        raise BatchError(ErrorCode.MESSAGE_TOO_LARGE, message)
     if rules.compression is None or rules.compression is source:
         return _keep(bytearray(batch), header, rules, base_offset, partition_leader_epoch, now_ms)
     return _rebuild(batch, header, rules, base_offset, partition_leader_epoch, now_ms)

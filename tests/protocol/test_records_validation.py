@@ -212,6 +212,18 @@ def test_batch_that_unpacks_to_too_much_is_refused() -> None:
         assert error.error is ErrorCode.MESSAGE_TOO_LARGE
 
 
+def test_batch_of_too_many_records_is_refused_unopened() -> None:
+    """Alike records compress to nothing, but to look at each takes its time. Uncompressed ones have to be sent."""
+    records = [record(b"k", b"v", offset_delta=index) for index in range(3)]
+    assert append(packed(GZIP, *records), decompressed_records_max=3).last_offset == 102
+    for codec in (None, ZSTD):
+        error = refusal(packed(GZIP, *records), decompressed_records_max=2, compression=codec)
+        assert error.error is ErrorCode.MESSAGE_TOO_LARGE
+    assert append(at(1, 2, 3), decompressed_records_max=2).last_offset == 102
+    claims_more = batch(payload=b"", count=1_000_001, last_offset_delta=1_000_000, attributes=GZIP)
+    assert refusal(claims_more).error is ErrorCode.MESSAGE_TOO_LARGE
+
+
 def test_offsets_within_a_compressed_batch_must_count_up() -> None:
     """Kafka fails without a code where it keeps the codec, and renumbers where it compresses anew."""
     sent = packed(GZIP, record(b"k", b"1"), record(b"k", b"2", offset_delta=5), base_timestamp=NOW_MS)
