@@ -1,10 +1,11 @@
 """The cluster: its nodes, its topics, and who leads which partition. There is one of it, shared by all nodes.
 
 What in Kafka the controller decides and every broker learns from the metadata log is decided and known here at once.
-The cluster only keeps and changes; whether a change is allowed is for `topic_creation` and the handlers to say first.
+The cluster only keeps and changes; whether a change is allowed is for `topic_creation` and the handlers to say first,
+and what becomes of it when nodes go and come is `failover`'s to decide.
 
-Who has to know of changes adds itself to `on_topic_created`, `on_partitions_added` or `on_topic_deleted`. These are
-called when the change is complete.
+Who has to know of changes adds itself to `on_topic_created`, `on_partitions_added`, `on_topic_deleted` or
+`on_leader_changed`. These are called when the change is complete.
 
 Kafka: metadata/.../controller/ReplicationControlManager.java, metadata/.../image/*.java.
 """
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from ottla.broker.background import Background
     from ottla.broker.delayed_operations import DelayedOperations
+    from ottla.broker.failover import Failover
     from ottla.broker.group_coordination import GroupCoordination
     from ottla.broker.logs import Logs
     from ottla.broker.node import Node
@@ -65,8 +67,12 @@ class Cluster:
         self.tasks: TaskGroup
         #: Who, besides the log, is told what happens in groups. Complete before the first group is asked for.
         self.note_sinks: list[NoteSink] = []
-        #: The nodes that are up, by id.
+        #: All nodes, by id, be they up or not.
+        self.all_nodes: dict[int, Node] = {}
+        #: Those that clients are told of, which may lead: nodes that are up, or not missed yet.
         self.nodes: dict[int, Node] = {}
+        #: Those of them that are down already.
+        self.silent_node_ids: set[int] = set()
         self.topics: dict[str, Topic] = {}
         self.topics_by_id: dict[bytes, Topic] = {}
         #: What was set by clients for groups and for metrics subscriptions, as text, by their names.
@@ -76,6 +82,10 @@ class Cluster:
         #: Called with the topic and the number of the first new partition.
         self.on_partitions_added: list[Callable[[Topic, int], None]] = []
         self.on_topic_deleted: list[Callable[[Topic], None]] = []
+        #: Called with a node that went without a word; nobody has noticed yet.
+        self.on_node_died: list[Callable[[Node], None]] = []
+        #: Called with the topic, the partition's number, and who led it before, -1 for nobody.
+        self.on_leader_changed: list[Callable[[Topic, int, int], None]] = []
         #: How many partitions were ever placed: the next one goes to the next node.
         self.partitions_placed = 0
         self._names_by_unified: dict[str, list[str]] = {}
@@ -87,15 +97,27 @@ class Cluster:
         return sorted(self.nodes)
 
     @property
+    def node_ids_down(self) -> list[int]:
+        """Nodes that are known to be down."""
+        return self.offline(sorted(self.all_nodes))
+
+    @property
     def controller_id(self) -> int:
-        """A node that is up. Kafka names a random one; the first serves as well."""
-        return min(self.nodes)
+        """A node that is up; -1 for none. Kafka names a random one; the first serves as well."""
+        return min(self.nodes, default=-1)
 
     @cached_property
     def logs(self) -> Logs:
         from ottla.broker.logs import Logs
 
         return Logs(self.settings, self.clock)
+
+    @cached_property
+    def failover(self) -> Failover:
+        """What happens when nodes go and come; made when the first does."""
+        from ottla.broker.failover import Failover
+
+        return Failover(self)
 
     @cached_property
     def group_coordination(self) -> GroupCoordination:
@@ -128,6 +150,15 @@ class Cluster:
         for name in _MADE_ON_DEMAND:
             if name in self.__dict__:
                 self.__dict__[name].close()
+
+    def add_node(self, node: Node) -> None:
+        """A node of the cluster, up from the start."""
+        self.all_nodes[node.node_id] = self.nodes[node.node_id] = node
+
+    def offline(self, replicas: Sequence[int]) -> list[int]:
+        """Those of the replicas that are known to be down."""
+        nodes = self.nodes
+        return [] if len(nodes) == len(self.all_nodes) else [replica for replica in replicas if replica not in nodes]
 
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)

@@ -19,6 +19,7 @@ Kafka: core/.../network/SocketServer.scala, clients/.../requests/RequestContext.
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
 from collections import deque
 from typing import TYPE_CHECKING, Final, cast
@@ -42,6 +43,8 @@ _SIZE: Final = struct.Struct(">i")
 _read_size = _SIZE.unpack_from
 _read_correlation_id_and_client_id_length = struct.Struct(">4xih").unpack_from
 
+#: SO_LINGER: on, for 0 seconds.
+_NO_LINGER: Final = struct.pack("ii", 1, 0)
 #: How much the log shows of a refused frame, and of a reason, which may name what the client sent.
 _SHOWN_BYTES: Final = 64
 _REASON_CHARACTERS_MAX: Final = 1_000
@@ -300,6 +303,17 @@ class Connection(asyncio.BufferedProtocol):
         """Close at once, whatever has not left yet."""
         self._is_closed = True
         self._transport.abort()
+
+    def finish(self) -> None:
+        """Close when everything that came is answered; who waits is answered now, as far as that is possible."""
+        self._transport.pause_reading()
+        if not self.eof_received() and not self._is_closed:
+            self.close()
+
+    def reset(self) -> None:
+        """Break the connection off as a process that crashes does: the client gets a reset."""
+        self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        self.abort()
 
     def refuse(self, reason: str, frame: bytes = b"") -> None:
         """Close because of something the client sent, and say why in the log."""

@@ -29,8 +29,11 @@ def group_coordinator(cluster: Cluster, group_id: str) -> Node | None:
     return cluster.nodes.get(topic.placements[index].leader_id)
 
 
-def transaction_coordinator(cluster: Cluster, transactional_id: str) -> Node:
-    """The node that would coordinate a transaction, were there any: partitions of their log are dealt out in turn."""
-    node_ids = cluster.node_ids
+def transaction_coordinator(cluster: Cluster, transactional_id: str) -> Node | None:
+    """The node that would coordinate a transaction, were there any: partitions of their log are dealt out in turn.
+
+    None while no node is up.
+    """
+    nodes = list(cluster.nodes.values())
     index = partition_for(transactional_id, cluster.settings["transaction.state.log.num.partitions"])
-    return cluster.nodes[node_ids[index % len(node_ids)]]
+    return nodes[index % len(nodes)] if nodes else None

@@ -5,8 +5,8 @@ its own, by that or by an error, and stays settled; the answer leaves when the l
 behind are answered REQUEST_TIMED_OUT, though their batches stay in the log.
 
 Here all replicas share one log and the high watermark follows each append at once, so there is hardly ever anything to
-wait for: see `handlers/produce.py`, which comes here only then. Kafka: DelayedProduce,
-Partition.checkEnoughReplicasReachOffset.
+wait for: only the ISR to become smaller, while a node of it is down that is not missed yet. See `handlers/produce.py`,
+which comes here only then. Kafka: DelayedProduce, Partition.checkEnoughReplicasReachOffset.
 """
 
 from __future__ import annotations
@@ -43,16 +43,10 @@ class PendingAcks:
         if not error:
             if partition.high_watermark <= self.result.last_offset:
                 return False
-            if has_too_few_replicas(partition, placement):
+            if placement.has_too_few_in_sync(partition.config.min_insync_replicas):
                 error = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         self.result.error = error
         return True
-
-
-def has_too_few_replicas(partition: Partition, placement: Placement) -> bool:
-    """Whether fewer are in sync than min.insync.replicas, of which no more can be asked for than there are."""
-    in_sync = len(placement.isr)
-    return in_sync < partition.config.min_insync_replicas and in_sync < len(placement.replicas)
 
 
 class DelayedProduce(DelayedOperation):

@@ -35,6 +35,13 @@ _BROKER: Final = (
     LogEvent("control.failed", "error", ("method", "path"), "The control API failed at a request; a bug of ours."),
 )
 
+_NODES: Final = (
+    LogEvent("node.stopped", "info", ("is_hard",), "A node was stopped, gently or as if it had died."),
+    LogEvent("node.missed", "warning", (), "A node that died is missed now, ottla.failover.ms later."),
+    LogEvent("node.started", "info", (), "A node that was stopped is up again."),
+    LogEvent("leaders.moved", "info", ("partitions",), "So many partitions have another leader, or none any more."),
+)
+
 _CONNECTIONS: Final = (
     LogEvent(
         "connection.refused",
@@ -183,4 +190,4 @@ _GROUPS: Final = (
 )
 
 #: Every log event by its name.
-EVENTS: Final = {event.name: event for event in (*_BROKER, *_CONNECTIONS, *_TOPICS, *_GROUPS)}
+EVENTS: Final = {event.name: event for event in (*_BROKER, *_NODES, *_CONNECTIONS, *_TOPICS, *_GROUPS)}

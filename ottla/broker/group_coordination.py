@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ottla.broker.group_loading import GroupLoading
 from ottla.broker.group_notes import NotesToLog, tell_all
+from ottla.broker.topic import NO_LEADER
 from ottla.broker.topic_names import GROUP_TOPIC
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.coordinator import Coordinator
@@ -23,6 +24,7 @@ from ottla.protocol.record_building import build_batch
 if TYPE_CHECKING:
     from ottla.broker.cluster import Cluster
     from ottla.broker.config import Settings
+    from ottla.broker.node import Node
     from ottla.broker.partition import Partition
     from ottla.broker.topic import Topic
     from ottla.coordinator.effects import Record
@@ -41,9 +43,12 @@ class GroupLogOnTopic:
         topic = self._cluster.topics.get(GROUP_TOPIC)
         if topic is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        log = topic.partitions[partition]
+        if topic.placements[partition].has_too_few_in_sync(log.config.min_insync_replicas):
+            return ErrorCode.NOT_ENOUGH_REPLICAS
         wall_ms = self._cluster.clock.wall_ms()
         batch = build_batch(records, timestamp_ms=wall_ms)
-        return topic.partitions[partition].append_internal(batch, wall_ms).error
+        return log.append_internal(batch, wall_ms).error
 
 
 def group_config(settings: Settings) -> GroupConfig:
@@ -71,10 +76,13 @@ class GroupCoordination:
         self._loading = GroupLoading(cluster)
         self.of_node = {
             node_id: Coordinator(config, log, cluster.timer, cluster.tasks, notes, self._group_failed)
-            for node_id in cluster.nodes
+            for node_id in cluster.all_nodes
         }
+        self._cluster = cluster
         cluster.on_topic_created.append(self._topic_created)
         cluster.on_topic_deleted.append(self._topic_deleted)
+        cluster.on_leader_changed.append(self._leader_changed)
+        cluster.on_node_died.append(self._node_died)
         if (topic := cluster.topics.get(GROUP_TOPIC)) is not None:
             self._topic_created(topic)
 
@@ -99,18 +107,35 @@ class GroupCoordination:
         """A node does not lead this partition any more: who waits in its groups is told to look for the coordinator."""
         self.of_node[node_id].unload(partition)
 
+    def _leader_changed(self, topic: Topic, index: int, former_leader_id: int) -> None:
+        if topic.name != GROUP_TOPIC:
+            return
+        if former_leader_id != NO_LEADER:
+            self.resign(index, former_leader_id)
+        leader_id = topic.placements[index].leader_id
+        if leader_id != NO_LEADER and leader_id not in self._cluster.silent_node_ids:
+            self.take_over(topic.partitions[index], leader_id)
+
+    def _node_died(self, node: Node) -> None:
+        """Its groups have no coordinator until it is missed, though clients are told of it."""
+        topic = self._cluster.topics.get(GROUP_TOPIC)
+        for index, placement in enumerate(topic.placements if topic is not None else ()):
+            if placement.leader_id == node.node_id:
+                self.resign(index, node.node_id)
+
     def _group_failed(self, group_id: str) -> None:
         self._log.exception("group.failed", group_id=group_id)
 
     def _topic_created(self, topic: Topic) -> None:
         if topic.name == GROUP_TOPIC:
-            for log, placement in zip(topic.partitions, topic.placements, strict=True):
-                self.take_over(log, placement.leader_id)
+            for index in range(len(topic.partitions)):
+                self._leader_changed(topic, index, NO_LEADER)
 
     def _topic_deleted(self, topic: Topic) -> None:
         if topic.name == GROUP_TOPIC:
             for index, placement in enumerate(topic.placements):
-                self.resign(index, placement.leader_id)
+                if placement.leader_id != NO_LEADER:
+                    self.resign(index, placement.leader_id)
         else:
             for coordinator in self.of_node.values():
                 coordinator.topics_deleted({topic.name: topic.topic_id})

@@ -161,6 +161,8 @@ class LogConfig:
     segment_bytes: int
     #: After how long a segment is closed; a compacted log may not wait longer than its compaction may.
     roll_ms: int
+    #: Whether a leader that may have missed records is better than none.
+    unclean_leader_election_enable: bool
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -189,6 +191,7 @@ class LogConfig:
             retention_ms=value("retention.ms"),
             segment_bytes=value(INTERNAL_SEGMENT_BYTES) or value("segment.bytes"),
             roll_ms=min(value("max.compaction.lag.ms"), segment_ms) if compact else segment_ms,
+            unclean_leader_election_enable=value("unclean.leader.election.enable"),
         )
 
 

@@ -39,6 +39,10 @@ class Node:
         slots: int = self.cluster.settings["max.incremental.fetch.session.cache.slots"]
         return FetchSessionCache(slots, self.cluster.timer.now_ms)
 
+    def forget_clients(self) -> None:
+        """What it knew of its clients is gone with it."""
+        self.__dict__.pop("fetch_sessions", None)
+
     @property
     def settings(self) -> NodeSettings:
         """The settings that hold for this node."""

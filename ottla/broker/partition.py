@@ -1,9 +1,10 @@
 """A partition: one log, its offsets, its producers, and who wants to know when it moves.
 
-    log_start_offset ≤ last_stable_offset ≤ high_watermark = log_end_offset
+    log_start_offset ≤ last_stable_offset ≤ high_watermark ≤ log_end_offset
 
-There is one copy of each log, so what is appended is at once what readers may see. Readers of committed records stop at
-the last stable offset, where the oldest open transaction begins.
+There is one copy of each log, so what is appended is at once what readers may see, unless the high watermark is held
+because a replica would not have got it. Readers of committed records stop at the last stable offset, where the oldest
+open transaction begins.
 
 Everything is synchronous and belongs to one owner; time comes in as an argument. Nothing a client sends makes a method
 raise: refusals are values. A method that refuses has changed nothing, but that the active segment may have been closed:
@@ -74,6 +75,7 @@ class Partition:
 
     __slots__ = (
         "_epochs",
+        "_high_watermark_is_held",
         "_storage",
         "config",
         "high_watermark",
@@ -108,6 +110,7 @@ class Partition:
         self.index = index
         self.config = config
         self.is_closed = False
+        self._high_watermark_is_held = False
         #: Called in this order after each change; see `PartitionEvent`.
         self.listeners: list[Listener] = []
         self._storage = storage
@@ -232,7 +235,9 @@ class Partition:
             self._storage.append(batch, last_offset, max_timestamp, wall_ms)
         except StorageError as failed:
             return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR, error_message=str(failed))
-        self.log_end_offset = self.high_watermark = last_offset + 1
+        self.log_end_offset = last_offset + 1
+        if not self._high_watermark_is_held:
+            self.high_watermark = self.log_end_offset
         if header.producer_id >= 0:
             note_batch(self.producers, self._storage.segments[-1], header, base_offset, max_timestamp, marker)
         self._settle()
@@ -412,6 +417,17 @@ class Partition:
                 self._save_state()
             self._tell(PartitionEvent.LEADER_CHANGED)
 
+    def hold_high_watermark(self, *, held: bool) -> None:
+        """Leave the high watermark where it is, or let it follow the log's end.
+
+        Kafka: Partition.maybeIncrementLeaderHW.
+        """
+        was_held, self._high_watermark_is_held = self._high_watermark_is_held, held
+        if was_held and not held and self.high_watermark < self.log_end_offset:
+            self.high_watermark = self.log_end_offset
+            self._settle()
+            self._tell(PartitionEvent.ADVANCED)
+
     def close(self) -> None:
         """Stop for a restart: everything is kept and the next owner of the storage finds it."""
         if not self.is_closed:
@@ -434,7 +450,11 @@ class Partition:
     def _settle(self) -> None:
         """Where readers of committed records stop, after anything moved."""
         first_open = self.producers.first_open_offset
-        self.last_stable_offset = self.high_watermark if first_open is None else max(first_open, self.log_start_offset)
+        self.last_stable_offset = (
+            self.high_watermark
+            if first_open is None
+            else min(self.high_watermark, max(first_open, self.log_start_offset))
+        )
 
     def _save_state(self) -> None:
         self._storage.save_state(LogState(self.log_start_offset, tuple(self._epochs.entries)))

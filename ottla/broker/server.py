@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.broker.address import PORT_MAX, Address
 from ottla.broker.cluster import Cluster
 from ottla.broker.config import ConfigError, Settings
+from ottla.broker.failover import NodeState
 from ottla.broker.housekeeping import Housekeeping
 from ottla.broker.listener import Listener, Shared
 from ottla.broker.node import Node
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
 FLUSH_SECONDS_MAX: Final = 5.0
 #: Every client connects to every node.
 NODES_MAX: Final = 100
+
+
+class UnknownNode(Exception):
+    """There is no such node; the text says which there are."""
+
+    def __init__(self, node_id: int, known: list[int]) -> None:
+        super().__init__(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
 
 
 class Server:
@@ -70,6 +78,7 @@ class Server:
         self._control: ControlListener | None = None
         self._stopping = asyncio.Event()
         self._advancing = asyncio.Lock()
+        self._switching = asyncio.Lock()
         #: Where scripts are answered, once that socket is open.
         self.control_url: str | None = None
 
@@ -108,7 +117,7 @@ class Server:
                     await self._stopping.wait()
                 finally:
                     self._close()
-            await self._flush()
+            await self._until_closed(self._listeners)
 
     def stop(self) -> None:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
@@ -121,6 +130,51 @@ class Server:
         """
         async with self._advancing:
             await self.cluster.timer.advance(ms, settled=lambda: self.cluster.is_settled)
+
+    async def stop_node(self, node_id: int, *, hard: bool = False) -> None:
+        """Stop one node, as if its machine had died (`hard`), or in an orderly way: others lead first, and what its
+        clients have asked is answered. A node that is stopped stays so. Raises `UnknownNode`.
+        """
+        listener = self._listener_of(node_id)
+        node, failover = listener.node, self.cluster.failover
+        async with self._switching:
+            if failover.state_of(node) is not NodeState.UP:
+                return
+            listener.log.info("node.stopped", is_hard=hard)
+            if hard:
+                listener.reset()
+                failover.node_died(node)
+                await listener.refuse_all()
+                await listener.closed()
+            else:
+                failover.node_leaves(node)
+                await listener.refuse_all()
+                listener.finish()
+                await self._until_closed([listener])
+            node.forget_clients()
+
+    async def start_node(self, node_id: int) -> None:
+        """Start a stopped node again, at the address it had. A node that is up stays so.
+
+        Raises `UnknownNode`, and `MachineRefused` if somebody else has taken the address.
+        """
+        listener = self._listener_of(node_id)
+        async with self._switching:
+            if self.cluster.failover.state_of(listener.node) is NodeState.UP:
+                return
+            try:
+                await listener.reopen()
+            except OSError as error:
+                raise Address(listener.node.host, listener.node.port).refused("node", error) from None
+            self.cluster.failover.node_returns(listener.node)
+            await listener.accept()
+            listener.log.info("node.started")
+
+    def _listener_of(self, node_id: int) -> Listener:
+        for listener in self._listeners:
+            if listener.node.node_id == node_id:
+                return listener
+        raise UnknownNode(node_id, list(self.cluster.all_nodes))
 
     async def _bind(self) -> None:
         """Bind every socket before any of them accepts, so that no client sees half a cluster."""
@@ -136,7 +190,7 @@ class Server:
             advertised = (self._advertise or self._listen).plus(index)
             node.host = advertised.host
             node.port = advertised.port or port
-            self.cluster.nodes[node.node_id] = node
+            self.cluster.add_node(node)
         if self._control_address is not None:
             self._control = await self._bind_control(self._control_address)
 
@@ -173,14 +227,14 @@ class Server:
         alarm = Alarm(look)
         timer.add(alarm, timer.now_ms() + idle_ms)
 
-    async def _flush(self) -> None:
+    async def _until_closed(self, listeners: list[Listener]) -> None:
         """Let the last answers leave, for clients that take them."""
         try:
             async with asyncio.timeout(FLUSH_SECONDS_MAX):
-                for listener in self._listeners:
+                for listener in listeners:
                     await listener.closed()
         except TimeoutError:
-            for listener in self._listeners:
+            for listener in listeners:
                 listener.abort()
 
     def _keep_journal(self, at_end: ExitStack) -> None:

@@ -22,7 +22,6 @@ alter.config.policy.class.name class - -
 alter.log.dirs.replication.quota.window.num int 11 1..
 alter.log.dirs.replication.quota.window.size.seconds int 1 1..
 authorizer.class.name string '' -
-auto.leader.rebalance.enable boolean true -
 background.threads int 10 1.. cluster-wide
 broker.heartbeat.interval.ms int 2000 -
 broker.session.timeout.ms int 9000 -
@@ -120,7 +119,6 @@ internal.metadata.log.segment.bytes int - - internal
 internal.metadata.max.batch.size.in.bytes int 8388608 - internal
 kafka.metrics.polling.interval.secs int 10 1..
 kafka.metrics.reporters list '' -
-leader.imbalance.check.interval.seconds long 300 1..
 leader.replication.throttled.rate long 9223372036854775807 0.. cluster-wide internal
 listener.security.protocol.map string SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT - per-broker
 listeners list PLAINTEXT://:9092 - per-broker
@@ -326,7 +324,6 @@ transaction.state.log.replication.factor short 3 1..
 transaction.state.log.segment.bytes int 104857600 1..
 transaction.two.phase.commit.enable boolean false -
 transactional.id.expiration.ms int 604800000 1..
-unclean.leader.election.enable boolean false - cluster-wide
 unclean.leader.election.interval.ms long 300000 1.. internal
 unstable.api.versions.enable boolean false - internal
 unstable.feature.versions.enable boolean false - internal

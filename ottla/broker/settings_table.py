@@ -85,6 +85,17 @@ _IDENTITY: Final = (
     _read_only("broker.rack", "string", None, "The rack that clients are told."),
 )
 
+_NODES: Final = (
+    _read_only("ottla.failover.ms", "long", 100, "When a node that died is missed, and others lead.", at_least=0),
+    _read_only("auto.leader.rebalance.enable", "boolean", True, "Let leaders go back to the first replica in time."),
+    _read_only(
+        "leader.imbalance.check.interval.seconds", "long", 300, "How soon, after they came to be elsewhere.", at_least=1
+    ),
+    _cluster_wide(
+        "unclean.leader.election.enable", "boolean", False, "Let a replica lead that was not in sync, if need be."
+    ),
+)
+
 _CONNECTIONS: Final = (
     _read_only("connections.max.idle.ms", "long", 600_000, "Close a connection that has been silent for so long."),
     _read_only(
@@ -193,7 +204,8 @@ _TRANSACTIONS: Final = (
 
 #: What this broker goes by, in the order in which people look for it.
 SETTINGS: Final = {
-    setting.name: setting for setting in (*_IDENTITY, *_CONNECTIONS, *_TOPICS, *_LOGS, *_GROUPS, *_TRANSACTIONS)
+    setting.name: setting
+    for setting in (*_IDENTITY, *_NODES, *_CONNECTIONS, *_TOPICS, *_LOGS, *_GROUPS, *_TRANSACTIONS)
 }
 
 

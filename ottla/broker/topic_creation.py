@@ -90,7 +90,7 @@ def _assigned(cluster: Cluster, topic: NewTopic) -> list[list[int]]:
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"Found multiple manual partition assignments for partition {partition}",
             )
-        check_replicas(replicas, cluster.node_ids, replication_factor)
+        check_replicas(replicas, cluster.node_ids, replication_factor, cluster.node_ids_down)
         replication_factor = len(replicas)
         by_partition[partition] = replicas
     if sorted(by_partition) != list(range(len(by_partition))):
@@ -116,6 +116,7 @@ def _placed(cluster: Cluster, topic: NewTopic) -> list[list[int]]:
         cluster.partitions_placed,
         settings["num.partitions"] if partitions == BROKER_DEFAULT else partitions,
         settings["default.replication.factor"] if factor == BROKER_DEFAULT else factor,
+        cluster.node_ids_down,
     )
 
 
@@ -142,5 +143,5 @@ def _topic_on_demand(cluster: Cluster, name: str) -> NewTopic:
     configs = {**configs, "segment.bytes": str(settings[f"{prefix}.segment.bytes"])}
     if find_setting(f"{prefix}.min.isr") is not None:
         configs["min.insync.replicas"] = str(settings[f"{prefix}.min.isr"])
-    replication_factor = min(settings[f"{prefix}.replication.factor"], len(cluster.nodes))
+    replication_factor = min(settings[f"{prefix}.replication.factor"], len(cluster.all_nodes))
     return NewTopic(name, settings[f"{prefix}.num.partitions"], replication_factor, configs=configs)

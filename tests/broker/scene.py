@@ -77,7 +77,7 @@ class Scene:
         for node_id in range(1, nodes + 1):
             node = Node(node_id, self.cluster)
             node.host, node.port = "127.0.0.1", 9091 + node_id
-            self.cluster.nodes[node_id] = node
+            self.cluster.add_node(node)
 
     def ask(self, request: Message, version: int, *, node_id: int = 1) -> Any:
         """The answer to a request of this version, sent to this node."""

@@ -85,7 +85,7 @@ def _place(
     if added + new > _PARTITIONS_ADDED_MAX:
         raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
     if asked.assignments is None:
-        return place(cluster.node_ids, cluster.partitions_placed, new, replication_factor)
+        return place(cluster.node_ids, cluster.partitions_placed, new, replication_factor, cluster.node_ids_down)
     for assignment in asked.assignments:
-        check_replicas(assignment.broker_ids, cluster.node_ids, replication_factor)
+        check_replicas(assignment.broker_ids, cluster.node_ids, replication_factor, cluster.node_ids_down)
     return [assignment.broker_ids for assignment in asked.assignments]

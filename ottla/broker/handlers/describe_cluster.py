@@ -1,7 +1,7 @@
 """DescribeCluster (api key 60), v0–v2: the nodes of the cluster (KIP-700).
 
 v1 adds endpoint_type, by which a client says whether it thinks it talks to a broker (1) or a controller (2) (KIP-919);
-v2 can show fenced brokers, of which there are none.
+v2 can show fenced brokers: nodes that are known to be down.
 
 Errors: MISMATCHED_ENDPOINT_TYPE for who wanted a controller, UNSUPPORTED_ENDPOINT_TYPE for other numbers.
 Kafka: KafkaApis.handleDescribeCluster, AuthHelper.computeDescribeClusterResponse.
@@ -35,8 +35,11 @@ def handle(request: DescribeClusterRequest, call: Call) -> DescribeClusterRespon
         cluster_id=cluster.cluster_id,
         controller_id=cluster.controller_id,
         brokers=[
-            DescribeClusterResponse.DescribeClusterBroker(node.node_id, node.host, node.port, node.rack)
-            for node in cluster.nodes.values()
+            DescribeClusterResponse.DescribeClusterBroker(
+                node.node_id, node.host, node.port, node.rack, is_fenced=node.node_id not in cluster.nodes
+            )
+            for node in cluster.all_nodes.values()
+            if request.include_fenced_brokers or node.node_id in cluster.nodes
         ],
         cluster_authorized_operations=CLUSTER_OPERATIONS
         if request.include_cluster_authorized_operations

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from ottla.broker.authorized_operations import TOPIC_OPERATIONS
 from ottla.broker.call import Call
+from ottla.broker.cluster import Cluster
 from ottla.broker.topic import Topic
 from ottla.broker.topic_names import INTERNAL_TOPICS, name_fault
 from ottla.protocol.errors import ErrorCode
@@ -43,7 +44,7 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
             response.topics.append(_unknown(name))
             continue
         start = first_partition if name == first_name else 0
-        described = _describe(topic, start, start + left)
+        described = _describe(topic, start, start + left, cluster)
         response.topics.append(described)
         left -= len(described.partitions)
         if start + len(described.partitions) < len(topic.partitions):
@@ -62,7 +63,7 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponse.DescribeTopicPartitio
 
 
 def _describe(
-    topic: Topic, start: int, end: int
+    topic: Topic, start: int, end: int, cluster: Cluster
 ) -> DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic:
     partitions = [
         DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition(
@@ -71,8 +72,9 @@ def _describe(
             leader_epoch=partition.leader_epoch,
             replica_nodes=placement.replicas,
             isr_nodes=placement.isr,
-            eligible_leader_replicas=[],
-            last_known_elr=[],
+            eligible_leader_replicas=placement.elr,
+            last_known_elr=placement.last_known_elr,
+            offline_replicas=cluster.offline(placement.replicas),
         )
         for partition, placement in zip(topic.partitions[start:end], topic.placements[start:end], strict=True)
     ]

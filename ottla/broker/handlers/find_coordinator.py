@@ -8,7 +8,8 @@ COORDINATOR_NOT_AVAILABLE until that is done; here it is done at once, so the fi
 v1 adds key_type, throttle_time_ms and error_message, v3 is flexible, v4 takes many keys (KIP-699), v5 and v6 only
 allow new errors and key types. In v1–v3 success has the error message "NONE", later ones have an empty one.
 
-Errors: COORDINATOR_NOT_AVAILABLE if the offsets topic can't be created, or was made with too few partitions;
+Errors: COORDINATOR_NOT_AVAILABLE if nobody leads the partition, the offsets topic can't be created, or it was made with
+too few partitions;
 INVALID_REQUEST for a key type that is none, or is not known to the version, and for share groups, which are not served.
 Kafka: KafkaApis.getCoordinator, FindCoordinatorResponse.
 """
@@ -63,12 +64,13 @@ def _find(key: str, key_type: int, call: Call) -> tuple[ErrorCode, Node | None]:
     if key_type == _SHARE:
         return ErrorCode.INVALID_REQUEST, None
     if key_type == _TRANSACTION:
-        return ErrorCode.NONE, transaction_coordinator(cluster, key)
-    if GROUP_TOPIC not in cluster.topics:
-        from ottla.broker.topic_creation import create_on_demand
+        node = transaction_coordinator(cluster, key)
+    else:
+        if GROUP_TOPIC not in cluster.topics:
+            from ottla.broker.topic_creation import create_on_demand
 
-        create_on_demand(cluster, GROUP_TOPIC)
-    node = group_coordinator(cluster, key)
+            create_on_demand(cluster, GROUP_TOPIC)
+        node = group_coordinator(cluster, key)
     return (ErrorCode.COORDINATOR_NOT_AVAILABLE if node is None else ErrorCode.NONE), node
 
 

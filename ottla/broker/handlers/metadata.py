@@ -12,7 +12,8 @@ more. v13 adds a top-level error_code.
 
 Errors, by topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for a bad name, UNKNOWN_TOPIC_ID; on all of them
 INVALID_REQUEST for an id or a null name in v10 and v11, and UNKNOWN_SERVER_ERROR for a null name without any id in v12,
-on which Kafka stumbles. Kafka: KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache.getTopicMetadata.
+on which Kafka stumbles. By partition: LEADER_NOT_AVAILABLE while nobody leads it; REPLICA_NOT_AVAILABLE in v0, which
+leaves out the replicas that are down. Kafka: KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache.getTopicMetadata.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 from ottla.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from ottla.broker.call import Call
 from ottla.broker.cluster import Cluster
-from ottla.broker.topic import Topic
+from ottla.broker.topic import NO_LEADER, Topic
 from ottla.broker.topic_names import INTERNAL_TOPICS, name_fault
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -33,7 +34,7 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
     cluster = call.node.cluster
     asked = request.topics
     if asked is None or (call.api_version == 0 and not asked):
-        found = [_describe(topic) for topic in cluster.topics.values()]
+        found = [_describe(topic, cluster) for topic in cluster.topics.values()]
     else:
         nameless = any(topic.name is None for topic in asked)
         topic_ids = [topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID]
@@ -47,6 +48,9 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
             create = request.allow_auto_topic_creation and cluster.settings["auto.create.topics.enable"]
             names = dict.fromkeys(topic.name or "" for topic in asked)
             found = [_by_name(name, cluster, create=create) for name in names]
+    if call.api_version == 0:
+        for topic in found:
+            _leave_out_offline(topic)
     if request.include_topic_authorized_operations:
         for topic in found:
             if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
@@ -74,13 +78,13 @@ def refuse(request: MetadataRequest, error_code: ErrorCode) -> MetadataResponse:
 
 def _by_id(topic_id: bytes, cluster: Cluster) -> MetadataResponse.MetadataResponseTopic:
     topic = cluster.topics_by_id.get(topic_id)
-    return _Topic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) if topic is None else _describe(topic)
+    return _Topic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) if topic is None else _describe(topic, cluster)
 
 
 def _by_name(name: str, cluster: Cluster, *, create: bool) -> MetadataResponse.MetadataResponseTopic:
     topic = cluster.topics.get(name)
     if topic is not None:
-        return _describe(topic)
+        return _describe(topic, cluster)
     if name_fault(name) is not None:
         return _Topic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)
     if create:
@@ -90,15 +94,28 @@ def _by_name(name: str, cluster: Cluster, *, create: bool) -> MetadataResponse.M
     return _Topic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, is_internal=name in INTERNAL_TOPICS)
 
 
-def _describe(topic: Topic) -> MetadataResponse.MetadataResponseTopic:
+def _describe(topic: Topic, cluster: Cluster) -> MetadataResponse.MetadataResponseTopic:
     partitions = [
         MetadataResponse.MetadataResponsePartition(
+            error_code=ErrorCode.NONE if placement.leader_id != NO_LEADER else ErrorCode.LEADER_NOT_AVAILABLE,
             partition_index=partition.index,
             leader_id=placement.leader_id,
             leader_epoch=partition.leader_epoch,
             replica_nodes=placement.replicas,
             isr_nodes=placement.isr,
+            offline_replicas=cluster.offline(placement.replicas),
         )
         for partition, placement in zip(topic.partitions, topic.placements, strict=True)
     ]
     return _Topic(ErrorCode.NONE, topic.name, topic.topic_id, topic.is_internal, partitions)
+
+
+def _leave_out_offline(topic: MetadataResponse.MetadataResponseTopic) -> None:
+    """In v0 every replica has to be among the brokers."""
+    for partition in topic.partitions:
+        offline = partition.offline_replicas
+        if offline:
+            if not partition.error_code:
+                partition.error_code = ErrorCode.REPLICA_NOT_AVAILABLE
+            partition.replica_nodes = [replica for replica in partition.replica_nodes if replica not in offline]
+            partition.isr_nodes = [replica for replica in partition.isr_nodes if replica not in offline]

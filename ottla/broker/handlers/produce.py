@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, TypeAlias
 
 from ottla.broker.call import Call, CloseConnection
-from ottla.broker.delayed_produce import DelayedProduce, PendingAcks, has_too_few_replicas
+from ottla.broker.delayed_produce import DelayedProduce, PendingAcks
 from ottla.broker.log_access import current_leader, find_partition
 from ottla.broker.partition_answers import AppendResult
 from ottla.broker.refused import Refused
@@ -177,7 +177,7 @@ def _append(index: int, sent: _Sent, acks: int, call: Call, lagging: list[Pendin
     partition, placement = topic.partitions[index], topic.placements[index]
     if placement.leader_id != node.node_id:
         return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    if acks == _ACKS_ALL and has_too_few_replicas(partition, placement):
+    if acks == _ACKS_ALL and placement.has_too_few_in_sync(partition.config.min_insync_replicas):
         return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=partition.log_start_offset)
     result = partition.append_as_leader(batch, header, node.cluster.clock.wall_ms())
     if acks == _ACKS_ALL and not result.error and partition.high_watermark <= result.last_offset:
