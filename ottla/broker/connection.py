@@ -28,6 +28,7 @@ from ottla.broker.apis import Lane
 from ottla.broker.call import Call, CloseConnection
 from ottla.broker.limits import (
     FRAME_BUFFER_BYTES_FIRST,
+    FRAME_BUFFER_GROWTH,
     JOINED_ANSWER_BYTES_MAX,
     REQUESTS_PER_TURN_MAX,
     UNSENT_ANSWER_BYTES_MAX,
@@ -169,7 +170,7 @@ class Connection(asyncio.BufferedProtocol):
     def _begin_frame(self, beginning: memoryview, size: int) -> None:
         """Give a frame of `size` bytes, prefix included, a buffer of its own; `beginning` is what is there of it."""
         filled = len(beginning)
-        self._frame = bytearray(min(size, max(2 * filled, FRAME_BUFFER_BYTES_FIRST)))
+        self._frame = bytearray(min(size, max(FRAME_BUFFER_GROWTH * filled, FRAME_BUFFER_BYTES_FIRST)))
         self._frame[:filled] = beginning
         self._frame_filled = filled
 

@@ -12,8 +12,10 @@ MIB: Final = 1024 * KIB
 
 #: Frames are cut out of one receive buffer that all connections of a process share; larger ones get their own.
 RECEIVE_BUFFER_BYTES: Final = 256 * KIB
-#: A frame's own buffer starts with at most this much and doubles as bytes arrive, so that a length alone costs nothing.
-FRAME_BUFFER_BYTES_FIRST: Final = 1 * MIB
+#: A frame's own buffer is at most so many times as large as what has arrived of it, so that a length alone costs
+#: nothing; but no smaller than this. Kafka makes room for all of it at once.
+FRAME_BUFFER_GROWTH: Final = 4
+FRAME_BUFFER_BYTES_FIRST: Final = 4 * KIB
 #: Blocks of memory up to this size are used again and again instead of going back to the system each time: what a
 #: frame of a megabyte is received and copied into.
 REUSED_BLOCK_BYTES_MAX: Final = 8 * MIB
@@ -27,5 +29,5 @@ PART_BYTES_MIN: Final = 4 * KIB
 #: which does not read is noticed before the next answer is made.
 UNSENT_ANSWER_BYTES_MAX: Final = 256 * KIB
 
-assert FRAME_BUFFER_BYTES_FIRST >= RECEIVE_BUFFER_BYTES, "what is cut off from the shared buffer fits a frame's own"
+assert FRAME_BUFFER_GROWTH > 1, "what is there of a frame fits into its buffer"
 assert UNSENT_ANSWER_BYTES_MAX >= JOINED_ANSWER_BYTES_MAX

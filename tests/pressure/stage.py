@@ -1,0 +1,56 @@
+"""What the tests under pressure share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.api_versions import ApiVersionsRequest
+from ottla.protocol.messages.create_topics import CreateTopicsRequest
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
+from ottla.protocol.messages.join_group import JoinGroupRequest
+from tests.support.client import Client
+
+SESSION_MS = 60_000
+
+
+def create_topic(client: Client, name: str, partitions: int = 1) -> bytes:
+    """Make a topic; returns its id."""
+    created = client.ask(CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(name, partitions, 1)], 1000), 7)
+    assert created.topics[0].error_code == 0
+    topic_id: bytes = created.topics[0].topic_id
+    return topic_id
+
+
+def join_request(group_id: str, member_id: str = "", *, metadata: bytes = b"") -> JoinGroupRequest:
+    protocols = [JoinGroupRequest.JoinGroupRequestProtocol("range", metadata)]
+    return JoinGroupRequest(group_id, SESSION_MS, SESSION_MS, member_id, protocol_type="consumer", protocols=protocols)
+
+
+def join(client: Client, group_id: str) -> str:
+    """Be the first member of a group; returns the member id."""
+    assert client.ask(FindCoordinatorRequest(group_id, 0), 2).error_code == 0
+    joined = client.ask(join_request(group_id), 3)
+    assert joined.error_code == 0, joined
+    member_id: str = joined.member_id
+    return member_id
+
+
+def is_served(client: Client) -> bool:
+    """Whether the broker has an answer for this client."""
+    return bool(client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE)
+
+
+def memory_mib(pid: int) -> int:
+    """The memory that a process has at this moment."""
+    return _status_mib(pid, "VmRSS")
+
+
+def memory_mib_max(pid: int) -> int:
+    """The most it ever had."""
+    return _status_mib(pid, "VmHWM")
+
+
+def _status_mib(pid: int, name: str) -> int:
+    (line,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith(name))
+    return int(line.split()[1]) // 1024
