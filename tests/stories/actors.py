@@ -42,7 +42,12 @@ class Actor:
         session_timeout_ms: int = 30_000,
         rebalance_timeout_ms: int = 60_000,
     ) -> None:
-        """`protocols`: the names of those it supports, the favourite first; its metadata is its own name."""
+        """`protocols`: the names of those it supports, the favourite first; its metadata is its own name.
+
+        The name is short, so that it can't be read as a version and a count of topics: a count that is larger than
+        what follows keeps Kafka from answering (docs/differences.md).
+        """
+        assert len(name) < 6
         self.name = name
         self.group = group
         self.instance = instance

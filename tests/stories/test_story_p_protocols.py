@@ -28,7 +28,7 @@ EMPTY, PREPARING, STABLE = "Empty", "PreparingRebalance", "Stable"
 )
 def test_story_p1_votes_decide(stage: Stage, lists: list[list[str]], chosen: str) -> None:
     """Each votes for the first of its own list that all support; the most votes win."""
-    first, *others = (stage.actor(f"member {number}", *names) for number, names in enumerate(lists))
+    first, *others = (stage.actor(name, *names) for name, names in zip(("ana", "bo", "cy"), lists, strict=False))
     first.enters().joined(generation_id=1, leader=first, protocol=first.protocols[0])
     for number, other in enumerate(others, start=2):
         other.enters()
