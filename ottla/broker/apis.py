@@ -29,14 +29,20 @@ class Lane(Enum):
 
 
 class Served:
-    """One API: the versions advertised, the first one really served, and its lane."""
+    """One API: the versions advertised, the first one really served, and its lane.
 
-    __slots__ = ("key", "lane", "version_first", "version_first_served", "version_last")
+    `repeats`: clients mostly send the same bytes again. Then nobody may change the request, for it is decoded once.
+    """
 
-    def __init__(self, key: int, lane: Lane = Lane.AT_ONCE, advertise_from: int | None = None) -> None:
+    __slots__ = ("key", "lane", "repeats", "version_first", "version_first_served", "version_last")
+
+    def __init__(
+        self, key: int, lane: Lane = Lane.AT_ONCE, advertise_from: int | None = None, *, repeats: bool = False
+    ) -> None:
         codec = api(key)
         self.key = key
         self.lane = lane
+        self.repeats = repeats
         self.version_first_served = codec.version_first
         self.version_first = codec.version_first if advertise_from is None else advertise_from
         self.version_last = codec.version_last
@@ -55,7 +61,7 @@ SERVED: Final = {
         Served(9, Lane.MAY_WAIT),  # OffsetFetch
         Served(10),  # FindCoordinator
         Served(11, Lane.MAY_WAIT),  # JoinGroup
-        Served(12, Lane.GROUP),  # Heartbeat
+        Served(12, Lane.GROUP, repeats=True),  # Heartbeat
         Served(13, Lane.MAY_WAIT),  # LeaveGroup
         Served(14, Lane.MAY_WAIT),  # SyncGroup
         Served(15, Lane.MAY_WAIT),  # DescribeGroups

@@ -46,6 +46,7 @@ class Call:
         "client_id",
         "connection",
         "correlation_id",
+        "node",
         "on_abandoned",
         "on_ended",
         "request",
@@ -54,6 +55,7 @@ class Call:
 
     def __init__(self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Any) -> None:
         self.connection = connection
+        self.node: Node = connection.node
         self.route = route
         self.api_version = route.version
         self.correlation_id = correlation_id
@@ -63,11 +65,6 @@ class Call:
         self.answer_bytes = 0
         self.on_abandoned: Callable[[], object] | None = None
         self.on_ended: Callable[[], object] | None = None
-
-    @property
-    def node(self) -> Node:
-        """The node the client is connected to."""
-        return self.connection.node
 
     @property
     def client_host(self) -> str:

@@ -22,7 +22,7 @@ import asyncio
 import socket
 import struct
 from collections import deque
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ottla.broker.apis import Lane
 from ottla.broker.call import Call, CloseConnection
@@ -30,6 +30,7 @@ from ottla.broker.limits import (
     FRAME_BUFFER_BYTES_FIRST,
     FRAME_BUFFER_GROWTH,
     JOINED_ANSWER_BYTES_MAX,
+    REMEMBERED_REQUEST_BYTES_MAX,
     REQUESTS_PER_TURN_MAX,
     UNSENT_ANSWER_BYTES_MAX,
 )
@@ -39,10 +40,14 @@ from ottla.protocol.primitives import Buffer, DecodeError
 
 if TYPE_CHECKING:
     from ottla.broker.listener import Listener
+    from ottla.broker.routes import Route
+    from ottla.protocol.primitives import Message
 
 _SIZE: Final = struct.Struct(">i")
 _read_size = _SIZE.unpack_from
 _read_correlation_id_and_client_id_length = struct.Struct(">4xih").unpack_from
+#: Where in a frame its client id begins, with its length; before it is what differs from request to request.
+_CLIENT_ID_AT: Final = 8
 
 #: SO_LINGER: on, for 0 seconds.
 _NO_LINGER: Final = struct.pack("ii", 1, 0)
@@ -72,6 +77,11 @@ class Connection(asyncio.BufferedProtocol):
         self._unanswered: deque[Call] = deque()
         #: The group whose task has all of `_unanswered` in its inbox; None: they are not of that kind.
         self._group_id: str | None = None
+        #: The last request of a kind that clients send again and again: its bytes from the client id on, and what they
+        #: say. Heartbeats are the same for a whole generation.
+        self._last_route: Route | None = None
+        self._last_bytes = b""
+        self._last_request: tuple[str, Any] = "", None
         #: Answers whose turn has come, and their size.
         self._out: list[Buffer] = []
         self._out_bytes = 0
@@ -210,12 +220,17 @@ class Connection(asyncio.BufferedProtocol):
             if unanswered and route.lane is not Lane.GROUP:
                 return False
             correlation_id, length = _read_correlation_id_and_client_id_length(frame)
-            client_id, position = read_client_id(frame, length)
-            if route.flexible:
-                position = skip_header_tags(frame, position)
-            request, end = route.read(frame, position)
-            if end > len(frame):
-                raise DecodeError(f"the body claims {end - len(frame)} bytes more than the frame has")
+            if route is self._last_route and frame[_CLIENT_ID_AT:] == self._last_bytes:
+                client_id, request = self._last_request
+            else:
+                client_id, position = read_client_id(frame, length)
+                if route.flexible:
+                    position = skip_header_tags(frame, position)
+                request, end = route.read(frame, position)
+                if end > len(frame):
+                    raise DecodeError(f"the body claims {end - len(frame)} bytes more than the frame has")
+                if route.repeats and len(frame) <= REMEMBERED_REQUEST_BYTES_MAX:
+                    self._remember(route, frame, client_id, request)
         except Exception as error:
             if not unanswered:
                 self._refuse_frame(frame, error)
@@ -238,6 +253,12 @@ class Connection(asyncio.BufferedProtocol):
             if response is not None:
                 call.answer(response)
         return True
+
+    def _remember(self, route: Route, frame: bytes, client_id: str, request: Message) -> None:
+        """Spare decoding the request if it comes again."""
+        self._last_route = route
+        self._last_bytes = frame[_CLIENT_ID_AT:]
+        self._last_request = client_id, request
 
     # --- answering ---
 

@@ -33,7 +33,18 @@ class NotServed(Exception):
 class Route:
     """How one version of one API is decoded, handled and answered."""
 
-    __slots__ = ("answer_header_tagged", "flexible", "handle", "lane", "name", "read", "refuse", "version", "write")
+    __slots__ = (
+        "answer_header_tagged",
+        "flexible",
+        "handle",
+        "lane",
+        "name",
+        "read",
+        "refuse",
+        "repeats",
+        "version",
+        "write",
+    )
 
     def __init__(self, key: int, version: int) -> None:
         served = SERVED[key]
@@ -42,6 +53,7 @@ class Route:
         self.name = codec.name
         self.version = version
         self.lane: Lane = served.lane
+        self.repeats = served.repeats
         self.flexible = codec.is_flexible(version)
         self.answer_header_tagged = has_tagged_response_header(key, self.flexible)
         self.read: Reader = codec.request.READERS[version]

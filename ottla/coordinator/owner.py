@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, final
 
 from ottla.coordinator.effects import JOIN_TIMER, SYNC_TIMER, Append, Arm, Disarm, Effect, Ended, Reply
 from ottla.coordinator.events import AppendCompleted, Event, OffsetCommitRequested, TimerExpired, Unloaded
@@ -77,6 +77,7 @@ class Surroundings:
         """Join phases, and sync phases."""
 
 
+@final
 class GroupTimer(DelayedOperation):
     """A timer of a group. It completes when the group lets go of it, and tells the group when it expires."""
 
@@ -157,13 +158,14 @@ class Owner:
         try:
             while inbox and not self.is_ended:
                 item = inbox.popleft()
-                if self._appends and item.__class__ is not OffsetCommitRequested:
+                is_commit = item.__class__ is OffsetCommitRequested
+                if self._appends and not is_commit:
                     self._write()  # whatever it is, it finds what was committed before
-                if not isinstance(item, GroupTimer):
+                if type(item) is not GroupTimer:  # a fifth of what isinstance takes, as it is an abstract class
                     self._perform(step(group, now_ms, item))
                 elif self._let_expire(item):
                     self._perform(step(group, now_ms, TimerExpired(item.timer_key)))
-                if self._appends and item.__class__ is not OffsetCommitRequested:
+                if self._appends and not is_commit:
                     self._write()
             self._write()
         except Exception:

@@ -1,0 +1,58 @@
+"""A request that comes again byte for byte is decoded once, and answered anew each time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
+from ottla.protocol.messages.heartbeat import HeartbeatRequest
+from ottla.protocol.messages.join_group import JoinGroupRequest
+from ottla.protocol.messages.leave_group import LeaveGroupRequest
+from ottla.protocol.messages.sync_group import SyncGroupRequest
+from tests.broker.test_topics_over_sockets import Ana, serving
+
+
+async def member_of(ana: Ana, group_id: str) -> str:
+    """Make Ana the one member of a Stable group in generation 1, and return her member id."""
+    await ana.ask(FindCoordinatorRequest(key=group_id), 2)
+    protocol = JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
+    join = JoinGroupRequest(group_id, 45_000, 45_000, protocol_type="consumer", protocols=[protocol])
+    joined = await ana.ask(join, 3)
+    assert (joined.error_code, joined.generation_id) == (ErrorCode.NONE, 1)
+    assert (await ana.ask(SyncGroupRequest(group_id, 1, joined.member_id), 3)).error_code == ErrorCode.NONE
+    return str(joined.member_id)
+
+
+async def test_heartbeats_of_a_generation_are_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ana beats three times with the same bytes, then in another version: two requests are made of that."""
+    decoded = []
+    initialise = HeartbeatRequest.__init__
+
+    def counting(request: HeartbeatRequest, *fields: Any) -> None:
+        decoded.append(fields)
+        initialise(request, *fields)
+
+    async with serving(group_initial_rebalance_delay_ms="0") as (ana,):
+        beat = HeartbeatRequest("crew", 1, await member_of(ana, "crew"))
+        monkeypatch.setattr(HeartbeatRequest, "__init__", counting)
+        for version in (3, 3, 3, 2):
+            assert (await ana.ask(beat, version)).error_code == ErrorCode.NONE
+    assert len(decoded) == 2
+
+
+async def test_heartbeat_that_comes_again_is_answered_by_what_the_group_is_by_then() -> None:
+    """Ana beats, beats in a generation that isn't, beats, leaves, and beats with bytes that were fine before."""
+    async with serving(group_initial_rebalance_delay_ms="0") as (ana,):
+        member_id = await member_of(ana, "crew")
+
+        async def beat(generation_id: int) -> int:
+            return int((await ana.ask(HeartbeatRequest("crew", generation_id, member_id), 3)).error_code)
+
+        assert [await beat(1), await beat(1)] == [ErrorCode.NONE, ErrorCode.NONE]
+        assert [await beat(2), await beat(2)] == [ErrorCode.ILLEGAL_GENERATION, ErrorCode.ILLEGAL_GENERATION]
+        assert await beat(1) == ErrorCode.NONE
+        await ana.ask(LeaveGroupRequest("crew", member_id), 2)
+        assert await beat(1) == ErrorCode.UNKNOWN_MEMBER_ID
