@@ -320,9 +320,17 @@ class LogStorageContract(ABC):
             assert (kept.last_timestamp, kept.transaction_first_offset) == (WALL_MS, 4)
             assert kept.batches[-1] == NumberedBatch(0, 4, 0, 4, WALL_MS)
 
-    @given(data=st.data())
-    def test_any_history_reads_like_a_list(self, data: st.DataObject) -> None:
+    def test_any_history_reads_like_a_list(self) -> None:
         """Appends, rolls and removals in any order, then every batch and any range, before and after a restart."""
+
+        @given(data=st.data())
+        def any_history(data: st.DataObject) -> None:
+            self.follow(data)
+
+        any_history()
+
+    def follow(self, data: st.DataObject) -> None:
+        """Do what `data` draws to a storage and to a list."""
         storage = self.open()
         model: list[tuple[int, list[bytes]]] = [(0, [])]
         end = 0

@@ -1,0 +1,313 @@
+"""A partition's batches in the files of a directory of its own. Fills `contract.LogStorage`.
+
+    orders-3/
+        00000000000000000000.log       closed segment    .index .timeindex .txnindex
+        00000000000000082412.log       active segment
+        00000000000000082412.snapshot  the producers as they were when it was begun
+        partition.metadata             the topic's id
+        leader-epoch-checkpoint        the epochs and where they began
+        log-start-offset               where the log begins, if that is not where its first segment does
+
+The directory is made with the first batch, so a topic nobody writes to costs a line in the cluster's journal and no
+more. Names with an end of their own are on their way: `.deleted` out, `.swap.log` in, see `DiskReplacement`.
+
+Everything up to `flushed_offset` is on the device; a recovery after a crash looks only at what is beyond it. It moves
+when a segment is complete, which is flushed by the worker, when `flush` is called, and when the log is closed.
+
+What the system refuses while batches are written or flushed takes the log offline until the broker is started anew,
+for nobody knows then what is kept; so does a file that turns out not to hold what it did. Kafka: LocalLog, and
+LogDirFailureChannel, which takes all logs of the directory offline.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from ottla.broker.storage import checkpoints
+from ottla.broker.storage.contract import LogState, StorageError
+from ottla.broker.storage.disk_replacement import DiskReplacement
+from ottla.broker.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
+from ottla.broker.storage.files import OpenFiles, describe, sync_directory, sync_file, write_file
+from ottla.broker.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFIX, encode_aborted, encode_producers
+from ottla.broker.storage.sparse_index import INDEX_SUFFIX, TIME_INDEX_SUFFIX
+
+if TYPE_CHECKING:
+    from ottla.broker.producer_state import ProducerEntry
+    from ottla.broker.storage.segment import Segment
+    from ottla.broker.storage.worker import Worker
+    from ottla.protocol.varint import Buffer
+
+DELETED_SUFFIX: Final = ".deleted"
+#: Directories of logs that are being deleted end so.
+DELETE_SUFFIX: Final = "-delete"
+NAME_BYTES_MAX: Final = 255
+_NO_SNAPSHOT: Final = -1
+
+
+@dataclass(slots=True)
+class Disk:
+    """What the logs of a data directory share."""
+
+    files: OpenFiles
+    worker: Worker
+    #: The broker's log.
+    log: Any
+
+
+class DiskStorage:
+    """The batches of one partition, in `directory`."""
+
+    __slots__ = (
+        "_epochs_saved",
+        "_is_directory_synced",
+        "_log_start_saved",
+        "_producers",
+        "_state",
+        "directory",
+        "disk",
+        "flushed_offset",
+        "is_made",
+        "is_offline",
+        "segments",
+        "snapshot_offset",
+        "topic_id",
+    )
+
+    def __init__(self, disk: Disk, directory: str, topic_id: str, wall_ms: int) -> None:
+        """A new log, of which nothing is on disk. `log_opening` makes those that are there."""
+        self.disk = disk
+        self.directory = directory
+        self.topic_id = topic_id
+        self.segments: list[DiskSegment] = [DiskSegment(self, 0, wall_ms, disk.files)]
+        self.is_offline = False
+        #: Whether the directory is there.
+        self.is_made = False
+        self.flushed_offset = 0
+        self._is_directory_synced = False
+        self.snapshot_offset = _NO_SNAPSHOT
+        self._producers: Sequence[ProducerEntry] = ()
+        self._state: LogState | None = None
+        self._epochs_saved: tuple[object, ...] = ()
+        self._log_start_saved = 0
+
+    @property
+    def end_offset(self) -> int:
+        return self.segments[-1].next_offset
+
+    # Batches
+
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+        self._check_online()
+        self.segments[-1].append(batch, last_offset, max_timestamp, wall_ms)
+
+    def roll(self, base_offset: int, wall_ms: int) -> None:
+        closed = self.segments[-1]
+        assert base_offset > closed.base_offset
+        segment = DiskSegment(self, base_offset, wall_ms, self.disk.files)
+        self.segments.append(segment)
+        self._is_directory_synced = False
+        if self.is_offline:
+            return
+        with suppress(StorageError):  # which has taken the log offline, and lets the next append fail
+            segment.create()
+        closed.finish()
+        path = closed.path + LOG_SUFFIX
+
+        def sync() -> None:
+            sync_file(path)
+            sync_directory(self.directory)
+
+        self.disk.worker.do(sync, lambda error: self._flushed(path, base_offset, error))
+
+    def remove_oldest(self, count: int) -> None:
+        assert 0 <= count < len(self.segments)
+        gone, self.segments = self.segments[:count], self.segments[count:]
+        self.remove_files(gone)
+
+    def remove_files(self, gone: Sequence[DiskSegment]) -> None:
+        """Let the files of segments go, at once for every reader, and from the disk when the worker comes to it."""
+        paths = []
+        for segment in gone:
+            segment.abandon_index()
+            segment.let_go()
+            try:
+                os.rename(segment.path + LOG_SUFFIX, segment.path + LOG_SUFFIX + DELETED_SUFFIX)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                self.go_offline("remove", segment.path + LOG_SUFFIX, error)
+                continue
+            paths.append(segment.path)
+        if paths:
+            self.disk.worker.do(lambda: _unlink_all(paths), lambda _error: None)
+
+    def replace(self, segments: Sequence[Segment]) -> DiskReplacement:
+        self._check_online()
+        return DiskReplacement(self, segments)
+
+    # What is beside them
+
+    def save_state(self, state: LogState) -> None:
+        self._state = state
+        if self.is_made:
+            self._write_state(state)
+
+    def _write_state(self, state: LogState) -> None:
+        """Replace the files whose content has changed."""
+        try:
+            if self._epochs_saved != state.leader_epochs:
+                data = checkpoints.encode_epochs(state.leader_epochs)
+                write_file(f"{self.directory}/{checkpoints.LEADER_EPOCHS}", data, sync=False)
+                self._epochs_saved = state.leader_epochs
+            if self._log_start_saved != state.log_start_offset:
+                data = checkpoints.encode_log_start(state.log_start_offset)
+                write_file(f"{self.directory}/{checkpoints.LOG_START}", data, sync=False)
+                self._log_start_saved = state.log_start_offset
+        except OSError as error:
+            self.go_offline("write", self.directory, error)
+
+    def load_state(self) -> LogState | None:
+        return self._state
+
+    def restore(self, state: LogState | None, snapshot_offset: int, producers: Sequence[ProducerEntry]) -> None:
+        """Take over what was found beside the batches; for who opens the log."""
+        self._state = state
+        if state is not None:
+            self._epochs_saved, self._log_start_saved = state.leader_epochs, state.log_start_offset
+        self.snapshot_offset, self._producers = snapshot_offset, producers
+
+    def save_producers(self, offset: int, producers: Iterable[ProducerEntry]) -> None:
+        if self.is_offline or not self.is_made or offset == self.snapshot_offset:
+            return
+        try:
+            for segment in self.segments:
+                if segment.aborted_saved != len(segment.aborted):
+                    write_file(segment.path + TXN_INDEX_SUFFIX, encode_aborted(segment.aborted), sync=False)
+                    segment.aborted_saved = len(segment.aborted)
+            path = f"{self.directory}/{file_stem(offset)}{SNAPSHOT_SUFFIX}"
+            write_file(path, encode_producers(producers), sync=False)
+        except OSError as error:
+            self.go_offline("write", self.directory, error)
+            return
+        if self.snapshot_offset >= 0:
+            with suppress(OSError):
+                os.unlink(f"{self.directory}/{file_stem(self.snapshot_offset)}{SNAPSHOT_SUFFIX}")
+        self.snapshot_offset = offset
+
+    def load_producers(self) -> tuple[int, Sequence[ProducerEntry]] | None:
+        return (self.snapshot_offset, self._producers) if self.snapshot_offset >= 0 else None
+
+    # Flushing and closing
+
+    def flush(self) -> None:
+        if self.is_offline or self.flushed_offset >= self.end_offset:
+            return
+        for segment in self.segments:
+            if segment.next_offset > self.flushed_offset and segment.size_bytes:
+                try:
+                    if segment.fd >= 0:
+                        os.fdatasync(segment.fd)
+                    else:
+                        sync_file(segment.path + LOG_SUFFIX)
+                except OSError as error:
+                    self.fail("flush", segment.path + LOG_SUFFIX, error)
+        if not self._is_directory_synced:
+            try:
+                sync_directory(self.directory)
+            except OSError as error:
+                self.fail("flush", self.directory, error)
+            self._is_directory_synced = True
+        self.flushed_offset = self.end_offset
+
+    def _flushed(self, path: str, up_to_offset: int, error: OSError | None) -> None:
+        """The worker has flushed a closed segment, and before it those before it."""
+        if error is not None:
+            self.go_offline("flush", path, error)
+        elif not self.is_offline:
+            self.flushed_offset = max(self.flushed_offset, min(up_to_offset, self.end_offset))
+
+    def close(self) -> None:
+        for segment in self.segments:
+            segment.let_go()
+
+    def delete(self) -> None:
+        for segment in self.segments:
+            segment.abandon_index()
+            segment.let_go()
+        self.segments = [DiskSegment(self, self.end_offset, 0, self.disk.files)]
+        self.is_offline = True
+        if self.is_made:
+            delete_directory(self.directory, self.disk)
+
+    # When the system refuses
+
+    def ensure_directory(self) -> None:
+        """Have the directory there. Raises OSError."""
+        if self.is_made:
+            return
+        os.makedirs(self.directory, exist_ok=True)
+        metadata = checkpoints.encode_partition_metadata(self.topic_id)
+        write_file(f"{self.directory}/{checkpoints.PARTITION_METADATA}", metadata, sync=False)
+        self.is_made = True
+        if self._state is not None:
+            self._write_state(self._state)
+
+    def fail(self, what: str, path: str, error: Exception) -> NoReturn:
+        """The log can't be relied on any more. Raises `StorageError`."""
+        self.go_offline(what, path, error)
+        raise StorageError(_reason(what, path, error)) from error
+
+    def go_offline(self, what: str, path: str, error: Exception) -> None:
+        """The log can't be relied on any more."""
+        if not self.is_offline:
+            self.is_offline = True
+            self.disk.log.error("log.offline", directory=self.directory, reason=_reason(what, path, error))
+            for segment in self.segments:
+                segment.let_go()
+
+    def note_index_rebuilt(self, path: str) -> None:
+        self.disk.log.warning("index.rebuilt", path=path)
+
+    def _check_online(self) -> None:
+        if self.is_offline:
+            raise StorageError(f"the log in {self.directory} went offline; the broker's log says why")
+
+
+def _reason(what: str, path: str, error: Exception) -> str:
+    return f"cannot {what} {path}: {describe(error) if isinstance(error, OSError) else error}"
+
+
+def _unlink_all(paths: Sequence[str]) -> None:
+    for path in paths:
+        for suffix in (LOG_SUFFIX + DELETED_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
+            with suppress(FileNotFoundError):
+                os.unlink(path + suffix)
+
+
+def delete_directory(directory: str, disk: Disk) -> None:
+    """Take a log's directory out of the way at once, and have it removed by the worker. A crash between is made good
+    by the next start. Kafka: LogManager.asyncDelete."""
+    parent, name = os.path.split(directory)
+    ending = f".{os.urandom(16).hex()}{DELETE_SUFFIX}"
+    doomed = f"{parent}/{name[: NAME_BYTES_MAX - len(ending)]}{ending}"
+    try:
+        os.rename(directory, doomed)
+    except OSError as error:
+        disk.log.error("log.removal.failed", directory=directory, reason=describe(error))
+        return
+    remove_directory(doomed, disk)
+
+
+def remove_directory(doomed: str, disk: Disk) -> None:
+    """Have the worker remove a directory that nobody knows any more."""
+
+    def then(error: OSError | None) -> None:
+        if error is not None:
+            disk.log.error("log.removal.failed", directory=doomed, reason=describe(error))
+
+    disk.worker.do(lambda: shutil.rmtree(doomed), then)

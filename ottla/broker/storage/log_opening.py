@@ -1,0 +1,236 @@
+"""Opening a log that is on disk: as a clean stop described it, or by looking at its files after a crash.
+
+After a clean stop nothing of a log is read. What a partition needs of it stands in the mark that the stop left (see
+`data_dir`), and whether the files still are what they were shows when they are first opened.
+
+After a crash every file is looked at, and what is beyond the recovery point is read and checked, batch by batch. The
+log ends before the first batch that is not right: that is where the crash was, and what follows was not acknowledged,
+or not flushed on a machine that went down. It is cut off, and the log says so. If it is not right *before* the recovery
+point, something was lost that had been flushed; nothing is cut then, and the log stays offline for people to look at.
+Kafka: LogLoader, LogSegment.recover.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from ottla.broker.storage import checkpoints
+from ottla.broker.storage.batch_scan import DamagedError
+from ottla.broker.storage.contract import EpochStart, LogState, StorageError
+from ottla.broker.storage.disk import DELETED_SUFFIX, Disk, DiskStorage
+from ottla.broker.storage.disk_replacement import (
+    CLEANED,
+    SWAP,
+    remove_segment_files,
+    rename_segment_files,
+)
+from ottla.broker.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
+from ottla.broker.storage.files import TEMPORARY_SUFFIX, read_file
+from ottla.broker.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFIX, decode_aborted, decode_producers
+from ottla.broker.storage.segment import AbortedTransaction
+
+if TYPE_CHECKING:
+    from ottla.broker.producer_state import ProducerEntry
+
+_LOG_NAME: Final = re.compile(r"(\d{20})\.log")
+_SWAP_NAME: Final = re.compile(rf"(\d{{20}})-(\d{{20}}){re.escape(SWAP)}\.log")
+_SNAPSHOT_NAME: Final = re.compile(rf"(\d{{20}}){re.escape(SNAPSHOT_SUFFIX)}")
+_NO_SNAPSHOT: Final = -1
+
+
+# After a clean stop
+
+
+def describe_log(log: DiskStorage) -> dict[str, Any]:
+    """What `open_clean` needs, for JSON."""
+    state = log.load_state()
+    return {
+        "segments": [
+            [
+                segment.base_offset,
+                segment.size_bytes,
+                segment.next_offset,
+                segment.first_timestamp,
+                segment.max_timestamp,
+                segment.created_ms,
+                segment.modified_ms,
+                [list(transaction) for transaction in segment.aborted],
+            ]
+            for segment in log.segments
+        ],
+        "log_start_offset": state.log_start_offset if state else 0,
+        "leader_epochs": [list(entry) for entry in state.leader_epochs] if state else [],
+        "snapshot_offset": log.snapshot_offset,
+        "is_made": log.is_made,
+    }
+
+
+def open_clean(disk: Disk, directory: str, topic_id: str, mark: Mapping[str, Any]) -> DiskStorage:
+    """The log as `describe_log` described it."""
+    log = DiskStorage(disk, directory, topic_id, 0)
+    log.segments = []
+    for base_offset, size, next_offset, first_timestamp, max_timestamp, created_ms, modified_ms, aborted in mark[
+        "segments"
+    ]:
+        segment = DiskSegment(log, base_offset, created_ms, disk.files)
+        segment.take_over(size, next_offset, first_timestamp, max_timestamp, modified_ms)
+        segment.aborted = [AbortedTransaction(*transaction) for transaction in aborted]
+        segment.aborted_saved = len(segment.aborted)
+        log.segments.append(segment)
+    state = LogState(mark["log_start_offset"], tuple(EpochStart(*entry) for entry in mark["leader_epochs"]))
+    snapshot_offset: int = mark["snapshot_offset"]
+    producers = _read_snapshot(directory, snapshot_offset) if snapshot_offset >= 0 else ()
+    log.restore(state, _NO_SNAPSHOT if producers is None else snapshot_offset, producers or ())
+    log.is_made = mark["is_made"]
+    log.flushed_offset = log.end_offset
+    return log
+
+
+# After a crash
+
+
+def open_after_crash(disk: Disk, directory: str, topic_id: str, recovery_offset: int, wall_ms: int) -> DiskStorage:
+    """The log as its files tell it. One that can't be told is offline."""
+    log = DiskStorage(disk, directory, topic_id, wall_ms)
+    try:
+        names = _tidy(directory, os.listdir(directory))
+        _recover_segments(
+            log, sorted(int(found[1]) for found in map(_LOG_NAME.fullmatch, names) if found), recovery_offset
+        )
+        is_complete = _load_aborted(log, names)
+        _load_beside(log, names, may_use_snapshot=is_complete)
+    except DamagedError as damage:
+        log.go_offline("use", directory, damage)
+    except OSError as error:
+        log.go_offline("read", directory, error)
+    except StorageError:
+        pass  # is offline, and has said so
+    log.is_made = True
+    log.flushed_offset = min(recovery_offset, log.end_offset)
+    return log
+
+
+def _tidy(directory: str, names: Sequence[str]) -> list[str]:
+    """Finish what a crash left half done; returns the names there are then."""
+    for name in names:
+        if name.endswith((DELETED_SUFFIX, TEMPORARY_SUFFIX)) or CLEANED in name:
+            os.unlink(f"{directory}/{name}")
+    for found in filter(None, map(_SWAP_NAME.fullmatch, names)):
+        _finish_swap(directory, names, found[0].removesuffix(LOG_SUFFIX), int(found[1]), int(found[2]))
+    return os.listdir(directory)
+
+
+def _finish_swap(directory: str, names: Sequence[str], stem: str, base_offset: int, end_offset: int) -> None:
+    """A segment was about to take the place of others."""
+    path = f"{directory}/{stem}"
+    old = [name for name in names if (found := _LOG_NAME.fullmatch(name)) and base_offset <= int(found[1]) < end_offset]
+    if old and not _is_whole(path):
+        remove_segment_files(path)  # the machine went down before it was flushed; the others are all there
+        return
+    for name in old:
+        remove_segment_files(f"{directory}/{name.removesuffix(LOG_SUFFIX)}")
+    rename_segment_files(path, f"{directory}/{file_stem(base_offset)}")
+
+
+def _is_whole(path: str) -> bool:
+    from ottla.broker.storage.batch_scan import check
+
+    with open(path + LOG_SUFFIX, "rb") as file:
+        fd = file.fileno()
+        try:
+            for _ in check(lambda position, size: os.pread(fd, size, position), 0, os.fstat(fd).st_size, 0):
+                pass
+        except DamagedError:
+            return False
+    return True
+
+
+def _recover_segments(log: DiskStorage, base_offsets: Sequence[int], recovery_offset: int) -> None:
+    """Take the segments over, as far as they are right."""
+    if not base_offsets:
+        if recovery_offset > 0:
+            raise DamagedError(f"its files are gone, which had records up to offset {recovery_offset}")
+        return
+    log.is_made = True
+    log.segments = [DiskSegment(log, base_offset, 0, log.disk.files) for base_offset in base_offsets]
+    for number, segment in enumerate(log.segments):
+        is_last = number == len(base_offsets) - 1
+        if not is_last and base_offsets[number + 1] <= recovery_offset:
+            segment.measure()
+            continue
+        damage = segment.recover(recovery_offset)
+        if damage is not None:
+            if segment.next_offset < recovery_offset:
+                raise DamagedError(f"{damage}; it was whole up to offset {recovery_offset}")
+            _cut(log, number, damage)
+            return
+    if log.end_offset < recovery_offset:
+        raise DamagedError(f"it ends at offset {log.end_offset}; it was whole up to offset {recovery_offset}")
+
+
+def _cut(log: DiskStorage, last: int, damage: DamagedError) -> None:
+    """End the log with the segment number `last`, where that is now."""
+    lost = log.segments[last + 1 :]
+    bytes_cut = log.segments[last].truncate()
+    del log.segments[last + 1 :]
+    for segment in lost:
+        bytes_cut += os.stat(segment.path + LOG_SUFFIX).st_size
+        segment.abandon_index()
+        segment.let_go()
+        remove_segment_files(segment.path)
+    log.disk.log.warning(
+        "log.cut", directory=log.directory, end_offset=log.end_offset, bytes_cut=bytes_cut, reason=str(damage)
+    )
+
+
+def _load_aborted(log: DiskStorage, names: Sequence[str]) -> bool:
+    """Read the indexes of aborted transactions; returns whether they are all readable."""
+    is_complete = True
+    for segment in log.segments:
+        if segment.stem + TXN_INDEX_SUFFIX in names:
+            aborted = decode_aborted(read_file(segment.path + TXN_INDEX_SUFFIX) or b"")
+            if aborted is None:
+                is_complete = False
+                continue
+            segment.aborted = [transaction for transaction in aborted if transaction.last_offset < segment.next_offset]
+            segment.aborted_saved = len(aborted)
+    return is_complete
+
+
+def _load_beside(log: DiskStorage, names: Sequence[str], *, may_use_snapshot: bool) -> None:
+    """Read the epochs, the log's start and the producers."""
+    epochs = start_offset = None
+    if checkpoints.LEADER_EPOCHS in names:
+        epochs = checkpoints.decode_epochs(read_file(f"{log.directory}/{checkpoints.LEADER_EPOCHS}"))
+        if epochs is None:
+            may_use_snapshot = False  # the batches know the epochs, all of them
+            _note_damaged(log, checkpoints.LEADER_EPOCHS)
+    if checkpoints.LOG_START in names:
+        start_offset = checkpoints.decode_log_start(read_file(f"{log.directory}/{checkpoints.LOG_START}"))
+        if start_offset is None:
+            _note_damaged(log, checkpoints.LOG_START)
+    state = None if epochs is None and start_offset is None else LogState(start_offset or 0, epochs or ())
+    offsets = sorted((int(found[1]) for found in map(_SNAPSHOT_NAME.fullmatch, names) if found), reverse=True)
+    snapshot_offset, producers = _NO_SNAPSHOT, None
+    for offset in offsets:
+        if producers is None and may_use_snapshot and log.segments[0].base_offset <= offset <= log.end_offset:
+            producers = _read_snapshot(log.directory, offset)
+            if producers is not None:
+                snapshot_offset = offset
+                continue
+            _note_damaged(log, f"{file_stem(offset)}{SNAPSHOT_SUFFIX}")
+        os.unlink(f"{log.directory}/{file_stem(offset)}{SNAPSHOT_SUFFIX}")
+    log.restore(state, snapshot_offset, producers or ())
+
+
+def _read_snapshot(directory: str, offset: int) -> list[ProducerEntry] | None:
+    data = read_file(f"{directory}/{file_stem(offset)}{SNAPSHOT_SUFFIX}")
+    return None if data is None else decode_producers(data)
+
+
+def _note_damaged(log: DiskStorage, name: str) -> None:
+    """A file beside the log makes no sense; what was in it is found in the log, or is not."""
+    log.disk.log.warning("metadata.damaged", path=f"{log.directory}/{name}")

@@ -1,0 +1,104 @@
+"""What would hold the event loop too long, done in a thread beside it: flushing files and removing them.
+
+One thing after the other, in the order they were asked for. When one is done, `then` is called in the loop with what
+went wrong, or None. Without a loop, in tests and tools, everything is done at once.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+Work: TypeAlias = Callable[[], None]
+Then: TypeAlias = Callable[[OSError | None], None]
+
+
+class Worker(Protocol):
+    """Who does such work."""
+
+    def do(self, work: Work, then: Then) -> None:
+        """Do it later, or now; only OSError may be raised by it."""
+
+    def drain(self) -> None:
+        """Return when all that was asked for is done, and every `then` called."""
+
+
+class InlineWorker:
+    """Does it at once."""
+
+    __slots__ = ()
+
+    def do(self, work: Work, then: Then) -> None:
+        then(_outcome(work))
+
+    def drain(self) -> None:
+        """All is done."""
+
+
+class _Job(NamedTuple):
+    work: Work
+    then: Then
+
+
+class ThreadWorker:
+    """A thread, which is begun with the first job and ends with `close`."""
+
+    def __init__(self, loop: AbstractEventLoop) -> None:
+        self._loop = loop
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[Then, OSError | None]] = queue.SimpleQueue()
+        self._undone = 0
+        self._thread: threading.Thread | None = None
+
+    def do(self, work: Work, then: Then) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="ottla-disk", daemon=True)
+            self._thread.start()
+        self._undone += 1
+        self._jobs.put(_Job(work, then))
+
+    def drain(self) -> None:
+        while self._undone:
+            self._finish(*self._done.get())
+
+    def close(self) -> None:
+        """Do what there is to do, and end the thread."""
+        self.drain()
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            self._done.put((job.then, _outcome(job.work)))
+            try:
+                self._loop.call_soon_threadsafe(self._finish_done)
+            except RuntimeError:  # the loop is closed; `drain` finishes it
+                continue
+
+    def _finish_done(self) -> None:
+        """In the loop: call what is to be called for all jobs that are done."""
+        while self._undone:
+            try:
+                then, error = self._done.get_nowait()
+            except queue.Empty:
+                return
+            self._finish(then, error)
+
+    def _finish(self, then: Then, error: OSError | None) -> None:
+        self._undone -= 1
+        then(error)
+
+
+def _outcome(work: Work) -> OSError | None:
+    try:
+        work()
+    except OSError as error:
+        return error
+    return None

@@ -1,0 +1,44 @@
+"""Logs on disk for tests: in a directory of their own, with a worker that does everything at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+from ottla.broker.storage.disk import Disk, DiskStorage
+from ottla.broker.storage.files import OpenFiles
+from ottla.broker.storage.log_opening import describe_log, open_after_crash, open_clean
+from ottla.broker.storage.worker import InlineWorker
+from tests.broker.scene import Log
+from tests.conformance.log_storage import WALL_MS
+
+TOPIC_ID: Final = "AAAAAAAAQACAAAAAAAAAAQ"
+
+
+def new_disk(files_max: int = 100) -> Disk:
+    """Its `log` keeps what is logged."""
+    return Disk(OpenFiles(files_max), InlineWorker(), Log())
+
+
+def new_log(directory: Path, disk: Disk | None = None) -> DiskStorage:
+    return DiskStorage(disk or new_disk(), str(directory), TOPIC_ID, WALL_MS)
+
+
+def reopened(log: DiskStorage) -> DiskStorage:
+    """The log after a clean stop: `log` is closed."""
+    return open_clean(new_disk(), log.directory, TOPIC_ID, json.loads(json.dumps(describe_log(log))))
+
+
+def after_crash(log: DiskStorage, recovery_offset: int = 0, disk: Disk | None = None) -> DiskStorage:
+    """The log as somebody finds it who knows nothing but what was flushed."""
+    if not log.is_made:
+        return new_log(Path(log.directory))
+    return open_after_crash(disk or new_disk(), log.directory, TOPIC_ID, recovery_offset, WALL_MS)
+
+
+def logged(log: DiskStorage, event: str) -> list[dict[str, object]]:
+    """The keys of each such event."""
+    kept = log.disk.log
+    assert isinstance(kept, Log)
+    return kept.named(event)
