@@ -189,5 +189,26 @@ _GROUPS: Final = (
     LogEvent("group.write.failed", "error", (*_IN_GROUP, "error", "what"), "The group's log took no record."),
 )
 
+_CLEANING: Final = (
+    LogEvent(
+        "log.cleaned",
+        "info",
+        ("topic", "partition", "first_offset", "end_offset", "bytes_before", "bytes_after", "duration_ms"),
+        "A compacted log was cleaned: it was dirty from the first of the offsets to the second.",
+    ),
+    LogEvent(
+        "log.cleaning.stopped",
+        "warning",
+        ("topic", "partition", "reason"),
+        "A compacted log could not be cleaned to its end. It is looked at again with the next round.",
+    ),
+    LogEvent(
+        "log.cleaning.failed",
+        "error",
+        ("topic", "partition", "reason"),
+        "A compacted log can't be read, and is not cleaned any more. It only grows.",
+    ),
+)
+
 #: Every log event by its name.
-EVENTS: Final = {event.name: event for event in (*_BROKER, *_NODES, *_CONNECTIONS, *_TOPICS, *_GROUPS)}
+EVENTS: Final = {event.name: event for event in (*_BROKER, *_NODES, *_CONNECTIONS, *_TOPICS, *_CLEANING, *_GROUPS)}

@@ -1,6 +1,6 @@
-"""What logs need from time to time: old segments removed, idle producers forgotten.
+"""What logs need from time to time: old segments removed, idle producers forgotten, compacted logs cleaned.
 
-Each of the two is an alarm on the broker's timer, so the virtual clock drives it like everything else. Nothing is armed
+Each is an alarm on the broker's timer, so the virtual clock drives it like everything else. Nothing is armed
 before there is a topic, and between two rounds nothing wakes up.
 
 Kafka: LogManager.startup (kafka-log-retention), UnifiedLog (PeriodicProducerExpirationCheck).
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ottla.broker.log_cleaner import LogCleaner
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Housekeeping:
             first_ms=settings["producer.id.expiration.check.interval.ms"],
             interval_ms=settings["producer.id.expiration.check.interval.ms"],
         )
+        if settings["log.cleaner.enable"]:
+            LogCleaner(cluster).start()
 
     def _repeat(self, work: Callable[[], None], *, first_ms: int, interval_ms: int) -> None:
         timer = self._cluster.timer

@@ -155,6 +155,11 @@ class LogConfig:
     rules: AppendRules
     compact: bool
     delete: bool
+    #: How long tombstones stay once they were seen by the log cleaner.
+    delete_retention_ms: int
+    min_compaction_lag_ms: int
+    max_compaction_lag_ms: int
+    min_cleanable_dirty_ratio: float
     min_insync_replicas: int
     retention_bytes: int
     retention_ms: int
@@ -186,6 +191,10 @@ class LogConfig:
             ),
             compact=compact,
             delete="delete" in value("cleanup.policy"),
+            delete_retention_ms=value("delete.retention.ms"),
+            min_compaction_lag_ms=value("min.compaction.lag.ms"),
+            max_compaction_lag_ms=value("max.compaction.lag.ms"),
+            min_cleanable_dirty_ratio=value("min.cleanable.dirty.ratio"),
             min_insync_replicas=value("min.insync.replicas"),
             retention_bytes=value("retention.bytes"),
             retention_ms=value("retention.ms"),

@@ -21,7 +21,7 @@ class Logs:
         self._settings = settings
         self._clock = clock
         #: The account of all their bytes, limited by ottla.log.bytes.max.
-        self.bytes = LogBytes(settings["ottla.log.bytes.max"], reclaim=self.apply_retention)
+        self.bytes = LogBytes(settings["ottla.log.bytes.max"], reclaim=self.reclaim)
         self.producer_settings = ProducerSettings()
         self._partitions: list[Partition] = []
         self.apply_settings()
@@ -33,15 +33,26 @@ class Logs:
         self._partitions.append(partition)
         return partition
 
-    def apply_retention(self, wall_ms: int) -> None:
-        """Remove from every log what its topic's retention has left behind. Also done when the account is full."""
+    @property
+    def partitions(self) -> list[Partition]:
+        """Every log that is open."""
         self._partitions = [partition for partition in self._partitions if not partition.is_closed]
-        for partition in self._partitions:
+        return self._partitions
+
+    def apply_retention(self, wall_ms: int) -> None:
+        """Remove from every log what its topic's retention has left behind; compacted ones are the log cleaner's."""
+        for partition in self.partitions:
+            if not partition.config.compact:
+                partition.apply_retention(wall_ms)
+
+    def reclaim(self, wall_ms: int) -> None:
+        """The account is full: remove what there is to be removed, from all."""
+        for partition in self.partitions:
             partition.apply_retention(wall_ms)
 
     def remove_expired_producers(self, wall_ms: int) -> None:
         """Forget the producers that have not appended to a log for producer.id.expiration.ms."""
-        for partition in self._partitions:
+        for partition in self.partitions:
             partition.producers.remove_expired(wall_ms)
 
     def apply_settings(self) -> None:

@@ -15,7 +15,7 @@ Kafka: Partition, UnifiedLog, LocalLog.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from ottla.broker.leader_epochs import NO_OFFSET
@@ -45,8 +45,8 @@ from ottla.broker.partition_answers import (
 )
 from ottla.broker.producer_state import ProducerSettings, Verification
 from ottla.broker.retention import removable_segments
-from ottla.broker.storage.contract import LogState, LogStorage, StorageError
-from ottla.broker.storage.segment import RELATIVE_OFFSET_MAX
+from ottla.broker.storage.contract import LogState, LogStorage, Replacement, StorageError
+from ottla.broker.storage.segment import RELATIVE_OFFSET_MAX, Segment
 from ottla.broker.transaction_marker import TransactionMarker, build_marker
 from ottla.protocol.batch_error import BatchError, RecordFault
 from ottla.protocol.errors import ErrorCode
@@ -77,6 +77,7 @@ class Partition:
         "_epochs",
         "_high_watermark_is_held",
         "_storage",
+        "cleaned_offset",
         "config",
         "high_watermark",
         "index",
@@ -110,6 +111,8 @@ class Partition:
         self.index = index
         self.config = config
         self.is_closed = False
+        #: How far compaction has cleaned the log.
+        self.cleaned_offset = 0
         self._high_watermark_is_held = False
         #: Called in this order after each change; see `PartitionEvent`.
         self.listeners: list[Listener] = []
@@ -367,6 +370,11 @@ class Partition:
         return self._epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
     @property
+    def segments(self) -> Sequence[Segment]:
+        """The segments, oldest first; the last one is active. To look at, and to `replace`."""
+        return self._storage.segments
+
+    @property
     def size_bytes(self) -> int:
         """Of all batches, as DescribeLogDirs counts."""
         return sum(segment.size_bytes for segment in self._storage.segments)
@@ -398,6 +406,13 @@ class Partition:
         if count:
             storage.remove_oldest(count)
             self._move_log_start(storage.segments[0].base_offset)
+
+    def replace(self, segments: Sequence[Segment]) -> Replacement:
+        """Begin a segment with fewer batches in the place of `segments`; see `LogStorage.replace`.
+
+        What it leaves out must be of no use any more to readers, nor to who opens the log again. Raises `StorageError`.
+        """
+        return self._storage.replace(segments)
 
     def _move_log_start(self, offset: int) -> None:
         if offset > self.log_start_offset:

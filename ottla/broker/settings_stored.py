@@ -122,15 +122,9 @@ kafka.metrics.reporters list '' -
 leader.replication.throttled.rate long 9223372036854775807 0.. cluster-wide internal
 listener.security.protocol.map string SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT - per-broker
 listeners list PLAINTEXT://:9092 - per-broker
-log.cleaner.backoff.ms long 15000 0.. cluster-wide
-log.cleaner.dedupe.buffer.size long 134217728 - cluster-wide
-log.cleaner.delete.retention.ms long 86400000 0.. cluster-wide
-log.cleaner.enable boolean true -
 log.cleaner.io.buffer.load.factor double 0.9 - cluster-wide
 log.cleaner.io.buffer.size int 524288 0.. cluster-wide
 log.cleaner.io.max.bytes.per.second double 1.7976931348623157E308 - cluster-wide
-log.cleaner.min.cleanable.ratio double 0.5 0..1 cluster-wide
-log.cleaner.min.compaction.lag.ms long 0 0.. cluster-wide
 log.cleaner.threads int 1 0.. cluster-wide
 log.dir list /tmp/kafka-logs -
 log.dir.failure.timeout.ms long 30000 1..

@@ -150,6 +150,27 @@ _LOGS: Final = (
     _cluster_wide("log.roll.ms", "long", None, "Age at which a segment is closed."),
     _read_only("log.roll.hours", "int", 168, "The same, where log.roll.ms is not given.", at_least=1),
     _cluster_wide("log.cleaner.max.compaction.lag.ms", "long", _LONG_MAX, "The same, for compacted logs.", at_least=1),
+    _read_only("log.cleaner.enable", "boolean", True, "Compact logs whose cleanup.policy says so."),
+    _cluster_wide(
+        "log.cleaner.backoff.ms", "long", 15_000, "How often logs to be compacted are looked for.", at_least=0
+    ),
+    _cluster_wide(
+        "log.cleaner.min.cleanable.ratio",
+        "double",
+        0.5,
+        "How much of a log is to be dirty before it is compacted.",
+        at_least=0,
+        at_most=1,
+    ),
+    _cluster_wide(
+        "log.cleaner.min.compaction.lag.ms", "long", 0, "How long a record stays before compaction.", at_least=0
+    ),
+    _cluster_wide(
+        "log.cleaner.delete.retention.ms", "long", 86_400_000, "How long compaction keeps a tombstone.", at_least=0
+    ),
+    _cluster_wide(
+        "log.cleaner.dedupe.buffer.size", "long", 128 * _MIB, "Memory for the keys of one log; up to 64 MiB are used."
+    ),
     _cluster_wide(
         "log.message.timestamp.type",
         "string",

@@ -64,7 +64,9 @@ def build_batch(
         size = len(body)
         parts += (short[size] if size < _SHORT_MAX else varint(size), body)
         count += 1
-    return _assemble(
+    if not parts:
+        raise ValueError("a batch needs at least one record")
+    return assemble(
         parts,
         compression,
         compression_level,
@@ -93,22 +95,12 @@ def build_batch_of(
     With `log_append_time_ms` the batch says that the broker's clock counts, and the records keep their own deltas.
     """
     base_timestamp = records[0].timestamp
-    parts: list[bytes] = []
-    for record in records:
-        pieces = [b"\0", varint(record.timestamp - base_timestamp), varint(record.offset - base_offset)]
-        pieces += _sized(record.key)
-        pieces += _sized(record.value)
-        pieces.append(varint(len(record.headers)))
-        for name, content in record.headers:
-            pieces += _sized(name.encode())
-            pieces += _sized(content)
-        body = b"".join(pieces)
-        parts += (varint(len(body)), body)
+    parts = [encode_record(record, base_offset, base_timestamp) for record in records]
     latest = max(NO_TIMESTAMP, *(record.timestamp for record in records))
     max_timestamp = latest if log_append_time_ms is None else log_append_time_ms
     attributes = is_transactional << 4 | is_control << 5 | (log_append_time_ms is not None) << 3
     last_offset_delta, count = records[-1].offset - base_offset, len(records)
-    return _assemble(
+    return assemble(
         parts,
         compression,
         compression_level,
@@ -118,11 +110,24 @@ def build_batch_of(
     )
 
 
+def encode_record(record: Record, base_offset: int, base_timestamp: int) -> bytes:
+    """A record as it stands in a batch, with its length before it."""
+    pieces = [b"\0", varint(record.timestamp - base_timestamp), varint(record.offset - base_offset)]
+    pieces += _sized(record.key)
+    pieces += _sized(record.value)
+    pieces.append(varint(len(record.headers)))
+    for name, content in record.headers:
+        pieces += _sized(name.encode())
+        pieces += _sized(content)
+    body = b"".join(pieces)
+    return varint(len(body)) + body
+
+
 def _sized(data: bytes | None) -> tuple[bytes, ...]:
     return (b"\1",) if data is None else (varint(len(data)), data)
 
 
-def _assemble(
+def assemble(
     parts: list[bytes],
     compression: CompressionType,
     compression_level: int | None,
@@ -131,8 +136,6 @@ def _assemble(
     fields: tuple[int, int, int, int, int, int, int],
 ) -> bytes:
     """Put the header before the encoded records. `place` and `fields` are its fields in order, before and after crc."""
-    if not parts:
-        raise ValueError("a batch needs at least one record")
     payload = b"".join(parts)
     if compression:
         payload = compress(compression, payload, compression_level)
