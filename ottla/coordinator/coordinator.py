@@ -167,7 +167,7 @@ class Coordinator:
     def submit(self, group_id: str, event: Request) -> None:
         """Give a request to its group. Its token is answered: at once, or in time."""
         owner = self._owners.get(group_id)
-        if owner is not None and group_id and event.__class__ is not JoinRequested:
+        if owner is not None and group_id and (type(event) is not JoinRequested or self._allows_session(event)):
             owner.post(event)  # the way nearly all go
         elif (outside := self._outside(group_id, event)) is not None:
             event.token.answer(refusal(group_id, event, outside))
