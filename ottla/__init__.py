@@ -5,8 +5,11 @@
     ottla.coordinator  consumer groups: members, rebalances, committed offsets
     ottla.broker       sockets, one handler per API, topics and logs, the command line
     ottla.testing      for users' tests: a broker in a fixture, time under control
+    ottla.pipeline     Spark jobs over topics, groups and journals, for any Kafka
+    ottla.terminal     what commands have in common
 
 Imports run one way: testing and broker know the coordinator, the coordinator knows purgatory and protocol.
+The pipeline knows none of them.
 """
 
 __version__ = "0.1.0"

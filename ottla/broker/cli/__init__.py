@@ -8,24 +8,17 @@ Imports here are few: what a command needs it imports itself, for `serve` has to
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from ottla import __version__
-from ottla.broker.cli import groups, serve, topics
-from ottla.broker.cli.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, EXIT_USAGE, fail
+from ottla.broker.cli import groups, pipeline, serve, topics
+from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE
+from ottla.terminal.parser import Parser
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse, saying what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(fail(f"{message}; `{self.prog} --help` shows what can be given", EXIT_USAGE))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="ottla", description="A Kafka stand-in for tests and laptops.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"ottla {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (serve, topics, groups):
+    for command in (serve, topics, groups, pipeline):
         command.add_to(commands)
     try:
         try:

@@ -12,12 +12,12 @@ import math
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from ottla.broker.cli.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
+from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 
 if TYPE_CHECKING:
     from aiokafka.admin import AIOKafkaAdminClient
 
-    from ottla.broker.cli.output import Item
+    from ottla.terminal.output import Item
 
 T = TypeVar("T")
 #: Topic and number.

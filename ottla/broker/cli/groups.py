@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ottla.broker.cli.admin import Admin, NotFound, Partition, add_options, ask
-from ottla.broker.cli.output import Columns, Item, print_json, print_table, printable
+from ottla.terminal.output import Columns, Item, print_json, print_table, printable
 
 #: How a broker answers DescribeGroups for a group it does not keep as a classic one.
 _DEAD: Final = "Dead"

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from ottla.broker.cli.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
+from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ import argparse
 from typing import Any, Final
 
 from ottla.broker.cli.admin import Admin, add_options, ask
-from ottla.broker.cli.output import Columns, Item, print_json, print_table
+from ottla.terminal.output import Columns, Item, print_json, print_table
 
 
 def add_to(commands: Any) -> None:

@@ -1,0 +1,191 @@
+"""A Kafka, whichever: what a job asks of it before Spark starts, and how Spark reads its topics.
+
+What the connector can't do goes through confluent-kafka: cluster id, partitions, where logs begin and end. The
+connector is always told which partitions to read, from where and to where (`assign`), because all other ways have
+traps: `subscribe` joins a group on the driver in one of the connector's modes, leaves internal topics out without a
+word in the other, and a range left open moves while a job looks at it twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from ottla.pipeline.refusals import CannotUse, MachineRefused
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+    from pyspark.sql import DataFrame, SparkSession
+
+#: Topic and number.
+Partition: TypeAlias = tuple[str, int]
+
+BOOTSTRAP_DEFAULT: Final = "127.0.0.1:9092"
+TIMEOUT_SECONDS_DEFAULT: Final = 10.0
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+
+#: In this mode of the connector, internal topics can be read. It asks for offsets with a consumer instead of an admin
+#: client; with `assign` it joins no group.
+_CONSUMER_OFFSETS_MODE: Final = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
+_SCHEMA: Final = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int"
+)
+_HEADERS_SCHEMA: Final = f"{_SCHEMA}, headers array<struct<key:string,value:binary>>"
+
+#: librdkafka says in many lines what we say in one.
+_SILENT: Final = logging.getLogger("ottla.pipeline.librdkafka")
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a log: from `start`, up to but without `end`."""
+
+    start: int
+    end: int
+
+    @property
+    def offsets(self) -> int:
+        return max(self.end - self.start, 0)
+
+
+def add_options(parser: argparse.ArgumentParser, option: str = "--bootstrap-server", what: str = "the cluster") -> None:
+    """The options of a job that talks to a Kafka. A job with two clusters calls it twice; the first has --timeout."""
+    parser.add_argument(
+        option,
+        metavar="HOST:PORT",
+        default=BOOTSTRAP_DEFAULT,
+        help=f"any broker of {what}, as executors reach it (default: {BOOTSTRAP_DEFAULT})",
+    )
+    if "--timeout" not in parser._option_string_actions:
+        parser.add_argument(
+            "--timeout",
+            metavar="SECONDS",
+            type=float,
+            default=TIMEOUT_SECONDS_DEFAULT,
+            help=f"how long to wait for an answer before Spark starts (default: {TIMEOUT_SECONDS_DEFAULT:.0f})",
+        )
+
+
+class Cluster:
+    """A Kafka that has answered."""
+
+    def __init__(self, bootstrap: str, timeout_seconds: float, option: str = "--bootstrap-server") -> None:
+        """Ask it for its topics. Raises `Refusal`; `option` is what the user called it."""
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        if not _is_bootstrap(bootstrap):
+            raise CannotUse(f"{option} {bootstrap} is not HOST:PORT, such as {BOOTSTRAP_DEFAULT}")
+        if not 0 < timeout_seconds < math.inf:
+            raise CannotUse(f"--timeout {timeout_seconds:g} is not a number above 0; it is in seconds")
+        self.bootstrap = bootstrap
+        self._option = option
+        self._timeout_seconds = timeout_seconds
+        self.admin: AdminClient = AdminClient(
+            {"bootstrap.servers": bootstrap, "client.id": "ottla-pipeline"}, logger=_SILENT
+        )
+        try:
+            described = self.admin.list_topics(timeout=timeout_seconds)
+        except KafkaException:
+            raise MachineRefused(
+                f"nothing answers at {bootstrap}; start a broker with `ottla serve`, "
+                f"or name another with {option} HOST:PORT"
+            ) from None
+        self.cluster_id = described.cluster_id
+        self.topics = {name: sorted(topic.partitions) for name, topic in described.topics.items()}
+        self.leaderless: set[Partition] = {
+            (name, index)
+            for name, topic in described.topics.items()
+            for index, partition in topic.partitions.items()
+            if partition.leader < 0
+        }
+
+    def partitions(self, topics: Iterable[str]) -> list[Partition]:
+        """All partitions of these topics. Raises `MachineRefused` if one is missing."""
+        found = []
+        for topic in topics:
+            if topic not in self.topics:
+                raise MachineRefused(f"{self.bootstrap} has no topic {topic}; `ottla topics` lists those there are")
+            found += [(topic, partition) for partition in self.topics[topic]]
+        return found
+
+    def spans(self, partitions: Collection[Partition], *, read_committed: bool = True) -> dict[Partition, Span]:
+        """Where these logs begin and end now. Raises `MachineRefused` if a leader can't be reached.
+
+        With `read_committed` a log ends where the first transaction begins that is still open; `read` waits in vain for
+        what is beyond.
+        """
+        from confluent_kafka import IsolationLevel
+        from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+
+        isolation = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
+        spec: Any = OffsetSpec
+        starts = self._offsets(partitions, spec.earliest(), isolation)
+        ends = self._offsets(partitions, spec.latest(), isolation)
+        return {partition: Span(starts[partition], ends[partition]) for partition in partitions}
+
+    def _offsets(self, partitions: Collection[Partition], spec: Any, isolation: Any) -> dict[Partition, int]:
+        from confluent_kafka import KafkaException, TopicPartition
+
+        if not partitions:
+            return {}
+        asked = {TopicPartition(topic, partition): spec for topic, partition in partitions}
+        answers = self.admin.list_offsets(asked, isolation_level=isolation, request_timeout=self._timeout_seconds)
+        try:
+            return {(asked.topic, asked.partition): answer.result().offset for asked, answer in answers.items()}
+        except KafkaException as error:
+            raise MachineRefused(
+                f"{self.bootstrap} answers, but not for all its partitions ({error.args[0].str()}); "
+                "let every broker be up, and advertise an address that is reached from here"
+            ) from None
+
+
+def read(
+    spark: SparkSession,
+    bootstrap: str,
+    spans: Mapping[Partition, Span],
+    *,
+    read_committed: bool = True,
+    with_headers: bool = False,
+) -> DataFrame:
+    """The records of these pieces, as Spark's connector has them: key, value, topic, partition, offset, timestamp,
+    timestampType, and headers if asked for. Empty pieces cost nothing.
+
+    Internal topics can be read. So that no other read of the session changes its mode, it is done in one of its own.
+    """
+    own = spark.newSession()
+    asked = {partition: span for partition, span in spans.items() if span.offsets}
+    if not asked:
+        return own.createDataFrame([], _HEADERS_SCHEMA if with_headers else _SCHEMA)
+    own.conf.set(_CONSUMER_OFFSETS_MODE, "true")
+    starts: dict[str, dict[str, int]] = {}
+    ends: dict[str, dict[str, int]] = {}
+    for (topic, partition), span in asked.items():
+        starts.setdefault(topic, {})[str(partition)] = span.start
+        ends.setdefault(topic, {})[str(partition)] = span.end
+    reader = own.read.format("kafka").options(
+        **{
+            "kafka.bootstrap.servers": bootstrap,
+            "kafka.isolation.level": "read_committed" if read_committed else "read_uncommitted",
+            "assign": json.dumps(
+                {topic: [int(partition) for partition in of_topic] for topic, of_topic in ends.items()}
+            ),
+            "startingOffsets": json.dumps(starts),
+            "endingOffsets": json.dumps(ends),
+            "includeHeaders": str(with_headers).lower(),
+        }
+    )
+    return reader.load()
+
+
+def _is_bootstrap(text: str) -> bool:
+    """HOST:PORT, or several with commas between them."""
+    addresses = [address.rpartition(":") for address in text.split(",")]
+    return all(host and port.isdecimal() and 0 < int(port) < 65_536 for host, _, port in addresses)

@@ -1,0 +1,164 @@
+"""`ottla pipeline lag`: how far every consumer group is behind, from the group log.
+
+Groups say what they have committed in `__consumer_offsets`; nobody has to ask ten thousand coordinators about it, and
+there is a time to each commit. The topic is read up to where it ended when the job began, and the ends of the logs are
+asked for after that, so that nothing is committed that is beyond an end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from ottla.pipeline import cluster
+from ottla.pipeline.cluster import OFFSETS_TOPIC, Cluster, Partition, Span
+from ottla.pipeline.job import Job, Outcome
+from ottla.pipeline.launch import main
+from ottla.pipeline.places import refuse_unless_free, uri
+from ottla.pipeline.progress import Progress
+from ottla.pipeline.refusals import CannotUse
+from ottla.terminal.output import Columns, Item, print_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TOP_DEFAULT: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    cluster: Cluster
+    offsets_log: dict[Partition, Span]
+    ends: dict[Partition, int]
+    groups: list[str]
+    """Empty: all."""
+    top: int
+    output: str | None
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    cluster.add_options(parser)
+    parser.add_argument(
+        "--group", metavar="GROUP", action="append", default=[], help="only this group (default: all); may be repeated"
+    )
+    parser.add_argument(
+        "--top",
+        metavar="N",
+        type=int,
+        default=TOP_DEFAULT,
+        help=f"show the N partitions that are furthest behind (default: {TOP_DEFAULT})",
+    )
+    parser.add_argument("--output", metavar="URI", help="a new folder for all of them, as Parquet")
+
+
+def check(options: argparse.Namespace) -> Plan:
+    if options.top < 0:
+        raise CannotUse(f"--top {options.top} is below 0; it is how many partitions to show")
+    if options.output is not None:
+        refuse_unless_free(options.output, "--output")
+    kafka = Cluster(options.bootstrap_server, options.timeout)
+    #: A fresh broker has none before the first group comes.
+    offsets_log = kafka.spans(kafka.partitions([OFFSETS_TOPIC]) if OFFSETS_TOPIC in kafka.topics else [])
+    led = [partition for partition in kafka.partitions(kafka.topics) if partition not in kafka.leaderless]
+    ends = {partition: span.end for partition, span in kafka.spans(led, read_committed=False).items()}
+    return Plan(kafka, offsets_log, ends, options.group, options.top, options.output and uri(options.output))
+
+
+def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from ottla.pipeline.transforms.lag import lag
+    from ottla.pipeline.transforms.offset_commits import newest_commits, offset_commits
+
+    if plan.output is not None:
+        refuse_unless_free(plan.output, "--output", spark)
+    pieces = [span for span in plan.offsets_log.values() if span.offsets]
+    progress.step(f"reading {len(pieces)} partitions of {OFFSETS_TOPIC}")
+    seen, commits_seen = Observation(), Observation()
+    size = F.length("key") + F.coalesce(F.length("value"), F.lit(0))
+    records = cluster.read(spark, plan.cluster.bootstrap, plan.offsets_log).observe(
+        seen, F.count("*").alias("records"), F.sum(size).alias("bytes")
+    )
+    commits = offset_commits(records).observe(commits_seen, F.count_if(~F.col("is_readable")).alias("unreadable"))
+    if plan.groups:
+        commits = commits.where(F.col("group").isin(plan.groups))
+    lags = lag(newest_commits(commits), _ends(records.sparkSession, plan)).persist()
+    if plan.output is not None:
+        lags.write.parquet(plan.output)
+    total = lags.agg(
+        F.count("*").alias("offsets"), F.count_distinct("group").alias("groups"), F.sum("lag").alias("lag")
+    ).head()
+    assert total is not None, "an aggregate has a row"
+    furthest = lags.orderBy(F.desc_nulls_last("lag"), "group", "topic", "partition").limit(plan.top)
+    items = [
+        _item(row.asDict()) for row in furthest.withColumn("committed_at", F.unix_millis("committed_at")).collect()
+    ]
+    unreadable = commits_seen.get["unreadable"]
+    if unreadable:
+        progress.step(f"{unreadable} records can't be read: they are of no version that Kafka 4.3 knows")
+    found = {
+        "cluster_id": plan.cluster.cluster_id,
+        "groups": total["groups"],
+        "committed_offsets": total["offsets"],
+        "lag": total["lag"],
+        "unreadable": unreadable,
+        "offsets": items,
+    }
+    return Outcome(
+        seen.get["records"], len(pieces), seen.get["bytes"] or 0, found, show=lambda: _show(items, total["offsets"])
+    )
+
+
+def _ends(spark: SparkSession, plan: Plan) -> DataFrame:
+    rows = [(topic, partition, end) for (topic, partition), end in plan.ends.items()]
+    return spark.createDataFrame(rows, "topic string, partition int, log_end_offset bigint")
+
+
+def _item(row: Item) -> Item:
+    """A row by the names that `ottla groups describe --json` has for it."""
+    return {"group_id": row.pop("group"), **row}
+
+
+def _committed_at(item: Item) -> str:
+    at = datetime.fromtimestamp(item["committed_at_ms"] / 1000, UTC)
+    return at.replace(tzinfo=None).isoformat(" ", "milliseconds")
+
+
+_COLUMNS: Final[Columns] = {
+    "GROUP": "group_id",
+    "TOPIC": "topic",
+    "PARTITION": "partition",
+    "COMMITTED": "committed_offset",
+    "END": "log_end_offset",
+    "LAG": "lag",
+    "COMMITTED AT (UTC)": _committed_at,
+}
+
+
+def _show(items: list[Item], all_offsets: int) -> None:
+    if items:
+        print_table(items, _COLUMNS)
+    if len(items) < all_offsets:
+        print(f"({all_offsets - len(items):,} more; --top shows more of them, --output writes them all)")
+    if items or all_offsets:
+        print()
+
+
+JOB: Final[Job[Any]] = Job(
+    name="lag",
+    summary="how far consumer groups are behind, from __consumer_offsets",
+    description="How far every consumer group is behind in every partition it has committed, and when it did. "
+    "Where a topic is gone, END and LAG are '-'.\nThe closing line counts what was read of __consumer_offsets: "
+    "records, partitions, bytes of keys and values.",
+    example="lag --bootstrap-server 127.0.0.1:9092 --top 10 --output lag.parquet",
+    add_options=add_options,
+    check=check,
+    run=run,
+)
+
+if __name__ == "__main__":
+    sys.exit(main(JOB))

@@ -1,0 +1,73 @@
+"""Where files are: a path of this machine, or a URI of any file system Spark's Hadoop client knows (hdfs:, s3a:, …).
+
+Local paths become absolute file: URIs, since Spark's own processes work in other folders. They can be looked at before
+Spark starts; what lies elsewhere only Spark can look at, so `refuse_unless_free` is asked again then.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
+
+from ottla.pipeline.refusals import MachineRefused
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: Two letters at least: one is a drive.
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+def uri(place: str) -> str:
+    """A path or URI as a URI."""
+    return place if _SCHEME.match(place) else Path(place).absolute().as_uri()
+
+
+def local_path(place: str) -> Path | None:
+    """Where it is on this machine; None if it is elsewhere."""
+    parts = urlsplit(uri(place))
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+def refuse_unless_free(place: str, option: str, spark: SparkSession | None = None) -> None:
+    """Raise unless nothing is there, or an empty folder. Without a session what isn't on this machine passes."""
+    path = local_path(place)
+    if path is not None:
+        is_taken = path.exists() and not (path.is_dir() and not any(path.iterdir()))
+    elif spark is not None:
+        is_taken = _has_files(spark, place)
+    else:
+        return
+    if is_taken:
+        raise MachineRefused(f"{option} {place} is there already and not empty; name a new folder, or remove it")
+
+
+def written_bytes(spark: SparkSession, place: str) -> int:
+    """The size of all files below."""
+    size: int = _file_system(spark, place).getContentSummary(_hadoop_path(spark, place)).getLength()
+    return size
+
+
+def write_text(spark: SparkSession, place: str, text: str) -> None:
+    """Write a file, anew if it is there; its folder is made."""
+    stream = _file_system(spark, place).create(_hadoop_path(spark, place), True)
+    try:
+        stream.write(bytearray(text.encode()))
+    finally:
+        stream.close()
+
+
+def _has_files(spark: SparkSession, place: str) -> bool:
+    files, path = _file_system(spark, place), _hadoop_path(spark, place)
+    return bool(files.exists(path)) and len(files.listStatus(path)) > 0
+
+
+def _file_system(spark: SparkSession, place: str) -> Any:
+    context = spark.sparkContext
+    return _hadoop_path(spark, place).getFileSystem(context._jsc.hadoopConfiguration())
+
+
+def _hadoop_path(spark: SparkSession, place: str) -> Any:
+    return spark.sparkContext._jvm.org.apache.hadoop.fs.Path(uri(place))  # type: ignore[union-attr]
