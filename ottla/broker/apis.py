@@ -77,6 +77,7 @@ SERVED: Final = {
         Served(35),  # DescribeLogDirs
         Served(37),  # CreatePartitions
         Served(42, Lane.MAY_WAIT),  # DeleteGroups
+        Served(43),  # ElectLeaders
         Served(44),  # IncrementalAlterConfigs
         Served(47, Lane.MAY_WAIT),  # OffsetDelete
         Served(60),  # DescribeCluster

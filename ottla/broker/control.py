@@ -1,6 +1,9 @@
 """The control API without its HTTP: what scripts can ask of a running broker, and do to it.
 
     GET  /health          is it up, and where are its nodes
+    GET  /nodes           every node, and whether it is up
+    POST /nodes/stop      {"node_id": 2, "hard": true}: stop a node; without hard in an orderly way
+    POST /nodes/start     {"node_id": 2}: start it again
     GET  /groups          every group, its members, and why it last rebalanced
     GET  /clock           what time it is
     POST /clock/advance   {"ms": 45000}: move the virtual clock; answered when all that was due has happened
@@ -13,13 +16,16 @@ docs/control.md is for who writes such scripts.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla import __version__
+from ottla.broker.address import MachineRefused
 from ottla.broker.group_notes import LastRebalances
+from ottla.broker.server import UnknownNode
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server
@@ -84,6 +90,45 @@ class Control:
                 {"node_id": node.node_id, "host": node.host, "port": node.port} for node in self._cluster.nodes.values()
             ],
         }
+
+    async def nodes(self, _body: bytes) -> Answer:
+        """GET /nodes"""
+        cluster, connections = self._cluster, self._server.connection_counts
+        leads = Counter(placement.leader_id for topic in cluster.topics.values() for placement in topic.placements)
+        return {
+            "controller_id": cluster.controller_id,
+            "nodes": [
+                {
+                    "node_id": node_id,
+                    "host": node.host,
+                    "port": node.port,
+                    "state": cluster.failover.state_of(node).value,
+                    "connections": connections[node_id],
+                    "leads": leads[node_id],
+                }
+                for node_id, node in cluster.all_nodes.items()
+            ],
+        }
+
+    async def stop_node(self, body: bytes) -> Answer:
+        """POST /nodes/stop"""
+        wish = _read_wish(body, '{"node_id": 2, "hard": true}', hard=bool)
+        await self._switch(self._server.stop_node(wish["node_id"], hard=wish.get("hard", False)))
+        return await self.nodes(b"")
+
+    async def start_node(self, body: bytes) -> Answer:
+        """POST /nodes/start"""
+        wish = _read_wish(body, '{"node_id": 2}')
+        await self._switch(self._server.start_node(wish["node_id"]))
+        return await self.nodes(b"")
+
+    async def _switch(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except UnknownNode as unknown:
+            raise Refused(HTTPStatus.NOT_FOUND, str(unknown)) from None
+        except MachineRefused as refused:
+            raise Refused(HTTPStatus.CONFLICT, str(refused)) from None
 
     async def groups(self, _body: bytes) -> Answer:
         """GET /groups"""
@@ -171,22 +216,39 @@ class Control:
 
 
 def _read_ms(body: bytes) -> int:
-    try:
-        wish = json.loads(body)
-    except (ValueError, RecursionError):  # not JSON, not UTF-8, or a thousand brackets
-        wish = None
-    if not isinstance(wish, dict) or wish.keys() != {"ms"}:
+    wish = _read_object(body)
+    if wish is None or wish.keys() != {"ms"}:
         raise Refused(HTTPStatus.BAD_REQUEST, 'the body says by how much, such as {"ms": 45000}, and nothing else')
     ms = wish["ms"]
-    if not isinstance(ms, int) or isinstance(ms, bool) or not 0 <= ms <= ADVANCE_MS_MAX:
+    if type(ms) is not int or not 0 <= ms <= ADVANCE_MS_MAX:
         raise Refused(HTTPStatus.BAD_REQUEST, f"ms is a whole number from 0 to {ADVANCE_MS_MAX}, which is 366 days")
     return ms
+
+
+def _read_wish(body: bytes, example: str, **optional: type) -> dict[str, Any]:
+    """What the body asks for: a node_id, and what else there may be, each of its type."""
+    types = {"node_id": int, **optional}
+    wish = _read_object(body)
+    if wish is None or "node_id" not in wish or any(type(wish[key]) is not types.get(key) for key in wish):
+        raise Refused(HTTPStatus.BAD_REQUEST, f"the body says which node, such as {example}, and nothing else")
+    return wish
+
+
+def _read_object(body: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):  # not JSON, not UTF-8, or a thousand brackets
+        return None
+    return value if isinstance(value, dict) else None
 
 
 #: What can be asked, in the order of the list.
 ROUTES: Final = (
     Route("GET", "/", "this list", Control.list_routes),
     Route("GET", "/health", "whether the broker is up, and where its nodes are", Control.health),
+    Route("GET", "/nodes", "every node, and whether it is up", Control.nodes),
+    Route("POST", "/nodes/stop", 'stop the node {"node_id": ...}; with "hard": true as if it died', Control.stop_node),
+    Route("POST", "/nodes/start", 'start the node {"node_id": ...} again', Control.start_node),
     Route("GET", "/groups", "every group, its members, and why it last rebalanced", Control.groups),
     Route("GET", "/clock", "what time it is", Control.clock),
     Route("POST", "/clock/advance", 'move the virtual clock by {"ms": ...}', Control.advance),

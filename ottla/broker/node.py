@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ottla.broker.address import Address
+
 if TYPE_CHECKING:
     from ottla.broker.cluster import Cluster
     from ottla.broker.config import Layer, NodeSettings
@@ -25,6 +27,11 @@ class Node:
         self.host = ""
         self.port = 0
         self.rack: str | None = cluster.settings["broker.rack"]
+
+    @property
+    def address(self) -> Address:
+        """Where clients reach it."""
+        return Address(self.host, self.port)
 
     @cached_property
     def coordinator(self) -> Coordinator:

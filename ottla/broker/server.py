@@ -85,7 +85,7 @@ class Server:
     @property
     def addresses(self) -> list[Address]:
         """Where clients reach each node."""
-        return [Address(node.host, node.port) for node in self._nodes]
+        return [node.address for node in self._nodes]
 
     @property
     def connection_counts(self) -> dict[int, int]:
@@ -165,10 +165,14 @@ class Server:
             try:
                 await listener.reopen()
             except OSError as error:
-                raise Address(listener.node.host, listener.node.port).refused("node", error) from None
+                raise listener.node.address.refused("node", error) from None
             self.cluster.failover.node_returns(listener.node)
             await listener.accept()
             listener.log.info("node.started")
+
+    def node_state(self, node_id: int) -> NodeState:
+        """Whether it is up. Raises `UnknownNode`."""
+        return self.cluster.failover.state_of(self._listener_of(node_id).node)
 
     def _listener_of(self, node_id: int) -> Listener:
         for listener in self._listeners:

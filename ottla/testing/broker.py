@@ -8,6 +8,10 @@
     with Broker(clock="virtual") as kafka:
         kafka.advance(45_000)      # every session that nobody has kept alive for 45 s is over now
 
+    with Broker(nodes=3) as kafka:
+        kafka.node(1).stop(hard=True)    # it dies; others lead and coordinate ottla.failover.ms later
+        kafka.node(1).start()            # and it is back, at the address it had
+
 It listens on a free port of 127.0.0.1, so any number of them can run side by side. Settings have Kafka's names; one
 default differs: a group's first rebalance does not wait three seconds for more members, as in Kafka's own sample
 configuration.
@@ -31,6 +35,39 @@ T = TypeVar("T")
 TEST_SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
 #: How long starting and stopping may take before something must be wrong.
 _PATIENCE_S: Final = 30.0
+
+
+class BrokerNode:
+    """One node of a running broker. Stopped nodes can be started again, and the others serve meanwhile."""
+
+    def __init__(self, broker: Broker, node_id: int) -> None:
+        self._broker = broker
+        self.node_id = node_id
+
+    @property
+    def bootstrap_server(self) -> str:
+        """Its address as host:port, which it keeps when it is stopped."""
+        node = self._broker._server.cluster.all_nodes[self.node_id]
+        return str(node.address)
+
+    @property
+    def state(self) -> Literal["up", "silent", "down"]:
+        """Silent: it has died, and for ottla.failover.ms metadata go on naming it."""
+        return self._broker._server.node_state(self.node_id).value
+
+    def stop(self, *, hard: bool = False) -> None:
+        """Stop it: its partitions and groups move to other nodes, whoever has asked is answered, connections end.
+
+        hard: as if its machine died. Connections are reset, nobody is answered, and others take over only when it is
+        missed, after ottla.failover.ms; under the virtual clock that is for `Broker.advance` to bring about.
+
+        Returns when nobody is connected any more. A node that is stopped stays so.
+        """
+        self._broker.call(self._broker._server.stop_node(self.node_id, hard=hard))
+
+    def start(self) -> None:
+        """Start it again and return when it accepts connections. A node that is up stays so."""
+        self._broker.call(self._broker._server.start_node(self.node_id))
 
 
 class Broker:
@@ -66,6 +103,13 @@ class Broker:
     def bootstrap_servers(self) -> str:
         """What to give to clients: every node as host:port, separated by commas."""
         return self._server.bootstrap
+
+    def node(self, node_id: int) -> BrokerNode:
+        """One of its nodes, to stop and to start; they count from 1, or from node.id. Raises `ValueError`."""
+        known = self._server.cluster.all_nodes
+        if node_id not in known:
+            raise ValueError(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
+        return BrokerNode(self, node_id)
 
     def start(self) -> Self:
         """Start it and return when it accepts connections. Raises what kept it from starting."""

@@ -114,6 +114,7 @@ class Scene:
                 timeout_ms=1000,
             ),
             version=7,
+            node_id=min(self.cluster.nodes),
         ).topics[0]
         assert result.error_code == 0, f"{name} was not created: {result}"
         return self.cluster.topics[name]

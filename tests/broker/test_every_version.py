@@ -16,6 +16,7 @@ from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
 from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from ottla.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from ottla.protocol.messages.elect_leaders import ElectLeadersRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -49,6 +50,7 @@ REQUESTS: dict[str, tuple[Message, str]] = {
         "results",
     ),
     "DescribeCluster": (DescribeClusterRequest(), ""),
+    "ElectLeaders": (ElectLeadersRequest(topic_partitions=[]), ""),
     "DescribeTopicPartitions": (
         DescribeTopicPartitionsRequest([DescribeTopicPartitionsRequest.TopicRequest("a")]),
         "topics",
@@ -83,11 +85,15 @@ def test_request_is_served(name: str, version: int) -> None:
 
 @pytest.mark.parametrize(("name", "version"), CASES)
 def test_request_is_refused_in_the_form_of_its_api(name: str, version: int) -> None:
-    """The code stands wherever the version has a place for it. DescribeLogDirs has none before v3, and no results."""
+    """The code stands wherever the version has a place for it. DescribeLogDirs has none before v3, and no results,
+    nor has ElectLeaders before v1.
+    """
     scene = Scene()
     request, items = REQUESTS[name]
     answer = scene.refuse(request, version, ErrorCode.UNKNOWN_SERVER_ERROR)
     if name == "DescribeLogDirs" and version < 3:
         assert answer.results == []
+    elif name == "ElectLeaders" and version < 1:
+        assert answer.replica_election_results == []
     else:
         assert codes(answer, items) == [ErrorCode.UNKNOWN_SERVER_ERROR]

@@ -98,7 +98,7 @@ def test_list_has_everything_there_is(virtual: Script) -> None:
     listed = [(route["method"], route["path"]) for route in virtual.get("/")["routes"]]
     assert listed == [(route.method, route.path) for route in ROUTES]
     for method, path in listed:
-        assert virtual.ask(method, path, b'{"ms": 0}')[0] == 200
+        assert virtual.ask(method, path, b'{"node_id": 1}' if path.startswith("/nodes") else b'{"ms": 0}')[0] == 200
 
 
 def test_silent_member_is_expelled_when_the_clock_is_moved_and_groups_tell_why() -> None:
@@ -139,6 +139,58 @@ def test_counters_count(virtual: Script) -> None:
         ("Produce", None),
         ("Fetch", None),
     ]
+
+
+# ── Nodes ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def states(answer: Any) -> dict[int, str]:
+    return {node["node_id"]: node["state"] for node in answer["nodes"]}
+
+
+def test_nodes_are_stopped_and_started_while_the_rest_serves() -> None:
+    """One dies and is missed when the clock has been moved; one leaves; both come back where they were."""
+    with serving("--control", "127.0.0.1:0", "--clock", "virtual", "--nodes", "3") as broker:
+        script = Script(broker)
+        before = script.get("/nodes")
+        assert (before["controller_id"], states(before)) == (1, {1: "up", 2: "up", 3: "up"})
+
+        status, answer = script.ask("POST", "/nodes/stop", b'{"node_id": 1, "hard": true}')
+        assert (status, states(answer)) == (200, {1: "silent", 2: "up", 3: "up"})
+        script.advance(100)
+        answer = script.get("/nodes")
+        assert (answer["controller_id"], states(answer)) == (2, {1: "down", 2: "up", 3: "up"})
+        assert [node["node_id"] for node in script.get("/health")["nodes"]] == [2, 3]
+
+        status, answer = script.ask("POST", "/nodes/stop", b'{"node_id": 2}')
+        assert (status, states(answer)) == (200, {1: "down", 2: "down", 3: "up"})
+        for node_id in (1, 2):
+            assert script.ask("POST", "/nodes/start", b'{"node_id": %d}' % node_id)[0] == 200
+        assert script.get("/nodes") == before
+        for node in before["nodes"]:
+            with Client(f"{node['host']}:{node['port']}") as client:
+                assert client.ask(FindCoordinatorRequest("a"), 1).error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b'{"node": 1}', 400),
+        (b'{"node_id": "1"}', 400),
+        (b'{"node_id": true}', 400),
+        (b'{"node_id": 1, "hard": 1}', 400),
+        (b'{"node_id": 1, "soft": true}', 400),
+        (b'{"node_id": 7}', 404),
+    ],
+    ids=str,
+)
+def test_a_node_that_is_none_is_not_stopped(virtual: Script, body: bytes, status: int) -> None:
+    """A sentence says what is wrong."""
+    got, answer = virtual.ask("POST", "/nodes/stop", body)
+    assert got == status
+    assert "node" in answer["error"]
+    assert states(virtual.get("/nodes")) == {1: "up", 2: "up"}
 
 
 # ── The clock ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -375,7 +427,7 @@ def samples() -> dict[str, Any]:
     found = {}
     for section in DOCS.read_text().split("\n## ")[1:]:
         title, _, text = section.partition("\n")
-        (sample,) = re.findall(r"```json\n(.*?)```|(?<=advance\n)(\{.*?\})\n```", text, re.DOTALL)
+        (sample,) = re.findall(r"```json\n(.*?)```|^\$ curl [^\n]*\n(\{.*?\})\n```", text, re.DOTALL | re.MULTILINE)
         found[title] = json.loads("".join(sample))
     return found
 
@@ -395,6 +447,7 @@ def test_samples_of_the_page_have_the_keys_of_real_answers() -> None:
         for title, sample in samples().items():
             for request in title.split(", "):
                 method, _, path = request.partition(" ")
-                status, answer = script.ask(method, path, b'{"ms": 1}' if method == "POST" else None)
+                body = b'{"node_id": 1}' if path.startswith("/nodes") else b'{"ms": 1}'
+                status, answer = script.ask(method, path, body if method == "POST" else None)
                 assert status == 200
                 assert keys(answer) == keys(sample), title

@@ -1,10 +1,11 @@
-"""DescribeCluster, DescribeTopicPartitions, DescribeLogDirs."""
+"""DescribeCluster, DescribeTopicPartitions, DescribeLogDirs, ElectLeaders."""
 
 from __future__ import annotations
 
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
 from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from ottla.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from ottla.protocol.messages.elect_leaders import ElectLeadersRequest
 from tests.differential.partitions import fill, new_topic
 from tests.differential.scene import Scene
 from tests.differential.script import every, script
@@ -73,3 +74,26 @@ def describe_log_dirs(scene: Scene, version: int) -> None:
     ask(**{topic.name: [0, 1, 2], other.name: [0]})
     ask(**{scene.name("absent"): [0]})
     ask()
+
+
+@script(versions=every("ElectLeaders"))
+def elect_leaders(scene: Scene, version: int) -> None:
+    """Where every leader is the preferred one: not needed, unknown, no such election, no time, nothing asked."""
+    topic = new_topic(scene, partitions=2)
+    ana = scene.actor()
+
+    def ask(election_type: int, timeout_ms: int = 5_000, **topics: list[int]) -> None:
+        listed = [ElectLeadersRequest.TopicPartitions(name, partitions) for name, partitions in topics.items()]
+        ana.ask(ElectLeadersRequest(election_type if version else 0, listed, timeout_ms))
+
+    ask(0, **{topic.name: [0, 1, 2]})
+    ask(0, **{topic.name: [1], scene.name("absent"): [0]})
+    ask(0, **{topic.name: [0, 0]})
+    ask(0)
+    ask(0, timeout_ms=0)
+    ask(0, timeout_ms=0, **{topic.name: [0]})
+    if version:
+        ask(1, **{topic.name: [0], scene.name("absent"): [0]})
+        ask(2, **{topic.name: [0]})
+        ask(-1, **{topic.name: [0]})
+        ask(2, timeout_ms=0, **{topic.name: [0]})
