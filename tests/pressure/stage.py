@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any, Final
 
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
+from ottla.purgatory import Purgatory
 from tests.support.client import Client
+from tests.support.running_broker import RunningBroker
+from tests.support.wire import Connection, ConnectionClosedError
 
-SESSION_MS = 60_000
+SESSION_MS: Final = 60_000
 
 
 def create_topic(client: Client, name: str, partitions: int = 1) -> bytes:
@@ -41,6 +46,21 @@ def is_served(client: Client) -> bool:
     return bool(client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE)
 
 
+def ends(connection: Connection) -> bool:
+    """Whether the broker closes this connection without an answer."""
+    try:
+        connection.receive_frame()
+    except ConnectionClosedError:
+        return True
+    return False
+
+
+def hear_the_end(connection: Connection) -> None:
+    """Read whatever answers there are until the broker closes its side."""
+    while not ends(connection):
+        pass
+
+
 def memory_mib(pid: int) -> int:
     """The memory that a process has at this moment."""
     return _status_mib(pid, "VmRSS")
@@ -54,3 +74,25 @@ def memory_mib_max(pid: int) -> int:
 def _status_mib(pid: int, name: str) -> int:
     (line,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith(name))
     return int(line.split()[1]) // 1024
+
+
+def leftovers(broker: RunningBroker) -> dict[str, int]:
+    """What a broker has that comes and goes: if this is as it was, nothing has leaked."""
+
+    def count() -> dict[str, int]:
+        cluster = broker.server.cluster
+        surroundings = broker.coordinator.surroundings
+        operations = cluster.delayed_operations
+        purgatories: list[Purgatory[Any]] = [
+            surroundings.heartbeats, surroundings.rebalances, operations.fetch, operations.produce
+        ]  # fmt: skip
+        return {
+            "connections": len(broker.connections),
+            "tasks": len(asyncio.all_tasks()),
+            "groups": len(broker.coordinator.groups),
+            "timers": cluster.timer.size,
+            "delayed": sum(purgatory.delayed for purgatory in purgatories),
+            "watched": sum(purgatory.watched - purgatory.lingering for purgatory in purgatories),
+        }
+
+    return broker.look(count)

@@ -17,10 +17,10 @@ from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
 from ottla.protocol.messages.heartbeat import HeartbeatRequest
 from tests.cli.terminal import serving
 from tests.pressure.random_requests import damaged
-from tests.pressure.stage import is_served, memory_mib
+from tests.pressure.stage import ends, hear_the_end, is_served, memory_mib
 from tests.support.client import API, Client
 from tests.support.running_broker import Loop, RunningBroker, every_loop
-from tests.support.wire import Connection, ConnectionClosedError
+from tests.support.wire import Connection
 
 REQUEST_BYTES_MAX: Final = 104_857_600
 HEARTBEAT: Final = encode_request_header(12, 0, 7, "ana", False) + HeartbeatRequest("g", 1, "m").encode(0)
@@ -28,15 +28,6 @@ HEARTBEAT: Final = encode_request_header(12, 0, 7, "ana", False) + HeartbeatRequ
 
 def framed(data: bytes) -> bytes:
     return struct.pack(">i", len(data)) + data
-
-
-def ends(connection: Connection) -> bool:
-    """Whether the broker closes this connection without an answer."""
-    try:
-        connection.receive_frame()
-    except ConnectionClosedError:
-        return True
-    return False
 
 
 @every_loop
@@ -193,8 +184,7 @@ def test_damaged_headers_are_answered_or_close_their_connection(seed: int) -> No
             with Connection(broker.bootstrap) as ana:
                 ana.send(framed(header + body))
                 ana.end()
-                while not ends(ana):
-                    pass
+                hear_the_end(ana)
             assert not broker.failures, f"seed {seed}: {header.hex()}"
         assert is_served(bo)
         assert len(broker.refusals) > 100
