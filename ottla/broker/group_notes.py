@@ -81,7 +81,7 @@ class LastRebalance:
 
 
 class LastRebalances:
-    """Remembers of each group why it last rebalanced."""
+    """Remembers of each group why it last rebalanced, also when another node coordinates it now."""
 
     def __init__(self) -> None:
         self._of_group: dict[str, LastRebalance] = {}
@@ -97,7 +97,7 @@ class LastRebalances:
                 if (last := self._of_group.get(group_id)) is not None:
                     last.generation_id = note.generation_id
                     last.duration_ms = timestamp_ms - last.timestamp_ms
-            case Happened.GROUP_DELETED | Happened.GROUP_UNLOADED:
+            case Happened.GROUP_DELETED | Happened.GROUP_CREATED:
                 self._of_group.pop(group_id, None)
 
     def of(self, group_id: str) -> LastRebalance | None:
