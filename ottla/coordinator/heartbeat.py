@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ottla.coordinator.answers import HEARTBEATS
 from ottla.coordinator.effects import Reply
-from ottla.coordinator.members import situate, start_session
+from ottla.coordinator.members import keep_alive, situate
 from ottla.coordinator.states import HEARTBEAT
 
 if TYPE_CHECKING:
@@ -29,6 +29,5 @@ def heartbeat(group: Group, now_ms: int, event: HeartbeatRequested, effects: Eff
     who = situate(group, request.member_id, request.group_instance_id, request.generation_id)
     error, keeps_session = HEARTBEAT[group.state][who]
     if keeps_session:
-        member = group.members[request.member_id]
-        start_session(member, now_ms, member.session_timeout_ms, effects)
+        keep_alive(group.members[request.member_id], now_ms, effects)
     effects.append(Reply(event.token, HEARTBEATS[error]))

@@ -19,7 +19,7 @@ from ottla.coordinator import answers
 from ottla.coordinator.effects import Append, Completion, Record, Reply
 from ottla.coordinator.ending import end_unwritten
 from ottla.coordinator.group_log import is_writable, offset_record
-from ottla.coordinator.members import situate, start_session
+from ottla.coordinator.members import keep_alive, situate
 from ottla.coordinator.notes import Cause, Happened, note
 from ottla.coordinator.offset_store import NO_EXPIRY, CommittedOffset, keep_offset
 from ottla.coordinator.states import (
@@ -66,8 +66,7 @@ def commit(group: Group, now_ms: int, event: OffsetCommitRequested, effects: Eff
         effects.append(Reply(event.token, answers.commit_refused(request, error)))
         return
     if keeps_session:
-        member = group.members[request.member_id]
-        start_session(member, now_ms, member.session_timeout_ms, effects)
+        keep_alive(group.members[request.member_id], now_ms, effects)
     committed: list[tuple[str, int, CommittedOffset]] = []
     records: list[Record] = []
     topics = []

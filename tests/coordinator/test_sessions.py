@@ -27,6 +27,25 @@ def test_a_heartbeat_keeps_the_session(ana: Actor) -> None:
     assert book >> At(91_000) << Is(EMPTY)
 
 
+def test_heartbeats_of_one_millisecond_move_the_timer_once(ana: Actor) -> None:
+    """Each is answered; the next millisecond's moves it again."""
+    group = new_group()
+    make_stable(group, ana)
+    assert (
+        Playbook(group, timers=True)
+        >> At(9_000)
+        >> ana.beats()
+        << Arm("heartbeat-ana-1", 19_000)
+        << ana.is_answered(ErrorCode.NONE)
+        >> ana.beats()
+        << ana.is_answered(ErrorCode.NONE)
+        >> At(9_001)
+        >> ana.beats()
+        << Arm("heartbeat-ana-1", 19_001)
+        << ana.is_answered(ErrorCode.NONE)
+    )
+
+
 def test_a_silent_member_is_removed(ana: Actor) -> None:
     """Then nobody knows it."""
     group = new_group()
