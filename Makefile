@@ -37,7 +37,7 @@ format: $(STAMP)  ## rewrite the sources in the house format
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
 KAFKA_VERSION := 4.3.1
-SCHEMA_JARS   := .cache/schemas/kafka-clients-$(KAFKA_VERSION).jar .cache/schemas/kafka-group-coordinator-$(KAFKA_VERSION).jar
+SCHEMA_JARS   := $(foreach name,clients group-coordinator transaction-coordinator,.cache/schemas/kafka-$(name)-$(KAFKA_VERSION).jar)
 
 .cache/schemas/%-$(KAFKA_VERSION).jar:
 	@echo "ottla: fetching $* $(KAFKA_VERSION) (needs Maven)"

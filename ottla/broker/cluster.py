@@ -15,8 +15,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.config import Settings
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from asyncio import TaskGroup
 
     from ottla.broker.background import Background
+    from ottla.broker.cluster_store import ClusterStore
     from ottla.broker.delayed_operations import DelayedOperations
     from ottla.broker.failover import Failover
     from ottla.broker.group_coordination import GroupCoordination
@@ -89,7 +91,10 @@ class Cluster:
         #: How many partitions were ever placed: the next one goes to the next node.
         self.partitions_placed = 0
         self._names_by_unified: dict[str, list[str]] = {}
-        self._next_producer_id = 0
+        #: What keeps the cluster's changes on disk; None: nothing does.
+        self.store: ClusterStore | None = None
+        #: The producer ids that may be handed out.
+        self._producer_ids: Iterator[int] = count()
         settings.on_changed.append(self._apply_settings)
 
     @property
@@ -110,7 +115,7 @@ class Cluster:
     def logs(self) -> Logs:
         from ottla.broker.logs import Logs
 
-        return Logs(self.settings, self.clock)
+        return Logs(self.settings, self.clock, self.store)
 
     @cached_property
     def failover(self) -> Failover:
@@ -172,8 +177,20 @@ class Cluster:
     def create_topic(
         self, name: str, assignment: Sequence[list[int]], configs: Mapping[str, str], topic_id: bytes | None = None
     ) -> Topic:
-        """Make a topic with these replicas per partition, the first of each being its leader. Checks nothing."""
-        topic = Topic(name, topic_id or random_uuid(), configs, self, is_internal=name in INTERNAL_TOPICS)
+        """Make a topic with these replicas per partition, the first of each being its leader. Checks nothing.
+
+        Raises `Refused` if it can't be kept.
+        """
+        topic_id = topic_id or random_uuid()
+        if self.store is not None:
+            self.store.keep_topic(name, topic_id, configs, assignment)
+        return self.add_topic(name, assignment, configs, topic_id)
+
+    def add_topic(
+        self, name: str, assignment: Sequence[list[int]], configs: Mapping[str, str], topic_id: bytes
+    ) -> Topic:
+        """Have a topic that is kept already."""
+        topic = Topic(name, topic_id, configs, self, is_internal=name in INTERNAL_TOPICS)
         topic.add_partitions(assignment)
         self.partitions_placed += len(assignment)
         self.topics[name] = self.topics_by_id[topic.topic_id] = topic
@@ -185,15 +202,23 @@ class Cluster:
         return topic
 
     def add_partitions(self, topic: Topic, assignment: Sequence[list[int]]) -> None:
-        """Make a topic larger. Checks nothing."""
+        """Make a topic larger. Checks nothing. Raises `Refused` if that can't be kept."""
         first = len(topic.partitions)
+        if self.store is not None:
+            replicas = [*(placement.replicas for placement in topic.placements), *assignment]
+            self.store.keep_topic(topic.name, topic.topic_id, topic.configs, replicas)
         topic.add_partitions(assignment)
         self.partitions_placed += len(assignment)
         for tell in self.on_partitions_added:
             tell(topic, first)
 
     def delete_topic(self, topic: Topic) -> None:
-        """Forget a topic and give its memory back; whoever waits on its partitions is told."""
+        """Forget a topic and give its memory back; whoever waits on its partitions is told.
+
+        Raises `Refused` if that can't be kept.
+        """
+        if self.store is not None:
+            self.store.forget_topic(topic)
         del self.topics[topic.name]
         del self.topics_by_id[topic.topic_id]
         form = unified(topic.name)
@@ -206,10 +231,25 @@ class Cluster:
             tell(topic)
 
     def new_producer_id(self) -> int:
-        """An id no producer of this cluster has."""
-        producer_id = self._next_producer_id
-        self._next_producer_id += 1
+        """An id no producer of this cluster has. Raises `Refused` if that can't be kept."""
+        producer_id = next(self._producer_ids, None)
+        if producer_id is None:
+            assert self.store is not None
+            self._producer_ids = iter(self.store.next_producer_ids())
+            producer_id = next(self._producer_ids)
         return producer_id
+
+    def change_settings(self, layer: str, texts: Mapping[str, str]) -> None:
+        """Have a layer of settings say this from now on. Raises `Refused` if that can't be kept."""
+        if self.store is not None:
+            self.store.keep_settings(layer, texts)
+        self.settings.change(layer, texts)
+
+    def use_store(self, store: ClusterStore) -> None:
+        """Keep all changes there from now on; the cluster has none yet."""
+        self.store = store
+        self.cluster_id = store.data_dir.cluster_id
+        self._producer_ids = iter(())
 
     def _apply_settings(self) -> None:
         """Settings were changed while the broker runs."""

@@ -77,7 +77,7 @@ class ConfigResource(Protocol):
         """Raise `Refused` if it can't say this."""
 
     def apply(self, texts: Mapping[str, str]) -> None:
-        """Say this from now on."""
+        """Say this from now on. Raises `Refused` if it can't be kept."""
 
 
 def find_resource(resource_type: int, name: str, node: Node) -> ConfigResource:
@@ -175,7 +175,7 @@ class NodeResource:
             )
 
     def apply(self, texts: Mapping[str, str]) -> None:
-        self._node.cluster.settings.change(str(self._node.node_id), texts)
+        self._node.cluster.change_settings(str(self._node.node_id), texts)
 
 
 class ClusterResource:
@@ -184,6 +184,7 @@ class ClusterResource:
     unknown_operation = ErrorCode.INVALID_REQUEST
 
     def __init__(self, node: Node) -> None:
+        self._cluster = node.cluster
         self._settings = node.cluster.settings
 
     def describe(self) -> list[ConfigEntry]:
@@ -217,7 +218,7 @@ class ClusterResource:
             )
 
     def apply(self, texts: Mapping[str, str]) -> None:
-        self._settings.change(CLUSTER, texts)
+        self._cluster.change_settings(CLUSTER, texts)
 
 
 class LoggerResource:
@@ -272,7 +273,10 @@ class GroupResource:
         check_group_configs(texts, self._node.settings)
 
     def apply(self, texts: Mapping[str, str]) -> None:
-        _keep(self._node.cluster.group_configs, self._name, texts)
+        cluster = self._node.cluster
+        if cluster.store is not None:
+            cluster.store.keep_group_configs(self._name, texts)
+        _keep(cluster.group_configs, self._name, texts)
 
 
 class ClientMetricsResource:
@@ -283,6 +287,7 @@ class ClientMetricsResource:
     def __init__(self, name: str, node: Node) -> None:
         self._name = name
         self._configs = node.cluster.client_metrics_configs
+        self._store = node.cluster.store
 
     def describe(self) -> list[ConfigEntry]:
         if not self._name:
@@ -302,6 +307,8 @@ class ClientMetricsResource:
         check_client_metrics_configs(texts)
 
     def apply(self, texts: Mapping[str, str]) -> None:
+        if self._store is not None:
+            self._store.keep_client_metrics_configs(self._name, texts)
         _keep(self._configs, self._name, texts)
 
 

@@ -83,6 +83,59 @@ _TOPICS: Final = (
     ),
 )
 
+_STORAGE: Final = (
+    LogEvent(
+        "log.offline",
+        "error",
+        ("directory", "reason"),
+        "A log on disk could not be written or read, or is not what it was. Answered KAFKA_STORAGE_ERROR until the "
+        "next start.",
+    ),
+    LogEvent(
+        "log.cut",
+        "warning",
+        ("directory", "end_offset", "bytes_cut", "reason"),
+        "The broker had not been stopped in order, and the end of a log was not whole: it was cut off.",
+    ),
+    LogEvent(
+        "logs.recovering",
+        "info",
+        ("logs", "logs_done"),
+        "The broker had not been stopped in order, and looks through its logs; said again every few seconds.",
+    ),
+    LogEvent("logs.opened", "info", ("path", "logs", "duration_ms"), "What is in the data directory is there again."),
+    LogEvent("log.stray", "warning", ("directory", "path"), "A log of no known topic was set aside, to `path`."),
+    LogEvent(
+        "log.removal.failed", "error", ("directory", "reason"), "A deleted log could not be removed from the disk."
+    ),
+    LogEvent(
+        "index.rebuilt", "warning", ("path",), "The index of a segment was missing or did not fit; it was made anew."
+    ),
+    LogEvent(
+        "metadata.damaged",
+        "warning",
+        ("path",),
+        "A file beside a log makes no sense. What was in it is taken from the log as far as it is there; where a log "
+        "began that DeleteRecords had cut is not.",
+    ),
+    LogEvent(
+        "data_dir.close.failed",
+        "error",
+        ("path", "reason"),
+        "The data directory could not be closed in order; the next start will look through the logs.",
+    ),
+    LogEvent("recovery.points.failed", "warning", ("reason",), "It could not be noted how far logs are flushed."),
+    LogEvent(
+        "cluster.journal.cut",
+        "warning",
+        ("bytes_cut",),
+        "The last change in the cluster's journal was not whole: it was cut off.",
+    ),
+    LogEvent(
+        "cluster.journal.failed", "error", ("reason",), "A change of the cluster could not be kept, and was refused."
+    ),
+)
+
 _IN_GROUP: Final = ("group_id", "generation_id")
 
 _GROUPS: Final = (
@@ -211,4 +264,6 @@ _CLEANING: Final = (
 )
 
 #: Every log event by its name.
-EVENTS: Final = {event.name: event for event in (*_BROKER, *_NODES, *_CONNECTIONS, *_TOPICS, *_CLEANING, *_GROUPS)}
+EVENTS: Final = {
+    event.name: event for event in (*_BROKER, *_NODES, *_CONNECTIONS, *_TOPICS, *_STORAGE, *_CLEANING, *_GROUPS)
+}

@@ -1,4 +1,5 @@
-"""What logs need from time to time: old segments removed, idle producers forgotten, compacted logs cleaned.
+"""What logs need from time to time: old segments removed, idle producers forgotten, compacted logs cleaned, and on disk
+flushing and a note of how far that has got.
 
 Each is an alarm on the broker's timer, so the virtual clock drives it like everything else. Nothing is armed
 before there is a topic, and between two rounds nothing wakes up.
@@ -9,14 +10,18 @@ Kafka: LogManager.startup (kafka-log-retention), UnifiedLog (PeriodicProducerExp
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from ottla.broker.log_cleaner import LogCleaner
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
     from ottla.broker.cluster import Cluster
+    from ottla.broker.cluster_store import ClusterStore
     from ottla.broker.topic import Topic
+
+
+#: An interval as long as this is none.
+INTERVAL_MS_MAX: Final = 2**63 - 1
 
 
 class Housekeeping:
@@ -42,8 +47,22 @@ class Housekeeping:
             first_ms=settings["producer.id.expiration.check.interval.ms"],
             interval_ms=settings["producer.id.expiration.check.interval.ms"],
         )
+        if cluster.store is not None:
+            self._look_after_disk(cluster.store)
         if settings["log.cleaner.enable"]:
+            from ottla.broker.log_cleaner import LogCleaner
+
             LogCleaner(cluster).start()
+
+    def _look_after_disk(self, store: ClusterStore) -> None:
+        cluster, settings = self._cluster, self._cluster.settings
+        interval_ms = settings["log.flush.scheduler.interval.ms"]
+        if interval_ms < INTERVAL_MS_MAX:
+            self._repeat(
+                lambda: cluster.logs.flush_due(cluster.clock.wall_ms()), first_ms=interval_ms, interval_ms=interval_ms
+            )
+        interval_ms = max(1, settings["log.flush.offset.checkpoint.interval.ms"])
+        self._repeat(store.data_dir.save_recovery_points_soon, first_ms=interval_ms, interval_ms=interval_ms)
 
     def _repeat(self, work: Callable[[], None], *, first_ms: int, interval_ms: int) -> None:
         timer = self._cluster.timer

@@ -4,6 +4,7 @@ Asked in Kafka's order, the first that applies is the answer:
 
     the topic has no such partition                            UNKNOWN_TOPIC_OR_PARTITION
     the node holds no replica of it                            NOT_LEADER_OR_FOLLOWER
+    its storage has failed                                     KAFKA_STORAGE_ERROR
     the client knows an older leader epoch                     FENCED_LEADER_EPOCH
     the client knows a newer one                               UNKNOWN_LEADER_EPOCH
     only the leader may answer, and another node leads it      NOT_LEADER_OR_FOLLOWER
@@ -51,6 +52,8 @@ def access_error(
     is_leader = placement.leader_id == node.node_id
     if not is_leader and not holds_replica(node, placement):
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if partition.is_offline:
+        return ErrorCode.KAFKA_STORAGE_ERROR
     error = partition.check_leader_epoch(current_leader_epoch)
     if error:
         return error

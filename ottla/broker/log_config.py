@@ -160,6 +160,9 @@ class LogConfig:
     min_compaction_lag_ms: int
     max_compaction_lag_ms: int
     min_cleanable_dirty_ratio: float
+    #: After so many records, and after how long, a log is flushed.
+    flush_messages: int
+    flush_ms: int
     min_insync_replicas: int
     retention_bytes: int
     retention_ms: int
@@ -195,6 +198,8 @@ class LogConfig:
             min_compaction_lag_ms=value("min.compaction.lag.ms"),
             max_compaction_lag_ms=value("max.compaction.lag.ms"),
             min_cleanable_dirty_ratio=value("min.cleanable.dirty.ratio"),
+            flush_messages=value("flush.messages"),
+            flush_ms=value("flush.ms"),
             min_insync_replicas=value("min.insync.replicas"),
             retention_bytes=value("retention.bytes"),
             retention_ms=value("retention.ms"),

@@ -8,11 +8,12 @@ Kafka: UnifiedLog.rebuildProducerState, LogSegment.recover, LogLoader.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ottla.broker.leader_epochs import LeaderEpochs
 from ottla.broker.producer_state import NumberedBatch, ProducerSettings, ProducerStates
-from ottla.broker.storage.contract import LogStorage
+from ottla.broker.storage.contract import LogStorage, StorageError
 from ottla.broker.storage.segment import Segment
 from ottla.broker.transaction_marker import TransactionMarker, read_marker
 from ottla.protocol.records import BatchHeader, read_header
@@ -52,7 +53,8 @@ def note_batch(
 
 
 def recover(storage: LogStorage, producer_settings: ProducerSettings) -> RecoveredLog:
-    """Read what `storage` holds. Raises `BatchError` if a control batch can't be read."""
+    """Read what `storage` holds; of one that is offline as much as it tells. Raises `BatchError` if a control batch
+    can't be read."""
     state = storage.load_state()
     log_start_offset = max(storage.segments[0].base_offset, state.log_start_offset if state else 0)
     if log_start_offset > storage.segments[-1].next_offset:
@@ -67,7 +69,8 @@ def recover(storage: LogStorage, producer_settings: ProducerSettings) -> Recover
     producers.restore(entries)
     for segment in storage.segments:
         segment.aborted = [aborted for aborted in segment.aborted if aborted.last_offset < replay_offset]
-        _replay(segment, replay_offset, producers, leader_epochs)
+        with suppress(StorageError):  # it is offline now, and answers nothing
+            _replay(segment, replay_offset, producers, leader_epochs)
     leader_epochs.cut_start(log_start_offset)
     return RecoveredLog(log_start_offset, log_end_offset, leader_epochs, producers)
 

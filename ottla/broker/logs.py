@@ -5,20 +5,28 @@ Loaded with the first topic: a broker that only coordinates groups, or is just b
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ottla.broker.config import Settings
 from ottla.broker.log_config import LogConfig
 from ottla.broker.partition import Partition
 from ottla.broker.producer_state import ProducerSettings
+from ottla.broker.storage.contract import LogStorage
 from ottla.broker.storage.log_bytes import LogBytes
 from ottla.broker.storage.memory import MemoryStorage
 from ottla.purgatory import Clock
+
+if TYPE_CHECKING:
+    from ottla.broker.cluster_store import ClusterStore
 
 
 class Logs:
     """What every partition's log has in common."""
 
-    def __init__(self, settings: Settings, clock: Clock) -> None:
+    def __init__(self, settings: Settings, clock: Clock, store: ClusterStore | None = None) -> None:
+        """`store`: where logs are on disk; None: in memory."""
         self._settings = settings
+        self._store = store
         self._clock = clock
         #: The account of all their bytes, limited by ottla.log.bytes.max.
         self.bytes = LogBytes(settings["ottla.log.bytes.max"], reclaim=self.reclaim)
@@ -27,11 +35,26 @@ class Logs:
         self.apply_settings()
 
     def open(self, topic: str, topic_id: bytes, index: int, config: LogConfig) -> Partition:
-        """The log of one partition, new and empty."""
-        storage = MemoryStorage(self.bytes, self._clock.wall_ms())
-        partition = Partition(topic, topic_id, index, config, storage, self.producer_settings)
+        """The log of one partition: new and empty, or as it was left on disk."""
+        storage: LogStorage
+        leader_epoch = 0
+        if self._store is None:
+            storage = MemoryStorage(self.bytes, self._clock.wall_ms())
+        else:
+            storage, leader_epoch = self._store.open_log(topic, topic_id, index)
+        partition = Partition(topic, topic_id, index, config, storage, self.producer_settings, leader_epoch)
         self._partitions.append(partition)
         return partition
+
+    def flush_due(self, wall_ms: int) -> None:
+        """Flush every log that has not been flushed for flush.ms."""
+        for partition in self.partitions:
+            partition.flush_if_due(wall_ms)
+
+    def close(self) -> None:
+        """Stop: everything is kept, on the device where it is on disk."""
+        for partition in self.partitions:
+            partition.close()
 
     @property
     def partitions(self) -> list[Partition]:

@@ -16,6 +16,7 @@ Kafka: Partition, UnifiedLog, LocalLog.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 from ottla.broker.leader_epochs import NO_OFFSET
@@ -46,7 +47,7 @@ from ottla.broker.partition_answers import (
 from ottla.broker.producer_state import ProducerSettings, Verification
 from ottla.broker.retention import removable_segments
 from ottla.broker.storage.contract import LogState, LogStorage, Replacement, StorageError
-from ottla.broker.storage.segment import RELATIVE_OFFSET_MAX, Segment
+from ottla.broker.storage.segment import RELATIVE_OFFSET_MAX, AbortedTransaction, Segment
 from ottla.broker.transaction_marker import TransactionMarker, build_marker
 from ottla.protocol.batch_error import BatchError, RecordFault
 from ottla.protocol.errors import ErrorCode
@@ -75,6 +76,8 @@ class Partition:
 
     __slots__ = (
         "_epochs",
+        "_flushed_ms",
+        "_flushed_offset",
         "_high_watermark_is_held",
         "_storage",
         "cleaned_offset",
@@ -116,12 +119,13 @@ class Partition:
         self._high_watermark_is_held = False
         #: Called in this order after each change; see `PartitionEvent`.
         self.listeners: list[Listener] = []
+        self._flushed_offset = self._flushed_ms = 0
         self._storage = storage
         recovered = recover(storage, producer_settings)
         self.producers = recovered.producers
         self._epochs = recovered.leader_epochs
         self.log_start_offset = recovered.log_start_offset
-        self.log_end_offset = self.high_watermark = recovered.log_end_offset
+        self.log_end_offset = self.high_watermark = self._flushed_offset = recovered.log_end_offset
         self._settle()
         self.leader_epoch = -1
         self.lead(leader_epoch)
@@ -138,6 +142,8 @@ class Partition:
         """
         if self.is_closed:
             return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if self._storage.is_offline:
+            return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
         try:
             data, max_timestamp, last_offset = prepare_append(
                 batch,
@@ -236,6 +242,8 @@ class Partition:
         base_offset = self.log_end_offset
         try:
             self._storage.append(batch, last_offset, max_timestamp, wall_ms)
+            if last_offset - self._flushed_offset >= self.config.flush_messages - 1:
+                self._flush(last_offset + 1, wall_ms)
         except StorageError as failed:
             return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR, error_message=str(failed))
         self.log_end_offset = last_offset + 1
@@ -249,6 +257,16 @@ class Partition:
         return AppendResult(
             ErrorCode.NONE, base_offset, last_offset, max_timestamp if is_append_time else -1, self.log_start_offset
         )
+
+    def flush_if_due(self, wall_ms: int) -> None:
+        """Have the log on the device if it has not been for flush.ms. Kafka: LogManager.flushDirtyLogs."""
+        if self._flushed_offset < self.log_end_offset and wall_ms - self._flushed_ms >= self.config.flush_ms:
+            with suppress(StorageError):  # which has taken it offline
+                self._flush(self.log_end_offset, wall_ms)
+
+    def _flush(self, end_offset: int, wall_ms: int) -> None:
+        self._storage.flush()
+        self._flushed_offset, self._flushed_ms = end_offset, wall_ms
 
     def _refuse(
         self, error: ErrorCode, message: str | None = None, faults: tuple[RecordFault, ...] = ()
@@ -292,6 +310,7 @@ class Partition:
                 diverging_epoch = epoch, end_offset
         if fetch_offset < self.log_start_offset or (fetch_offset > self.log_end_offset and not diverging_epoch):
             return ReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)
+        aborted: list[AbortedTransaction] | None = [] if isolation is IsolationLevel.READ_COMMITTED else None
         if diverging_epoch is not None:
             found = LogRange(NO_RECORDS, -1, -1)
         else:
@@ -299,7 +318,13 @@ class Partition:
             if bytes_max < 0 and fetch_offset < end_offset:
                 # Kafka fails on this without a code, and only where there is something to read.
                 return ReadResult(ErrorCode.UNKNOWN_SERVER_ERROR)
-            found = read_range(self._storage.segments, fetch_offset, end_offset, bytes_max, is_first=is_first)
+            segments = self._storage.segments
+            try:
+                found = read_range(segments, fetch_offset, end_offset, bytes_max, is_first=is_first)
+                if isolation is IsolationLevel.READ_COMMITTED:
+                    aborted = aborted_between(segments, fetch_offset, found)
+            except StorageError:
+                return ReadResult(ErrorCode.KAFKA_STORAGE_ERROR)
         return ReadResult(
             ErrorCode.NONE,
             found.records,
@@ -307,9 +332,7 @@ class Partition:
             self.last_stable_offset,
             self.log_start_offset,
             self.log_end_offset,
-            aborted_between(self._storage.segments, fetch_offset, found)
-            if isolation is IsolationLevel.READ_COMMITTED
-            else None,
+            aborted,
             diverging_epoch,
             found.segment_base_offset,
             found.position,
@@ -338,13 +361,18 @@ class Partition:
             return 0
         if fetch_offset > end_offset:
             return None
-        end_segment, end_position = position_of(self._storage.segments, end_offset)
+        try:
+            end_segment, end_position = position_of(self._storage.segments, end_offset)
+        except StorageError:
+            return None
         return end_position - position if end_segment == segment_base_offset else None
 
     def offset_for_timestamp(self, timestamp: int, isolation: IsolationLevel | None) -> OffsetResult:
         """What ListOffsets asks: a time in ms, or a negative one with a meaning. `isolation` None: for a replica."""
         if self.is_closed:
             return OffsetResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if self.is_offline:
+            return OffsetResult(ErrorCode.KAFKA_STORAGE_ERROR)
         end_offset = self.log_end_offset if isolation is None else self._readable_end(isolation)
         if timestamp == LATEST_TIMESTAMP:
             return OffsetResult(ErrorCode.NONE, offset=end_offset, leader_epoch=self.leader_epoch)
@@ -361,6 +389,8 @@ class Partition:
                 found = find_timestamp(segments, timestamp, self.log_start_offset)
         except BatchError as unreadable:
             return OffsetResult(unreadable.error)
+        except StorageError:
+            return OffsetResult(ErrorCode.KAFKA_STORAGE_ERROR)
         if found is None or found.offset >= end_offset:
             return OffsetResult(ErrorCode.NONE)
         return OffsetResult(ErrorCode.NONE, *found)
@@ -373,6 +403,11 @@ class Partition:
     def segments(self) -> Sequence[Segment]:
         """The segments, oldest first; the last one is active. To look at, and to `replace`."""
         return self._storage.segments
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether its storage has failed: it is answered KAFKA_STORAGE_ERROR until the broker is started anew."""
+        return self._storage.is_offline
 
     @property
     def size_bytes(self) -> int:
@@ -388,6 +423,8 @@ class Partition:
         """
         if self.is_closed:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1
+        if self.is_offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR, -1
         if self.config.compact and not self.config.delete:
             return ErrorCode.POLICY_VIOLATION, -1
         if offset == -1:
@@ -400,6 +437,8 @@ class Partition:
     def apply_retention(self, wall_ms: int) -> None:
         """Remove the segments that the topic's retention and the log's start have left behind."""
         storage = self._storage
+        if storage.is_offline:
+            return
         count = removable_segments(storage.segments, self.log_start_offset, self.high_watermark, self.config, wall_ms)
         if count == len(storage.segments):
             self._roll(wall_ms)

@@ -51,9 +51,11 @@ class Server:
         clock: Clock | None = None,
         control: Address | None = None,
         journal: Path | None = None,
+        data_dir: Path | None = None,
     ) -> None:
         """`advertise`: what clients are told instead of `listen`; node i has its port + i. `control`: where to answer
-        scripts over HTTP, if anywhere. `journal`: the file that tells what happens in groups. Raises `ConfigError`.
+        scripts over HTTP, if anywhere. `journal`: the file that tells what happens in groups. `data_dir`: where to keep
+        everything; None: in memory. Raises `ConfigError`.
         """
         _check_node_count(node_count, listen, advertise)
         if advertise is None and listen.is_wildcard:
@@ -74,6 +76,7 @@ class Server:
         self._nodes = [Node(node_id, self.cluster) for node_id in range(first, first + node_count)]
         self._listeners: list[Listener] = []
         self._journal_path = journal
+        self.data_dir = data_dir
         self._control_address = control
         self._control: ControlListener | None = None
         self._stopping = asyncio.Event()
@@ -100,7 +103,7 @@ class Server:
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Open the sockets, call `on_ready`, serve until `stop`.
 
-        Raises `MachineRefused` if a socket or the journal can't be had.
+        Raises `MachineRefused` if a socket, the journal or the data directory can't be had.
         """
         timer = self.cluster.timer = Timer(self.clock, loop=asyncio.get_running_loop())
         with ExitStack() as at_end:
@@ -108,6 +111,9 @@ class Server:
             at_end.callback(self._stop_accepting)
             self._keep_journal(at_end)
             await self._bind()  # not within the group, which would wrap a refusal
+            await self._open_data_dir(at_end)
+            if self._stopping.is_set():
+                return
             async with asyncio.TaskGroup() as self.cluster.tasks:
                 try:
                     for listener in self._all_listeners:
@@ -240,6 +246,15 @@ class Server:
         except TimeoutError:
             for listener in listeners:
                 listener.abort()
+
+    async def _open_data_dir(self, at_end: ExitStack) -> None:
+        """Have everything there again before anybody asks."""
+        if self.data_dir is not None:
+            from ottla.broker.persistence import Persistence
+
+            persistence = Persistence(self.cluster, self.data_dir)
+            await persistence.open(self._stopping)
+            at_end.callback(persistence.close)
 
     def _keep_journal(self, at_end: ExitStack) -> None:
         if self._journal_path is not None:

@@ -129,10 +129,6 @@ log.cleaner.threads int 1 0.. cluster-wide
 log.dir list /tmp/kafka-logs -
 log.dir.failure.timeout.ms long 30000 1..
 log.dirs list - -
-log.flush.interval.messages long 9223372036854775807 1.. cluster-wide
-log.flush.interval.ms long - - cluster-wide
-log.flush.offset.checkpoint.interval.ms int 60000 0..
-log.flush.scheduler.interval.ms long 9223372036854775807 -
 log.flush.start.offset.checkpoint.interval.ms int 60000 0..
 log.index.interval.bytes int 4096 0.. cluster-wide
 log.index.size.max.bytes int 10485760 4.. cluster-wide

@@ -188,6 +188,29 @@ _LOGS: Final = (
     _cluster_wide("compression.gzip.level", "int", -1, "1 to 9, or -1 for gzip's own default.", at_least=-1, at_most=9),
     _cluster_wide("compression.lz4.level", "int", 9, "How hard lz4 tries.", at_least=1, at_most=17),
     _cluster_wide("compression.zstd.level", "int", 3, "How hard zstd tries.", at_least=-131_072, at_most=22),
+    _cluster_wide(
+        "log.flush.interval.messages",
+        "long",
+        _LONG_MAX,
+        "After so many records a log on disk is flushed before they are acknowledged.",
+        at_least=1,
+    ),
+    _cluster_wide(
+        "log.flush.interval.ms", "long", None, "After how long a log on disk is flushed; see the scheduler's interval."
+    ),
+    _read_only(
+        "log.flush.scheduler.interval.ms",
+        "long",
+        _LONG_MAX,
+        "How often logs to be flushed for their age are looked for.",
+    ),
+    _read_only(
+        "log.flush.offset.checkpoint.interval.ms",
+        "int",
+        60_000,
+        "How often it is noted up to where logs are flushed, so that a restart after a crash reads less.",
+        at_least=0,
+    ),
     _cluster_wide("min.insync.replicas", "int", 1, "Replicas that acks=all waits for.", at_least=1),
     _cluster_wide("producer.id.expiration.ms", "int", 86_400_000, "When a silent producer is forgotten.", at_least=1),
 )

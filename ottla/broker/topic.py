@@ -86,7 +86,12 @@ class Topic:
             self.hold_or_release(index)
 
     def change_configs(self, configs: Mapping[str, str]) -> None:
-        """Say something else than before; every append from now on goes by it. The configs must have been checked."""
+        """Say something else than before; every append from now on goes by it. The configs must have been checked.
+
+        Raises `Refused` if that can't be kept.
+        """
+        if (store := self._cluster.store) is not None:
+            store.keep_topic(self.name, self.topic_id, configs, [placement.replicas for placement in self.placements])
         self.configs = dict(configs)
         self.apply_configs()
 

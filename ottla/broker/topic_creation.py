@@ -127,12 +127,12 @@ def create_on_demand(cluster: Cluster, name: str) -> Topic | None:
             raise Refused(ErrorCode.INVALID_REQUEST, "nobody may have a topic of this name")
         check_new_name(cluster, name)
         assignment, configs = place_new_topic(cluster, _topic_on_demand(cluster, name))
+        return cluster.create_topic(name, assignment, configs)
     except Refused as refused:
         cluster.log.warning(
             "topic.autocreation.refused", topic=name, error=refused.error_code.name, reason=refused.message
         )
         return None
-    return cluster.create_topic(name, assignment, configs)
 
 
 def _topic_on_demand(cluster: Cluster, name: str) -> NewTopic:

@@ -23,6 +23,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
@@ -81,6 +82,7 @@ class Broker:
         settings: Mapping[str, object] | None = None,
         listen: str = "127.0.0.1:0",
         log_level: str = "warning",
+        data_dir: str | Path | None = None,
     ) -> None:
         """
         nodes: how many brokers the cluster shows (default 1).
@@ -88,12 +90,14 @@ class Broker:
         settings: broker settings by Kafka's names, such as {"num.partitions": 3}.
         listen: HOST:PORT of the first node; port 0 picks a free one for each.
         log_level: what of the broker's log goes to stderr: debug, info, warning or error.
+        data_dir: where to keep everything; another broker started there goes on with it (default: in memory).
         """
         self._nodes = nodes
         self._clock = clock
         self._settings = {**TEST_SETTINGS, **{name: _text(value) for name, value in (settings or {}).items()}}
         self._listen = listen
         self._log_level = log_level
+        self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._server: Server
@@ -163,6 +167,7 @@ class Broker:
             node_count=self._nodes,
             clock=VirtualClock() if self._clock == "virtual" else SystemClock(),
             log=make_log(self._log_level, "console"),
+            data_dir=self._data_dir,
         )
         await self._server.run(on_ready=lambda: self._ready.set_result(None))
 

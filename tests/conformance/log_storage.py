@@ -14,13 +14,13 @@ from struct import Struct
 from typing import Any, Final
 
 import pytest
-from fastcrc.crc32 import iscsi as crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ottla.broker.producer_state import NumberedBatch, ProducerEntry
 from ottla.broker.storage.contract import EpochStart, LogState, LogStorage, StorageError
 from ottla.broker.storage.segment import AbortedTransaction, Segment
+from ottla.protocol.crc32c import crc32c
 
 WALL_MS: Final = 1_700_000_000_000
 

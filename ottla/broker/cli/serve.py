@@ -58,6 +58,7 @@ def add_to(commands: Any) -> None:
         default=1,
         help="brokers in this one process (default: 1); node i listens on port + i",
     )
+    option("--data-dir", metavar="DIR", type=Path, help="keep everything in this directory (default: in memory)")
     option("--config", metavar="FILE", type=Path, help="settings from a file like Kafka's server.properties")
     option(
         "--set",
@@ -106,6 +107,7 @@ def run(options: argparse.Namespace) -> int:
             clock=VirtualClock() if options.clock == "virtual" else SystemClock(),
             control=Address.parse(options.control, "--control") if options.control else None,
             journal=options.journal,
+            data_dir=options.data_dir,
             log=log,
         )
         _raise_open_files_limit()
@@ -200,6 +202,8 @@ def _tell_ready(server: Server, settings: Settings, log: Log) -> None:
         words.append(f"nodes={len(server.addresses)}")
     if server.control_url is not None:
         words.append(f"control={server.control_url}")
+    if server.data_dir is not None:
+        words.append(f"data_dir={server.data_dir}")
     try:
         print("ottla ready", *words, flush=True)
     except BrokenPipeError:  # whoever started us does not listen any more; clients may

@@ -48,12 +48,13 @@ def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResp
             if topic is None:
                 raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             assignment = _place(cluster, topic, asked, added)
+            if not request.validate_only:
+                cluster.add_partitions(topic, assignment)
         except Refused as refused:
             results.append(_Result(asked.name, refused.error_code, refused.message))
             continue
         added += len(assignment)
         if not request.validate_only:
-            cluster.add_partitions(topic, assignment)
             cluster.log.info("topic.grown", topic=topic.name, partitions=asked.count, client_id=call.client_id)
         results.append(_Result(asked.name))
     return CreatePartitionsResponse(results=results)

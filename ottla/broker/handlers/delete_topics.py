@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ottla.broker.call import Call
+from ottla.broker.refused import Refused
 from ottla.broker.topic import Topic
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -55,7 +56,11 @@ def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
         else:
             doomed[topic.topic_id] = topic
     for topic in doomed.values():
-        cluster.delete_topic(topic)
+        try:
+            cluster.delete_topic(topic)
+        except Refused as refused:
+            results.append(_refusal(topic.name, topic.topic_id, refused.error_code, refused.message))
+            continue
         cluster.log.info("topic.deleted", topic=topic.name, client_id=call.client_id)
         results.append(_Result(topic.name, topic.topic_id))
     return DeleteTopicsResponse(responses=results)

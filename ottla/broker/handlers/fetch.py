@@ -11,7 +11,8 @@ and lets consumers read from any replica (KIP-392), v12 is flexible and adds las
 between replicas.
 
 Errors, by partition: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, INCONSISTENT_TOPIC_ID (the
-topic was made anew under its name), FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, OFFSET_OUT_OF_RANGE. On top:
+topic was made anew under its name), KAFKA_STORAGE_ERROR (NOT_LEADER_OR_FOLLOWER up to v5), FENCED_LEADER_EPOCH,
+UNKNOWN_LEADER_EPOCH, OFFSET_OUT_OF_RANGE. On top:
 FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
 Kafka: KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages.
 """
@@ -43,6 +44,8 @@ _NO_SNAPSHOT: Final = FetchResponse.SnapshotId()
 
 #: Kafka keeps this replica id to itself, for copies between its disks: no consumer, and no other node either.
 _FUTURE_LOCAL_REPLICA_ID: Final = -3
+#: Clients of this version and older may not know KAFKA_STORAGE_ERROR. Kafka: KafkaApis.maybeDownConvertStorageError.
+_WITHOUT_STORAGE_ERROR: Final = 5
 _LED_ELSEWHERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
@@ -139,6 +142,8 @@ class _Fetch:
         previous: str | bytes | None = None
         for partition, result in told:
             data = _data(partition.index, result)
+            if result.error is ErrorCode.KAFKA_STORAGE_ERROR and self.call.api_version <= _WITHOUT_STORAGE_ERROR:
+                data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
             if result.error in _LED_ELSEWHERE and self.call.api_version >= 16:
                 self._show_leader(partition, data, endpoints)
             topic = partition.key[0]

@@ -18,6 +18,7 @@ Kafka: KafkaApis.handleInitProducerIdRequest, TransactionCoordinator.handleInitP
 from __future__ import annotations
 
 from ottla.broker.call import Call
+from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
@@ -26,7 +27,11 @@ def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse
     if (request.producer_id == -1) != (request.producer_epoch == -1) or request.transactional_id == "":
         return refuse(request, ErrorCode.INVALID_REQUEST)
     if request.transactional_id is None:
-        return InitProducerIdResponse(producer_id=call.node.cluster.new_producer_id(), producer_epoch=0)
+        try:
+            return InitProducerIdResponse(producer_id=call.node.cluster.new_producer_id(), producer_epoch=0)
+        except Refused:
+            # Kafka: the block of ids does not come from the controller.
+            return refuse(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     if not 0 < request.transaction_timeout_ms <= call.node.settings["transaction.max.timeout.ms"]:
         return refuse(request, ErrorCode.INVALID_TRANSACTION_TIMEOUT)
     call.node.cluster.log.warning(

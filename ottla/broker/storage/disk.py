@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -71,8 +71,10 @@ class DiskStorage:
         "directory",
         "disk",
         "flushed_offset",
+        "is_from_mark",
         "is_made",
         "is_offline",
+        "note_leader_epoch",
         "segments",
         "snapshot_offset",
         "topic_id",
@@ -87,6 +89,10 @@ class DiskStorage:
         self.is_offline = False
         #: Whether the directory is there.
         self.is_made = False
+        #: Whether a clean stop described it.
+        self.is_from_mark = False
+        #: Told the leader epoch of a log that has no directory to keep it in.
+        self.note_leader_epoch: Callable[[int], None] = _ignore
         self.flushed_offset = 0
         self._is_directory_synced = False
         self.snapshot_offset = _NO_SNAPSHOT
@@ -102,7 +108,7 @@ class DiskStorage:
     # Batches
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
-        self._check_online()
+        self.check_online()
         self.segments[-1].append(batch, last_offset, max_timestamp, wall_ms)
 
     def roll(self, base_offset: int, wall_ms: int) -> None:
@@ -147,7 +153,7 @@ class DiskStorage:
             self.disk.worker.do(lambda: _unlink_all(paths), lambda _error: None)
 
     def replace(self, segments: Sequence[Segment]) -> DiskReplacement:
-        self._check_online()
+        self.check_online()
         return DiskReplacement(self, segments)
 
     # What is beside them
@@ -156,6 +162,8 @@ class DiskStorage:
         self._state = state
         if self.is_made:
             self._write_state(state)
+        elif state.leader_epochs and state.leader_epochs[-1].epoch > 0:
+            self.note_leader_epoch(state.leader_epochs[-1].epoch)
 
     def _write_state(self, state: LogState) -> None:
         """Replace the files whose content has changed."""
@@ -273,9 +281,14 @@ class DiskStorage:
     def note_index_rebuilt(self, path: str) -> None:
         self.disk.log.warning("index.rebuilt", path=path)
 
-    def _check_online(self) -> None:
+    def check_online(self) -> None:
+        """Raise `StorageError` if it is offline."""
         if self.is_offline:
             raise StorageError(f"the log in {self.directory} went offline; the broker's log says why")
+
+
+def _ignore(_leader_epoch: int) -> None:
+    """Nobody keeps it."""
 
 
 def _reason(what: str, path: str, error: Exception) -> str:

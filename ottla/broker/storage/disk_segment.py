@@ -185,6 +185,7 @@ class DiskSegment(Segment):
 
     def _open(self) -> int:
         """Open the file, and make it if the segment is new. What is there must be as long as it was left."""
+        self._log.check_online()
         self._log.ensure_directory()
         fd = self._files.open(self, self.path + LOG_SUFFIX, _READ_WRITE if self.size_bytes == 0 else os.O_RDWR)
         size = os.fstat(fd).st_size

@@ -14,9 +14,8 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from fastcrc.crc32 import iscsi as crc32c
-
 from ottla.broker.storage.segment import AbortedTransaction
+from ottla.protocol.crc32c import crc32c
 
 if TYPE_CHECKING:
     from ottla.broker.producer_state import ProducerEntry

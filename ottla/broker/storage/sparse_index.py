@@ -35,13 +35,22 @@ _WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
 class SparseIndex:
     """The entries of one segment, all of them in memory; what is not on disk yet is known by number."""
 
-    __slots__ = ("_bytes_since_entry", "_entries", "_entries_saved", "_max_timestamp_offset", "_times", "_times_saved")
+    __slots__ = (
+        "_bytes_since_entry",
+        "_entries",
+        "_entries_saved",
+        "_has_files",
+        "_max_timestamp_offset",
+        "_times",
+        "_times_saved",
+    )
 
     def __init__(self) -> None:
         self._entries = array("Q")
         self._times = array("q")  # timestamp, relative offset, timestamp, relative offset, …
         self._entries_saved = 0
         self._times_saved = 0
+        self._has_files = False
         self._bytes_since_entry = 0
         self._max_timestamp_offset = 0
 
@@ -105,14 +114,15 @@ class SparseIndex:
 
     def save(self, path: str) -> None:
         """Write what is not in the files yet; `path` is the segment's without a suffix. Raises OSError."""
-        if self._entries_saved < len(self._entries):
+        if self._entries_saved < len(self._entries) or not self._has_files:
             _write_tail(path + INDEX_SUFFIX, _big_endian(self._entries[self._entries_saved :]), self._entries_saved * 8)
             self._entries_saved = len(self._entries)
-        if self._times_saved < len(self._times):
+        if self._times_saved < len(self._times) or not self._has_files:
             fresh = self._times[self._times_saved :]
             data = b"".join(_TIME.pack(fresh[number], fresh[number + 1]) for number in range(0, len(fresh), 2))
             _write_tail(path + TIME_INDEX_SUFFIX, data, self._times_saved // 2 * _TIME.size)
             self._times_saved = len(self._times)
+        self._has_files = True
 
     @classmethod
     def load(cls, path: str, size_bytes: int, relative_end: int, *, is_trusted: bool) -> SparseIndex | None:
@@ -121,7 +131,7 @@ class SparseIndex:
         index = cls()
         entries, times = _read(path + INDEX_SUFFIX), _read(path + TIME_INDEX_SUFFIX)
         if entries is None or times is None or len(entries) % _ENTRY_BYTES or len(times) % _TIME.size:
-            return None if size_bytes > INTERVAL_BYTES or entries or times else index
+            return None if size_bytes else index
         index._entries.frombytes(entries)
         if sys.byteorder == "little":
             index._entries.byteswap()
@@ -130,6 +140,7 @@ class SparseIndex:
             index._times.append(offset)
         if not index._fits(size_bytes, relative_end) or not (is_trusted or index._is_in_order()):
             return None
+        index._has_files = True
         index._entries_saved, index._times_saved = len(index._entries), len(index._times)
         index._bytes_since_entry = INTERVAL_BYTES + 1 if index._entries else size_bytes
         index._max_timestamp_offset = index._times[-1] if index._times else 0

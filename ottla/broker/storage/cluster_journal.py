@@ -1,0 +1,112 @@
+"""What the cluster has to know again after a restart and no log tells: a file of changes, one a line, newest last.
+
+    8c4f01aa {"format": 1}
+    51e0c7d2 {"topic": "orders", "id": "MXf…", "configs": {"retention.ms": "1000"}, "replicas": [[1], [1]]}
+    0b77a3f0 {"settings": "1", "configs": {"log.retention.ms": "5000"}}
+    77d09c11 {"deleted": "orders", "id": "MXf…"}
+
+Before each change stands its checksum. A change says all there is to say about its thing, so the last one about a thing
+is the one that counts; `kind` of a change is its first key. A line is handed to the operating system before anybody is
+told of the change, and flushed soon after by the worker. At a start the file is written anew when most of it is past.
+
+A last line without an end is one that a crash has torn: nobody was told, and it is cut off. Any other line that is not
+right was changed from outside, and nothing is guessed about it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from ottla.broker.storage.files import read_file, sync_file, write_at, write_file
+from ottla.protocol.crc32c import crc32c
+
+if TYPE_CHECKING:
+    from ottla.broker.storage.worker import Worker
+
+JOURNAL: Final = "cluster.journal"
+
+_HEAD: Final[Mapping[str, Any]] = {"format": 1}
+#: A journal is left as it is up to this size, whatever is in it.
+_BYTES_MIN: Final = 64 * 1024
+
+Change: TypeAlias = Mapping[str, Any]
+
+
+class JournalDamagedError(Exception):
+    """A line that was written is not right any more. The text says where."""
+
+
+class ClusterJournal:
+    """The file of a data directory."""
+
+    def __init__(self, directory: str, worker: Worker) -> None:
+        self._path = f"{directory}/{JOURNAL}"
+        self._worker = worker
+        self._fd = -1
+        self._size = 0
+        self._sync_is_due = False
+
+    def open(self) -> tuple[list[Change], int]:
+        """(the changes, oldest first; how many bytes of a torn one were cut off). Raises OSError, or
+        `JournalDamagedError`."""
+        data = read_file(self._path)
+        if data is None:
+            data = _line(_HEAD)
+            write_file(self._path, data)
+        whole = data[: data.rfind(b"\n") + 1]
+        changes = [_parse(line, number) for number, line in enumerate(whole.splitlines(), 1)]
+        if not changes or changes[0] != _HEAD:
+            raise JournalDamagedError("line 1 is not what a journal begins with")
+        self._fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        self._size = len(whole)
+        os.ftruncate(self._fd, self._size)
+        return changes[1:], len(data) - len(whole)
+
+    def append(self, change: Change) -> None:
+        """Write a change. Raises OSError, and nothing is written."""
+        line = _line(change)
+        write_at(self._fd, line, self._size)
+        self._size += len(line)
+        if not self._sync_is_due:
+            self._sync_is_due = True
+            self._worker.do(self._sync, lambda _error: None)
+
+    def _sync(self) -> None:
+        self._sync_is_due = False
+        sync_file(self._path)
+
+    def rewrite_if_worth_it(self, changes: Iterable[Change]) -> None:
+        """Keep only these, which say all that counts, if that makes the file much smaller. Raises OSError."""
+        if self._size <= _BYTES_MIN:
+            return
+        data = _line(_HEAD) + b"".join(map(_line, changes))
+        if 2 * len(data) < self._size:
+            write_file(self._path, data)
+            os.close(self._fd)
+            self._fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+            self._size = len(data)
+
+    def close(self) -> None:
+        """Flush it and let go of the file. Raises OSError."""
+        if self._fd >= 0:
+            try:
+                os.fsync(self._fd)
+            finally:
+                os.close(self._fd)
+                self._fd = -1
+
+
+def _line(change: Change) -> bytes:
+    text = json.dumps(change, separators=(",", ":")).encode()
+    return b"%08x %s\n" % (crc32c(text), text)
+
+
+def _parse(line: bytes, number: int) -> Change:
+    text = line[9:]
+    if line[:9] != b"%08x " % crc32c(text):
+        raise JournalDamagedError(f"line {number} does not match its checksum")
+    change: Change = json.loads(text)
+    return change

@@ -1,0 +1,287 @@
+"""The directory that holds everything: whose it is, what is in it, and in what state it was left.
+
+    DIR/
+        .lock                                locked by the process that uses it, whose id is in it
+        meta.properties                      cluster.id, directory.id, and the version of this format
+        cluster.journal                      topics, configs, settings: see `cluster_journal`
+        clean-shutdown.json                  the mark of a clean stop, with all that a start needs of each log
+        recovery-point-offset-checkpoint     up to where each log is on the device
+        orders-0/ …                          the logs: see `disk`
+        orders-1.<random>-delete/            a log that is being deleted
+        payments-0.<random>-stray/           a log of no topic in the journal; nobody touches it any more
+
+The mark is taken away when the directory is opened, and put there when all logs are flushed and closed, so what is in
+it is true as long as it is there. Without it each log is recovered.
+
+A directory that can't be used is refused in a sentence that says what to do: `DataDirRefused`.
+Kafka: LogManager, CleanShutdownFileHandler, meta.properties.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from ottla.broker.storage import checkpoints
+from ottla.broker.storage.cluster_journal import JOURNAL, ClusterJournal
+from ottla.broker.storage.contract import StorageError
+from ottla.broker.storage.disk import DELETE_SUFFIX, NAME_BYTES_MAX, Disk, DiskStorage, remove_directory
+from ottla.broker.storage.files import TEMPORARY_SUFFIX, OpenFiles, describe, read_file, write_file
+from ottla.broker.storage.log_opening import describe_log, open_after_crash, open_clean
+from ottla.broker.storage.worker import Worker
+
+FORMAT: Final = 1
+META: Final = "meta.properties"
+LOCK: Final = ".lock"
+CLEAN_MARK: Final = "clean-shutdown.json"
+STRAY_SUFFIX: Final = "-stray"
+
+_FORMAT_NAME: Final = "ottla.format"
+_PROGRESS_SECONDS: Final = 5.0
+_FLUSHING_THREADS: Final = 8
+_OURS: Final = frozenset((LOCK, META, JOURNAL, CLEAN_MARK, checkpoints.RECOVERY_POINTS))
+
+
+class DataDirRefused(Exception):
+    """The directory can't be used. The text says why and what to do."""
+
+
+class DataDir:
+    """An open data directory."""
+
+    def __init__(self, path: Path, log: Any, worker: Worker, files_max: int) -> None:
+        self.path = str(path.absolute())
+        self.log = log
+        self.disk = Disk(OpenFiles(files_max), worker, log)
+        self.journal = ClusterJournal(self.path, worker)
+        self.cluster_id = ""
+        #: Whether the process before ended as it should, or there was none.
+        self.was_clean = False
+        self._lock_fd = -1
+        self._mark: Mapping[str, Any] = {}
+        self._recovery_points: Mapping[tuple[str, int], int] = {}
+        self._logs: dict[str, DiskStorage] = {}
+        self._names: set[str] = set()
+        self._logs_known = 0
+        self._told_at = float("-inf")
+
+    def open(self, new_id: str) -> None:
+        """Take the directory, and make it if it is not there, as that of the cluster `new_id`. Raises
+        `DataDirRefused`."""
+        try:
+            os.makedirs(self.path, exist_ok=True)
+            self._take_lock()
+            self._read_meta(new_id)
+            self._read_marks()
+        except OSError as error:
+            self.release()
+            raise DataDirRefused(
+                f"cannot use {self.path}: {describe(error)}; name a directory that can be written"
+            ) from None
+        except DataDirRefused:
+            self.release()
+            raise
+
+    def _take_lock(self) -> None:
+        """Locks end with the process, however it ends."""
+        self._lock_fd = os.open(f"{self.path}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(self._lock_fd, 20, 0).decode("ascii", "replace").strip()
+            raise DataDirRefused(
+                f"{self.path} is in use by process {owner or '(unknown)'}; stop that one, or name another directory"
+            ) from None
+        os.ftruncate(self._lock_fd, 0)
+        os.pwrite(self._lock_fd, f"{os.getpid()}\n".encode(), 0)
+
+    def _read_meta(self, new_id: str) -> None:
+        self._names = set(os.listdir(self.path))
+        data = read_file(f"{self.path}/{META}")
+        if data is None:
+            foreign = sorted(self._names - {LOCK, META + TEMPORARY_SUFFIX})
+            if foreign:
+                raise DataDirRefused(
+                    f"{self.path} holds {foreign[0]} and no {META}, so it is not a data directory; name another or an "
+                    "empty one"
+                )
+            lines = {"version": 1, "cluster.id": new_id, "directory.id": new_id, _FORMAT_NAME: FORMAT}
+            write_file(f"{self.path}/{META}", "".join(f"{name}={value}\n" for name, value in lines.items()).encode())
+            self.cluster_id = new_id
+            self.was_clean = True
+            return
+        meta = dict(line.split("=", 1) for line in data.decode("utf-8", "replace").splitlines() if "=" in line)
+        text = meta.get(_FORMAT_NAME, "")
+        if not text.isdecimal() or not meta.get("cluster.id"):
+            raise DataDirRefused(f"{self.path}/{META} is not one of Ottla's; name another directory, or an empty one")
+        if int(text) > FORMAT:
+            raise DataDirRefused(
+                f"{self.path} has format {text}, and this version of Ottla knows format {FORMAT}; use the newer Ottla "
+                "that wrote it, or another directory"
+            )
+        self.cluster_id = meta["cluster.id"]
+
+    def _read_marks(self) -> None:
+        """Take the mark of a clean stop away, or else the recovery points."""
+        mark_path = f"{self.path}/{CLEAN_MARK}"
+        mark = _read_json(mark_path)
+        if isinstance(mark, dict):
+            self._mark = mark
+            self.was_clean = True
+        with suppress(FileNotFoundError):
+            os.unlink(mark_path)
+        points = read_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}")
+        decoded = checkpoints.decode_recovery_points(points)
+        if points is not None and decoded is None and not self.was_clean:
+            self.log.warning("metadata.damaged", path=f"{self.path}/{checkpoints.RECOVERY_POINTS}")
+        self._recovery_points = decoded or {}
+
+    # Logs
+
+    def open_log(self, topic: str, topic_id: str, index: int, wall_ms: int) -> DiskStorage:
+        """The log of a partition: new, or as it was left."""
+        name = f"{topic}-{index}"
+        directory = f"{self.path}/{name}"
+        mark = self._mark.get(name)
+        if mark is not None and mark["topic_id"] == topic_id:
+            log = open_clean(self.disk, directory, topic_id, mark)
+        elif name in self._names and self._holds(directory, topic_id):
+            self._tell_progress()
+            log = open_after_crash(
+                self.disk, directory, topic_id, self._recovery_points.get((topic, index), 0), wall_ms
+            )
+        else:
+            log = DiskStorage(self.disk, directory, topic_id, wall_ms)
+        self._logs[name] = log
+        return log
+
+    def _tell_progress(self) -> None:
+        """Recovery may take long; people want to know that it is going on."""
+        now = time.monotonic()
+        if now - self._told_at >= _PROGRESS_SECONDS:
+            self._told_at = now
+            self.log.info("logs.recovering", logs=self._logs_known, logs_done=len(self._logs))
+
+    def _holds(self, directory: str, topic_id: str) -> bool:
+        """Whether the directory is that topic's; one whose metadata are gone is taken for it."""
+        found = checkpoints.decode_partition_metadata(read_file(f"{directory}/{checkpoints.PARTITION_METADATA}"))
+        return found in (None, topic_id)
+
+    def sort_out(self, names: set[str], deleted_ids: set[str]) -> None:
+        """After the journal was read, before any log is opened: finish deletions, and set aside what nobody knows.
+
+        `names`: `<topic>-<partition>` with the topic's id behind a slash, of all there are.
+        """
+        self._logs_known = len(names)
+        for name in self._names - _OURS:
+            directory = f"{self.path}/{name}"
+            if name.endswith(TEMPORARY_SUFFIX):
+                os.unlink(directory)
+            elif name.endswith(STRAY_SUFFIX) or not os.path.isdir(directory):
+                continue
+            elif name.endswith(DELETE_SUFFIX):
+                remove_directory(directory, self.disk)
+            else:
+                self._judge(name, names, deleted_ids)
+
+    def _judge(self, name: str, known: set[str], deleted_ids: set[str]) -> None:
+        directory = f"{self.path}/{name}"
+        if self._mark and name in self._mark and f"{name}/{self._mark[name]['topic_id']}" in known:
+            return  # saves a look at each of thousands of files
+        topic_id = checkpoints.decode_partition_metadata(read_file(f"{directory}/{checkpoints.PARTITION_METADATA}"))
+        if f"{name}/{topic_id}" in known or (topic_id is None and any(one.startswith(f"{name}/") for one in known)):
+            return
+        if topic_id in deleted_ids:
+            doomed = _with_ending(directory, DELETE_SUFFIX)
+            os.rename(directory, doomed)
+            remove_directory(doomed, self.disk)
+        else:
+            aside = _with_ending(directory, STRAY_SUFFIX)
+            os.rename(directory, aside)
+            self.log.warning("log.stray", directory=directory, path=aside)
+        self._names.discard(name)
+
+    def forget(self, topic: str, partitions: int) -> None:
+        """A topic is deleted; its logs have been told."""
+        for index in range(partitions):
+            self._logs.pop(f"{topic}-{index}", None)
+
+    # Checkpoints and the end
+
+    def save_recovery_points_soon(self) -> None:
+        """Have the worker note up to where each log is on the device, if that has changed."""
+        points = self._flushed()
+        if points != self._recovery_points:
+            self._recovery_points = points
+            self.disk.worker.do(lambda: self._save_recovery_points(points), self._recovery_points_saved)
+
+    def _flushed(self) -> dict[tuple[str, int], int]:
+        points = {}
+        for name, log in self._logs.items():
+            if log.flushed_offset > 0:
+                topic, _, index = name.rpartition("-")
+                points[topic, int(index)] = log.flushed_offset
+        return points
+
+    def _save_recovery_points(self, points: Mapping[tuple[str, int], int]) -> None:
+        rows = ((topic, index, offset) for (topic, index), offset in points.items())
+        write_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}", checkpoints.encode_recovery_points(rows))
+
+    def _recovery_points_saved(self, error: OSError | None) -> None:
+        if error is not None:
+            self.log.warning("recovery.points.failed", reason=describe(error))
+
+    @property
+    def logs_count(self) -> int:
+        return len(self._logs)
+
+    def flush(self) -> None:
+        """Have all logs on the device, several at a time. Those that can't be are offline then."""
+        unflushed = [log for log in self._logs.values() if log.flushed_offset < log.end_offset]
+        if unflushed:
+            with ThreadPoolExecutor(_FLUSHING_THREADS) as threads:
+                list(threads.map(_flush, unflushed))
+
+    def close(self) -> None:
+        """All logs are closed: leave the mark of a clean stop, unless one is offline. Raises OSError."""
+        try:
+            self.disk.worker.drain()
+            self._save_recovery_points(self._flushed())
+            if not any(log.is_offline for log in self._logs.values()):
+                mark = {name: {"topic_id": log.topic_id, **describe_log(log)} for name, log in self._logs.items()}
+                write_file(f"{self.path}/{CLEAN_MARK}", json.dumps(mark, separators=(",", ":")).encode())
+            self.journal.close()
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Let go of the directory as it is."""
+        if self._lock_fd >= 0:
+            os.close(self._lock_fd)
+            self._lock_fd = -1
+
+
+def _flush(log: DiskStorage) -> None:
+    with suppress(StorageError):
+        log.flush()
+
+
+def _read_json(path: str) -> Any:
+    data = read_file(path)
+    try:
+        return None if data is None else json.loads(data)
+    except ValueError:
+        return None
+
+
+def _with_ending(directory: str, suffix: str) -> str:
+    parent, name = os.path.split(directory)
+    ending = f".{os.urandom(16).hex()}{suffix}"
+    return f"{parent}/{name[: NAME_BYTES_MAX - len(ending)]}{ending}"
