@@ -15,7 +15,7 @@ import asyncio
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
@@ -125,6 +125,10 @@ class RunningBroker:
 
         return asyncio.run_coroutine_threadsafe(call(), self._loop).result(PATIENCE_SECONDS)
 
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the broker's loop and return its result."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE_SECONDS)
+
     def wait_until(self, what: str, condition: Callable[[], object]) -> None:
         """Return when the condition, asked in the broker's thread, is true; fails if that takes too long."""
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -135,8 +139,7 @@ class RunningBroker:
 
     def advance(self, ms: int) -> None:
         """Move the virtual clock on."""
-        work = self.server.advance(ms)
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE_SECONDS)
+        self.run(self.server.advance(ms))
 
     def stop(self) -> None:
         """Stop it in order; raises what it ended with."""
