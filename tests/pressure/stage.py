@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import urllib.request
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +14,7 @@ from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
 from ottla.purgatory import Purgatory
+from tests.cli.terminal import Serving
 from tests.support.client import Client
 from tests.support.running_broker import RunningBroker
 from tests.support.wire import Connection, ConnectionClosedError
@@ -59,6 +62,12 @@ def hear_the_end(connection: Connection) -> None:
     """Read whatever answers there are until the broker closes its side."""
     while not ends(connection):
         pass
+
+
+def counters(broker: Serving, path: str = "/counters") -> Any:
+    """What the control API of a broker says."""
+    with urllib.request.urlopen(f"http://{broker.control}{path}") as answer:
+        return json.load(answer)
 
 
 def memory_mib(pid: int) -> int:

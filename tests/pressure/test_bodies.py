@@ -29,7 +29,7 @@ from tests.support.wire import ConnectionClosedError
 
 #: Kept because they once found something, or to have some; another one is drawn for each run.
 SEEDS: Final = (1, 2, int(os.environ.get("OTTLA_FUZZ_SEED", SystemRandom().randrange(2**32))))
-FRAMES_PER_VERSION: Final = int(os.environ.get("OTTLA_FUZZ_FRAMES", "10"))
+FRAMES_PER_VERSION: Final = int(os.environ.get("OTTLA_FUZZ_FRAMES", "6"))
 #: Requests that meet what others have left behind get more.
 MORE: Final = {Lane.AT_ONCE: 1, Lane.GROUP: 2, Lane.MAY_WAIT: 4}
 #: How many of the bodies are not as they should be.
