@@ -21,7 +21,7 @@ expirePendingSync in GroupMetadataManager.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ottla.coordinator import answers
 from ottla.coordinator.effects import JOIN_TIMER, SYNC_TIMER, Append, Arm, Completion, Disarm, Reply
@@ -37,6 +37,10 @@ from ottla.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from ottla.coordinator.effects import Effects
     from ottla.coordinator.group import Group
+
+#: Not Kafka's: how long to wait again for static members at least. What they ask for may be nothing at all, and then a
+#: group would do nothing else until their sessions end.
+WAIT_AGAIN_MS_MIN: Final = 1_000
 
 
 @dataclass(slots=True)
@@ -127,7 +131,7 @@ def complete(group: Group, now_ms: int, effects: Effects) -> EmptyWritten | None
         _note_removed(group, effects, member.member_id, None, Cause.JOIN_EXPIRED)
     if group.members and not _elect_leader(group):
         # All are static, and none is back. Wait on: their sessions will end, or they will come.
-        _await_joins(group, now_ms + group.rebalance_timeout_ms, effects)
+        _await_joins(group, now_ms + max(group.rebalance_timeout_ms, WAIT_AGAIN_MS_MIN), effects)
         return None
     group.generation_id += 1
     if not group.members:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ottla.coordinator.effects import Append, Arm, Disarm, Effect
-from ottla.coordinator.events import Loaded
+from ottla.coordinator.effects import JOIN_TIMER, Append, Arm, Disarm, Effect
+from ottla.coordinator.events import Loaded, TimerExpired
 from ottla.coordinator.group_log import Replay, group_record
 from ottla.coordinator.restart import StaticMemberWritten
 from ottla.coordinator.states import GroupState
@@ -402,6 +402,21 @@ def test_an_absent_leader_is_kept_as_a_member(ana: Actor, bo: Actor) -> None:
         << bo.joined(generation_id=2, leader=bo)
     )
     assert group.members.keys() == {ana.member_id, bo.member_id}
+
+
+@pytest.mark.parametrize(("asked_ms", "waits_ms"), [(-1, 1_000), (0, 1_000), (1_001, 1_001)])
+def test_absent_members_are_not_awaited_in_circles(asked_ms: int, waits_ms: int) -> None:
+    """A static member that is away, and a rebalance timeout of nothing: Kafka's coordinator looks again at once, for
+    as long as the session lasts. Here a second lies between."""
+    dan = Actor("dan", group_instance_id="dan's", rebalance_timeout_ms=asked_ms)
+    eve = Actor("eve", version=3, rebalance_timeout_ms=asked_ms)
+    group = new_group()
+    make_stable(group, dan)
+    perform(group, 0, eve.joins()())
+    eve.member_id = list(group.members)[-1]
+    perform(group, 0, eve.leaves()())
+    assert group.state is PREPARING
+    assert Playbook(group, timers=True) >> TimerExpired(JOIN_TIMER) << Arm(JOIN_TIMER, waits_ms)
 
 
 def test_a_sync_owed_by_a_replaced_id_stays_owed(ana: Actor, bo: Actor) -> None:
