@@ -16,7 +16,9 @@ from tests.protocol.peers import kafka_python
 from tests.support.kafka_process import CACHE
 
 ROOT: Final = Path(__file__).parents[2]
-JARS: Final = (f"kafka-clients-{KAFKA_VERSION}.jar", f"kafka-group-coordinator-{KAFKA_VERSION}.jar")
+JARS: Final = tuple(
+    f"kafka-{name}-{KAFKA_VERSION}.jar" for name in ("clients", "group-coordinator", "transaction-coordinator")
+)
 
 
 def committed() -> dict[str, str]:

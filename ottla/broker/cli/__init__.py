@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ottla import __version__
-from ottla.broker.cli import groups, nodes, pipeline, serve, topics
+from ottla.broker.cli import groups, log, nodes, pipeline, serve, topics
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE
 from ottla.terminal.parser import Parser
 
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="ottla", description="A Kafka stand-in for tests and laptops.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"ottla {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (serve, topics, groups, nodes, pipeline):
+    for command in (serve, topics, groups, nodes, log, pipeline):
         command.add_to(commands)
     try:
         try:

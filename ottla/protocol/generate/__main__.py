@@ -1,6 +1,6 @@
 """`make generate`: read the schemas from Kafka's jars and write `ottla/protocol/messages/`.
 
-python -m ottla.protocol.generate --jar kafka-clients.jar --jar kafka-group-coordinator.jar
+python -m ottla.protocol.generate --jar kafka-clients.jar --jar kafka-group-coordinator.jar …
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from ottla.protocol.generate.writer import emit_writer
 
 KAFKA_VERSION: Final = "4.3.1"
 
-#: Schemas besides requests and responses: what clients and the group log put into opaque bytes.
+#: Schemas besides requests and responses: what clients put into opaque bytes, and what is in the internal topics.
 DATA_SCHEMAS: Final = (
     "RequestHeader",
     "ResponseHeader",
@@ -35,6 +35,8 @@ DATA_SCHEMAS: Final = (
     "LegacyOffsetCommitKey",
     "OffsetCommitKey",
     "OffsetCommitValue",
+    "TransactionLogKey",
+    "TransactionLogValue",
 )
 
 

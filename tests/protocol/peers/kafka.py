@@ -23,7 +23,7 @@ from ottla.protocol.primitives import Message
 from tests.protocol.strategies import FieldLayout, Kind, layout, struct_class
 
 _CLIENTS: Final = "org.apache.kafka.common.message"
-_GROUP_COORDINATOR: Final = "org.apache.kafka.coordinator.group.generated"
+_COORDINATOR: Final = "org.apache.kafka.coordinator"
 _INT: Final = struct.Struct(">i")
 _API_MODULES: Final = {row[2] for row in APIS}
 
@@ -110,8 +110,9 @@ def java_class(kind: Kind) -> str:
     module, name = kind.__module__.rpartition(".")[2], kind.__name__
     if module in _API_MODULES or name in {"RequestHeader", "ResponseHeader"}:
         return f"{_CLIENTS}.{name}Data"
-    is_group_record = name.endswith(("Key", "Value"))
-    return f"{_GROUP_COORDINATOR if is_group_record else _CLIENTS}.{name}"
+    if name.endswith(("Key", "Value")):
+        return f"{_COORDINATOR}.{'transaction' if name.startswith('Transaction') else 'group'}.generated.{name}"
+    return f"{_CLIENTS}.{name}"
 
 
 def assert_same_values(message: Message, version: int, values: dict[str, Any]) -> None:

@@ -1,0 +1,123 @@
+"""`ottla log dump`: what is in the files of a log, as Kafka's own tool tells it. Needs no broker.
+
+The options have the names they have there. Files of `__consumer_offsets` and `__transaction_state` are known by the
+directory they are in, so their records are decoded without being asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
+from ottla.terminal.output import printable
+
+if TYPE_CHECKING:
+    from ottla.broker.log_dump import Line
+    from ottla.broker.log_dump.values import RecordTypes
+
+_SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
+
+
+def add_to(commands: Any) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser("log", help="look into the files of a log", allow_abbrev=False)
+    inner = parser.add_subparsers(dest="log_command", metavar="COMMAND", required=True)
+    dump = inner.add_parser(
+        "dump",
+        help="print batches and records",
+        description="Print what is in the files of a log, and say what is wrong with them. A directory stands for all "
+        "files in it. Exit code 1 if something is wrong.",
+        allow_abbrev=False,
+    )
+    dump.add_argument("files", nargs="*", metavar="FILE", help="a .log, .index, .timeindex, .txnindex or .snapshot")
+    dump.add_argument("--files", dest="more_files", default="", metavar="FILE,FILE", help="the same, by commas")
+    dump.add_argument("--deep-iteration", action="store_true", help="a line for each record")
+    dump.add_argument("--print-data-log", action="store_true", help="with key and value")
+    dump.add_argument("--offsets-decoder", action="store_true", help="decode them as those of __consumer_offsets")
+    dump.add_argument(
+        "--transaction-log-decoder", action="store_true", help="decode them as those of __transaction_state"
+    )
+    dump.add_argument("--skip-record-metadata", action="store_true", help="of records only key and value")
+    dump.add_argument("--max-bytes", type=_size, metavar="SIZE", help="stop after so many bytes of a .log")
+    dump.add_argument("--verify-index-only", action="store_true", help="check indexes without printing them")
+    dump.add_argument("--index-sanity-check", action="store_true", help="the same")
+    dump.set_defaults(run=run)
+
+
+def _size(text: str) -> int:
+    size = int(text)
+    if size < 0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return size
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the files; returns the exit code."""
+    named = [*options.files, *filter(None, options.more_files.split(","))]
+    if not named:
+        return fail("no files are named; add for example data/orders-0/00000000000000000000.log", EXIT_USAGE)
+    complaints = 0
+    for path in map(Path, named):
+        paths = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES) if path.is_dir() else [path]
+        for file in paths:
+            print(f"Dumping {printable(str(file))}")
+            try:
+                for line in _lines(file, options):
+                    print(printable(line.text))
+                    complaints += line.is_complaint
+            except OSError as error:
+                complaints += 1
+                fail(f"cannot read {error.filename or file}: {error.strerror}", EXIT_MACHINE)
+    return EXIT_MACHINE if complaints else 0
+
+
+def _lines(path: Path, options: argparse.Namespace) -> Iterator[Line]:
+    """What there is to say about one file."""
+    from ottla.broker.log_dump import DAMAGED, Line, batches, indexes
+
+    shows_entries = not (options.verify_index_only or options.index_sanity_check)
+    base_offset = batches.first_offset_of(path.name)
+    match path.suffix:
+        case ".log":
+            if base_offset is not None:
+                yield Line(f"Log starting offset: {base_offset}")
+            with path.open("rb") as file:
+                yield from batches.batch_lines(batches.LogFile(file), str(path), _show(path, options))
+        case ".index":
+            yield from indexes.index_lines(path, base_offset or 0, shows_entries=shows_entries)
+        case ".timeindex":
+            yield from indexes.time_index_lines(path, base_offset or 0, shows_entries=shows_entries)
+        case ".txnindex":
+            yield from indexes.aborted_lines(path)
+        case ".snapshot":
+            yield from indexes.snapshot_lines(path)
+        case suffix:
+            yield Line(f"{DAMAGED}: a file that ends in {suffix or path.name} is none of a log", True)
+
+
+def _show(path: Path, options: argparse.Namespace) -> Any:
+    from ottla.broker.log_dump.batches import Show
+
+    decodes = options.offsets_decoder or options.transaction_log_decoder
+    shows_data = options.print_data_log or options.skip_record_metadata or decodes
+    return Show(
+        records=options.deep_iteration or shows_data,
+        data=shows_data,
+        types=_types(path, options),
+        metadata=not options.skip_record_metadata,
+        bytes_max=options.max_bytes,
+    )
+
+
+def _types(path: Path, options: argparse.Namespace) -> RecordTypes | None:
+    """How to decode records: as the options say, or as the directory's name tells."""
+    from ottla.broker.log_dump.values import OFFSETS, TRANSACTIONS
+    from ottla.broker.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
+
+    topic = path.absolute().parent.name.rpartition("-")[0]
+    if options.offsets_decoder or (topic == GROUP_TOPIC and not options.transaction_log_decoder):
+        return OFFSETS
+    return TRANSACTIONS if options.transaction_log_decoder or topic == TRANSACTION_TOPIC else None
