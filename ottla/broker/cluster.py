@@ -161,9 +161,9 @@ class Cluster:
         self.all_nodes[node.node_id] = self.nodes[node.node_id] = node
 
     def offline(self, replicas: Sequence[int]) -> list[int]:
-        """Those of the replicas that are known to be down."""
+        """Those of the replicas that are known to be down, or are not there at all."""
         nodes = self.nodes
-        return [] if len(nodes) == len(self.all_nodes) else [replica for replica in replicas if replica not in nodes]
+        return [replica for replica in replicas if replica not in nodes]
 
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)
