@@ -115,7 +115,8 @@ class RunningBroker:
     @property
     def failures(self) -> list[Any]:
         """What went wrong in the broker, so far."""
-        return [*self.log.named("request.failed"), *self.log.named("group.failed"), *self.loop_errors]
+        failed = ("connection.failed", "request.failed", "group.failed")
+        return [*(keys for event in failed for keys in self.log.named(event)), *self.loop_errors]
 
     def look(self, function: Callable[[], T]) -> T:
         """Call a function in the broker's thread."""
