@@ -64,6 +64,10 @@ check: lint  ## the quick half of `make test`: lint, types, imports, the tests t
 clients: $(STAMP)  ## the real-client tests (OTTLA_BOOTSTRAP=host:port runs them against any broker)
 	@$(BIN)/python -m pytest tests/clients
 
+.PHONY: soak
+soak: $(STAMP)  ## the drills in their long form: things go wrong at random for a while (SEED=7 ROUNDS=500)
+	@OTTLA_SOAK=1 OTTLA_SEED=$(SEED) OTTLA_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/soak
+
 .PHONY: test
 test: lint  ## everything CI runs: lint, types, imports, all tests
 	@$(BIN)/python -m pytest

@@ -162,6 +162,23 @@ def test_story_f4_the_coordinator_leaves_while_a_member_waits(still: Broker) -> 
         still.node(first).start()
 
 
+def test_commits_are_refused_while_too_few_replicas_are_in_sync() -> None:
+    """min.insync.replicas holds for the groups' log too: COORDINATOR_NOT_AVAILABLE, until a node is back."""
+    with Broker(nodes=2, settings={"min.insync.replicas": 2}, clock="virtual", log_level="error") as broker:
+        onlooker = Onlooker(broker, (1, 2))
+        onlooker.create_topic("orders", replicas=1)
+        coordinator = onlooker.coordinator("billing")
+        ana = Actor(broker.node(coordinator).bootstrap_server, "billing", "ana")
+        ana.enters().joined(generation_id=1, leader=ana)
+        ana.syncs({ana: b"all"}).synced(b"all")
+        other = broker.node(3 - coordinator)
+        other.stop()
+        ana.commits("orders", 1).is_answered(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        other.start()
+        ana.commits("orders", 2).is_answered()
+        ana.close()
+
+
 # ── By real clients ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
