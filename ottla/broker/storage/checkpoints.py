@@ -5,6 +5,7 @@
     partition.metadata          version: 0 ⏎ topic_id: …    whose log it is
 
     recovery-point-offset-checkpoint    0 ⏎ count ⏎ topic partition offset ⏎ …     one file for all logs
+    cleaner-offset-checkpoint           the same: how far compaction has cleaned each
 
 Each is replaced as a whole. Whoever reads one gets None where it is missing or makes no sense.
 Kafka: CheckpointFile, LeaderEpochCheckpointFile, PartitionMetadataFile, OffsetCheckpointFile.
@@ -21,6 +22,7 @@ LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
 LOG_START: Final = "log-start-offset"
 PARTITION_METADATA: Final = "partition.metadata"
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
+CLEANED_OFFSETS: Final = "cleaner-offset-checkpoint"
 
 _VERSION: Final = "0"
 
@@ -53,12 +55,12 @@ def decode_partition_metadata(data: bytes | None) -> str | None:
     return values.get("topic_id") if values.get("version") == _VERSION else None
 
 
-def encode_recovery_points(offsets: Iterable[tuple[str, int, int]]) -> bytes:
-    """From (topic, partition, offset up to which all is on the device)."""
+def encode_offsets(offsets: Iterable[tuple[str, int, int]]) -> bytes:
+    """A file for all logs, from (topic, partition, offset)."""
     return _encode([f"{topic} {partition} {offset}" for topic, partition, offset in offsets])
 
 
-def decode_recovery_points(data: bytes | None) -> dict[tuple[str, int], int] | None:
+def decode_offsets(data: bytes | None) -> dict[tuple[str, int], int] | None:
     rows = _decode(data, 3)
     if rows is None:
         return None

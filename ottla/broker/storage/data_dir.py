@@ -6,6 +6,7 @@
         cluster.journal                      topics, configs, settings: see `cluster_journal`
         clean-shutdown.json                  the mark of a clean stop, with all that a start needs of each log
         recovery-point-offset-checkpoint     up to where each log is on the device
+        cleaner-offset-checkpoint            up to where each was compacted; losing it costs work and nothing else
         orders-0/ …                          the logs: see `disk`
         orders-1.<random>-delete/            a log that is being deleted
         payments-0.<random>-stray/           a log of no topic in the journal; nobody touches it any more
@@ -46,7 +47,7 @@ STRAY_SUFFIX: Final = "-stray"
 _FORMAT_NAME: Final = "ottla.format"
 _PROGRESS_SECONDS: Final = 5.0
 _FLUSHING_THREADS: Final = 8
-_OURS: Final = frozenset((LOCK, META, JOURNAL, CLEAN_MARK, checkpoints.RECOVERY_POINTS))
+_OURS: Final = frozenset((LOCK, META, JOURNAL, CLEAN_MARK, checkpoints.RECOVERY_POINTS, checkpoints.CLEANED_OFFSETS))
 
 
 class DataDirRefused(Exception):
@@ -67,6 +68,7 @@ class DataDir:
         self._lock_fd = -1
         self._mark: Mapping[str, Any] = {}
         self._recovery_points: Mapping[tuple[str, int], int] = {}
+        self._cleaned_offsets: dict[tuple[str, int], int] = {}
         self._logs: dict[str, DiskStorage] = {}
         self._names: set[str] = set()
         self._logs_known = 0
@@ -138,10 +140,12 @@ class DataDir:
         with suppress(FileNotFoundError):
             os.unlink(mark_path)
         points = read_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}")
-        decoded = checkpoints.decode_recovery_points(points)
+        decoded = checkpoints.decode_offsets(points)
         if points is not None and decoded is None and not self.was_clean:
             self.log.warning("metadata.damaged", path=f"{self.path}/{checkpoints.RECOVERY_POINTS}")
         self._recovery_points = decoded or {}
+        cleaned = read_file(f"{self.path}/{checkpoints.CLEANED_OFFSETS}")
+        self._cleaned_offsets = checkpoints.decode_offsets(cleaned) or {}
 
     # Logs
 
@@ -212,6 +216,7 @@ class DataDir:
         """A topic is deleted; its logs have been told."""
         for index in range(partitions):
             self._logs.pop(f"{topic}-{index}", None)
+            self._cleaned_offsets.pop((topic, index), None)
 
     # Checkpoints and the end
 
@@ -232,11 +237,22 @@ class DataDir:
 
     def _save_recovery_points(self, points: Mapping[tuple[str, int], int]) -> None:
         rows = ((topic, index, offset) for (topic, index), offset in points.items())
-        write_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}", checkpoints.encode_recovery_points(rows))
+        write_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}", checkpoints.encode_offsets(rows))
 
     def _recovery_points_saved(self, error: OSError | None) -> None:
         if error is not None:
             self.log.warning("recovery.points.failed", reason=describe(error))
+
+    def cleaned_offset(self, topic: str, index: int) -> int:
+        """How far compaction had cleaned this log."""
+        return self._cleaned_offsets.get((topic, index), 0)
+
+    def save_cleaned_offset(self, topic: str, index: int, offset: int) -> None:
+        """Have the worker note how far compaction has cleaned a log."""
+        self._cleaned_offsets[topic, index] = offset
+        rows = [(topic, index, offset) for (topic, index), offset in self._cleaned_offsets.items()]
+        path, data = f"{self.path}/{checkpoints.CLEANED_OFFSETS}", checkpoints.encode_offsets(rows)
+        self.disk.worker.do(lambda: write_file(path, data), lambda _error: None)  # without it more is cleaned anew
 
     @property
     def logs_count(self) -> int:
