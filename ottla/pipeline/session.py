@@ -39,11 +39,15 @@ EXCLUDES: Final = (
 )
 _CONNECTOR_CLASS: Final = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
-#: For every session. Times are UTC wherever a person or another program meets them.
+#: For every session. Times are UTC wherever a person or another program meets them. Debugging is that each call of
+#: PySpark looks where in our code it came from, which takes longer than what is called.
 _ALWAYS: Final = {
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
 }
+#: PySpark's own loggers, which write a stack trace to stderr for an error that is raised, and told, as well.
+_CHATTERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 #: For a JVM that we start ourselves.
 _OWN: Final = {
     "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
