@@ -107,8 +107,11 @@ def remove_node(
 
 
 def catch_up(before: Placement, active: Collection[int], min_isr: int) -> Placement:
-    """The placement with all who are up in the ISR, if there is a leader to catch up with. Kafka: AlterPartition."""
+    """The placement with all who are up in the ISR, if there is a leader to catch up with.
+
+    The ISR is in the order of the ids then, as Kafka's leaders put it. Kafka: AlterPartition.
+    """
     late = [replica for replica in before.replicas if replica in active and replica not in before.isr]
     if before.leader_id == NO_LEADER or not late:
         return before
-    return elect(before, active, min_isr, isr=[*before.isr, *late])
+    return elect(before, active, min_isr, isr=sorted([*before.isr, *late]))

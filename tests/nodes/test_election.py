@@ -80,13 +80,13 @@ def test_leader_stays_when_a_follower_goes() -> None:
     assert Partition().leaves(2).placement == placed("123", 1, "13")
 
 
-def test_node_that_is_back_joins_behind_the_others_and_does_not_lead() -> None:
-    """As in Kafka, which adds it to the ISR's end; leading again takes an election."""
-    assert Partition().leaves(1).returns(1).placement == placed("123", 2, "231")
+def test_node_that_is_back_is_in_sync_and_does_not_lead() -> None:
+    """The ISR is in the order of the ids then, as in Kafka; leading again takes an election."""
+    assert Partition("312").leaves(3).returns(3).placement == placed("312", 1, "123")
 
 
 def test_preferred_leader_is_elected_when_it_is_in_sync() -> None:
-    assert Partition().leaves(1).returns(1).elects(Election.PREFERRED).placement == placed("123", 1, "231")
+    assert Partition().leaves(1).returns(1).elects(Election.PREFERRED).placement == placed("123", 1, "123")
 
 
 def test_preferred_election_changes_nothing_while_the_preferred_leader_is_down() -> None:

@@ -103,7 +103,7 @@ def test_node_that_is_back_is_in_sync_at_once_and_leads_nothing(scene: Nodes) ->
     metadata = scene.metadata(topic, 1)
     assert [broker.node_id for broker in metadata.brokers] == [1, 2, 3]
     partition = metadata.topics[0].partitions[0]
-    assert (partition.leader_id, partition.leader_epoch, partition.isr_nodes) == (2, 1, [2, 3, 1])
+    assert (partition.leader_id, partition.leader_epoch, partition.isr_nodes) == (2, 1, [1, 2, 3])
     assert partition.offline_replicas == []
 
 
@@ -114,7 +114,7 @@ def test_node_that_is_back_before_it_was_missed_has_lost_its_partitions_too(scen
     scene.start(1)
     for _ in range(2):
         partition = scene.partition(topic, 1)
-        assert (partition.leader_id, partition.leader_epoch, partition.isr_nodes) == (2, 1, [2, 3, 1])
+        assert (partition.leader_id, partition.leader_epoch, partition.isr_nodes) == (2, 1, [1, 2, 3])
         scene.advance(FAILOVER_MS)
 
 
@@ -171,7 +171,7 @@ def test_describe_topic_partitions_shows_who_is_eligible(scene: Nodes) -> None:
     scene.start(2)
     assert shown() == (2, [2], [1], [], [1])
     scene.start(1)
-    assert shown() == (2, [2, 1], [], [], [])
+    assert shown() == (2, [1, 2], [], [], [])
     assert topic.partitions[0].leader_epoch == 2
 
 

@@ -140,7 +140,7 @@ def test_stopping_and_starting_twice_does_nothing_more(broker: Broker, onlooker:
         broker.node(1).start()
         assert broker.node(1).state == "up"
     partition = onlooker.partition("orders")
-    assert (partition.leader_id, partition.leader_epoch, partition.isr_nodes) == (2, 1, [2, 3, 1])
+    assert (partition.leader_id, partition.leader_epoch, partition.isr_nodes) == (2, 1, [1, 2, 3])
 
 
 def test_all_nodes_may_be_stopped(broker: Broker, onlooker: Onlooker) -> None:
