@@ -94,7 +94,8 @@ class LogCleaner:
             end_offset = yield from clean(cleanable, cluster.clock.wall_ms(), self._keys_bytes_max)
         except StorageError as error:
             # The log has failed, and says so itself with the next append; or somebody has removed a part of it.
-            cluster.log.warning("log.cleaning.stopped", topic=log.topic, partition=log.index, reason=str(error))
+            if not log.is_closed:
+                cluster.log.warning("log.cleaning.stopped", topic=log.topic, partition=log.index, reason=str(error))
             return False
         except BatchError as error:
             self._uncleanable.add(log)
@@ -102,7 +103,7 @@ class LogCleaner:
             return False
         if log.is_closed:
             return False
-        log.cleaned_offset = end_offset
+        cluster.logs.note_cleaned(log, end_offset)
         cluster.log.info(
             "log.cleaned",
             topic=log.topic,

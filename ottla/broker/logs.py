@@ -43,6 +43,8 @@ class Logs:
         else:
             storage, leader_epoch = self._store.open_log(topic, topic_id, index)
         partition = Partition(topic, topic_id, index, config, storage, self.producer_settings, leader_epoch)
+        if self._store is not None:
+            partition.cleaned_offset = self._store.data_dir.cleaned_offset(topic, index)
         self._partitions.append(partition)
         return partition
 
@@ -72,6 +74,12 @@ class Logs:
         """The account is full: remove what there is to be removed, from all."""
         for partition in self.partitions:
             partition.apply_retention(wall_ms)
+
+    def note_cleaned(self, partition: Partition, end_offset: int) -> None:
+        """Compaction has cleaned a log up to this offset."""
+        partition.cleaned_offset = end_offset
+        if self._store is not None:
+            self._store.data_dir.save_cleaned_offset(partition.topic, partition.index, end_offset)
 
     def remove_expired_producers(self, wall_ms: int) -> None:
         """Forget the producers that have not appended to a log for producer.id.expiration.ms."""

@@ -19,6 +19,7 @@ from ottla.broker.failover import NodeState
 from ottla.broker.housekeeping import Housekeeping
 from ottla.broker.listener import Listener, Shared
 from ottla.broker.node import Node
+from ottla.broker.topic_names import GROUP_TOPIC
 from ottla.purgatory import Alarm, Clock, SystemClock, Timer
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class Server:
                     for listener in self._all_listeners:
                         await listener.accept()
                     self._watch_idle_connections(timer)
+                    self._read_groups()
                     on_ready()
                     await self._stopping.wait()
                 finally:
@@ -219,6 +221,11 @@ class Server:
     @property
     def _all_listeners(self) -> list[Listener | ControlListener]:
         return [*self._listeners, *([] if self._control is None else [self._control])]
+
+    def _read_groups(self) -> None:
+        """Begin to read the groups of a restarted broker, so that the sessions of those who don't come back end too."""
+        if GROUP_TOPIC in self.cluster.topics:
+            _ = self.cluster.group_coordination
 
     def _watch_idle_connections(self, timer: Timer) -> None:
         """Close connections that have been silent for connections.max.idle.ms, or a little longer.

@@ -107,11 +107,11 @@ def read_all(partition: Partition, isolation: IsolationLevel = IsolationLevel.RE
     while True:
         read = partition.read(offset, 1 << 20, isolation)
         assert not read.error, read
-        found = [record for record in records_of(read) if record.offset >= offset]
-        if not found:
+        spans = list(batch_spans(read.records))
+        if not spans:
             return records
-        records += found
-        offset = found[-1].offset + 1
+        records += [record for record in records_of(read) if record.offset >= offset]
+        offset = read_header(read.records, spans[-1].position).last_offset + 1  # it may have been emptied
 
 
 def offsets_of(records: Sequence[Record]) -> list[int]:
