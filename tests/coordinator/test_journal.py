@@ -71,7 +71,7 @@ def test_the_life_of_a_group(ana: Actor, bo: Actor) -> None:
     told.play(16_000, ana.leaves(reason="closing")())
     told.play(20_000, SweepDue())
 
-    assert [{k: v for k, v in told_line.items() if k not in {"v", "group"}} for told_line in told.lines] == [
+    assert [{k: v for k, v in told_line.items() if k not in {"v", "line", "group"}} for told_line in told.lines] == [
         {"t": 0, "seq": 1, "event": "group.created", "state": "Empty", "generation": 0, "cause": "join"},
         {
             "t": 0,
@@ -302,7 +302,7 @@ def test_lines_are_written_once_a_turn() -> None:
         journal("group", 5, note)
     assert (written, len(later)) == ([], 1)
     later[0]()
-    assert written == [line("group", 5, note) * 3]
+    assert written == [b"".join(line(number, "group", 5, note) for number in (1, 2, 3))]
     later[0]()
     assert len(written) == 1
     journal("group", 5, note)
@@ -312,7 +312,7 @@ def test_lines_are_written_once_a_turn() -> None:
 def test_a_line_is_one_line_whatever_ids_are_made_of() -> None:
     """Line feeds, quotes and what lies beyond ASCII are escaped."""
     note = Note(1, Happened.MEMBER_JOINED, GroupState.EMPTY, 0, {"member_id": 'é"\n\u2028-1'})
-    text = line('gr"oup\n', 5, note)
+    text = line(1, 'gr"oup\n', 5, note)
     assert text.count(b"\n") == 1
     assert text.isascii()
     assert json.loads(text)["member_id"] == 'é"\n\u2028-1'
