@@ -1,7 +1,7 @@
 """What a Kafka 4.3.1 of four brokers answered to DescribeTopicPartitions while three of them came and went.
 
-Measured with a controller of its own and broker 4 to ask; brokers were stopped by SIGTERM ("stop") and SIGKILL ("kill"),
-and asked when ISRs had come to rest. Topics of one partition:
+Measured with a controller of its own and broker 4 to ask; brokers were stopped by SIGTERM ("stop") and SIGKILL
+("kill"), and asked when ISRs had come to rest. Topics of one partition:
 
     one      replicas 1        min.insync.replicas=1
     three    replicas 1 2 3    min.insync.replicas=2
