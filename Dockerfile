@@ -19,4 +19,4 @@ FROM python:3.12-slim AS tests
 WORKDIR /src
 COPY . .
 RUN pip install --no-cache-dir --upgrade 'pip>=25.1' && pip install --no-cache-dir --editable . --group test
-CMD ["python", "-m", "pytest", "tests/clients"]
+CMD ["python", "-m", "pytest", "tests/clients", "tests/stories"]

@@ -61,8 +61,8 @@ check: lint  ## the quick half of `make test`: lint, types, imports, the tests t
 	@$(BIN)/python -m pytest -q tests/protocol tests/purgatory tests/coordinator tests/storage tests/broker
 
 .PHONY: clients
-clients: $(STAMP)  ## the real-client tests (OTTLA_BOOTSTRAP=host:port runs them against any broker)
-	@$(BIN)/python -m pytest tests/clients
+clients: $(STAMP)  ## the real-client tests and the stories (OTTLA_BOOTSTRAP=host:port runs them against any broker)
+	@$(BIN)/python -m pytest tests/clients tests/stories
 
 .PHONY: soak
 soak: $(STAMP)  ## the drills in their long form: things go wrong at random for a while (SEED=7 ROUNDS=500)
