@@ -31,7 +31,8 @@ class Lane(Enum):
 class Served:
     """One API: the versions advertised, the first one really served, and its lane.
 
-    `repeats`: clients mostly send the same bytes again. Then nobody may change the request, for it is decoded once.
+    `repeats`: clients mostly send the same bytes again, and get the very same answer. Nobody may change either of them,
+    for a request that comes again is not decoded anew, nor is an answer that is given again encoded.
     """
 
     __slots__ = ("key", "lane", "repeats", "version_first", "version_first_served", "version_last")

@@ -121,16 +121,24 @@ class Call:
 
     def _encode(self, response: Message) -> list[Buffer]:
         route = self.route
+        if response is route.last_answer:
+            body = route.last_body
+            self.answer_bytes = len(body)
+            return [self._header(len(body)) + body]
         parts: list[Buffer] = [b""]
         route.write(response, parts)
         self.answer_bytes = size = sum(map(len, parts))
-        if route.answer_header_tagged:
-            parts[0] = RESPONSE_HEADER_TAGGED.pack(size + 5, self.correlation_id)
-        else:
-            parts[0] = RESPONSE_HEADER.pack(size + 4, self.correlation_id)
+        if route.repeats:
+            route.last_answer, route.last_body = response, b"".join(parts)
+        parts[0] = self._header(size)
         if size < JOINED_ANSWER_BYTES_MAX or size < PART_BYTES_MIN * len(parts):
             return [b"".join(parts)]
         return parts
+
+    def _header(self, body_bytes: int) -> bytes:
+        if self.route.answer_header_tagged:
+            return RESPONSE_HEADER_TAGGED.pack(body_bytes + 5, self.correlation_id)
+        return RESPONSE_HEADER.pack(body_bytes + 4, self.correlation_id)
 
 
 def has_long_text(value: object) -> bool:

@@ -38,6 +38,8 @@ class Route:
         "flexible",
         "handle",
         "lane",
+        "last_answer",
+        "last_body",
         "name",
         "read",
         "refuse",
@@ -54,6 +56,9 @@ class Route:
         self.version = version
         self.lane: Lane = served.lane
         self.repeats = served.repeats
+        #: If it repeats: the last answer, and its bytes.
+        self.last_answer: Message | None = None
+        self.last_body = b""
         self.flexible = codec.is_flexible(version)
         self.answer_header_tagged = has_tagged_response_header(key, self.flexible)
         self.read: Reader = codec.request.READERS[version]

@@ -1,4 +1,4 @@
-"""A request that comes again byte for byte is decoded once, and answered anew each time."""
+"""What comes again byte for byte is decoded once, and the same answer encoded once; the group is asked each time."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import pytest
 
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
-from ottla.protocol.messages.heartbeat import HeartbeatRequest
+from ottla.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from ottla.protocol.messages.join_group import JoinGroupRequest
 from ottla.protocol.messages.leave_group import LeaveGroupRequest
 from ottla.protocol.messages.sync_group import SyncGroupRequest
+from ottla.protocol.primitives import Buffer
 from tests.broker.test_topics_over_sockets import Ana, serving
 
 
@@ -41,6 +42,25 @@ async def test_heartbeats_of_a_generation_are_decoded_once(monkeypatch: pytest.M
         for version in (3, 3, 3, 2):
             assert (await ana.ask(beat, version)).error_code == ErrorCode.NONE
     assert len(decoded) == 2
+
+
+async def test_answer_that_is_given_again_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ana beats well twice, wrongly twice, and well again: the answer is written down whenever it is another."""
+    written = []
+    write = HeartbeatResponse.WRITERS[3]
+
+    def counting(response: HeartbeatResponse, parts: list[Buffer]) -> None:
+        written.append(response.error_code)
+        write(response, parts)
+
+    monkeypatch.setitem(HeartbeatResponse.WRITERS, 3, counting)
+    async with serving(group_initial_rebalance_delay_ms="0") as (ana,):
+        member_id = await member_of(ana, "crew")
+        answers = [await ana.ask(HeartbeatRequest("crew", generation, member_id), 3) for generation in (1, 1, 2, 2, 1)]
+    fine, wrong = ErrorCode.NONE, ErrorCode.ILLEGAL_GENERATION
+    assert [answer.error_code for answer in answers] == [fine, fine, wrong, wrong, fine]
+    # The test's client encodes what it has decoded, to compare; then the error is a plain number.
+    assert [code for code in written if isinstance(code, ErrorCode)] == [fine, wrong, fine]
 
 
 async def test_heartbeat_that_comes_again_is_answered_by_what_the_group_is_by_then() -> None:

@@ -86,9 +86,7 @@ def _elect(cluster: Cluster, name: str, index: int, election_type: int) -> Error
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     placement = topic.placements[index]
     election, unavailable = _ELECTIONS[election_type]
-    is_well_led = (
-        placement.has_preferred_leader if election is Election.PREFERRED else placement.leader_id != NO_LEADER
-    )
+    is_well_led = placement.has_preferred_leader if election is Election.PREFERRED else placement.leader_id != NO_LEADER
     if is_well_led:
         return ErrorCode.ELECTION_NOT_NEEDED
     return ErrorCode.NONE if cluster.failover.elect(topic, index, election) else unavailable
