@@ -54,7 +54,8 @@ class Placement:
 
     def has_too_few_in_sync(self, min_insync_replicas: int) -> bool:
         """Whether acknowledgements of all replicas can't be had."""
-        return len(self.isr) < self.min_isr(min_insync_replicas)
+        in_sync = len(self.isr)
+        return in_sync < min_insync_replicas and in_sync < len(self.replicas)
 
 
 class Topic:
