@@ -1,7 +1,8 @@
 """DescribeLogDirs (api key 35), v1–v5: how many bytes the partitions hold that lie on this node.
 
-A null list of topics asks for all; what is unknown is left out. The logs are in memory, so the one directory there is
-has a name no file system has, and its total is the limit on all logs, ottla.log.bytes.max.
+A null list of topics asks for all; what is unknown is left out. There is one directory: that of --data-dir, with the
+sizes of its file system; or for logs in memory one whose name no file system has, and whose total is the limit on all
+logs, ottla.log.bytes.max.
 
 v2 is flexible, v3 adds a top-level error_code, v4 total_bytes and usable_bytes (KIP-827), v5 is_cordoned (KIP-1066).
 Errors: none of its own. Kafka: KafkaApis.handleDescribeLogDirsRequest, ReplicaManager.describeLogDirs.
@@ -9,9 +10,11 @@ Errors: none of its own. Kafka: KafkaApis.handleDescribeLogDirsRequest, ReplicaM
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 from ottla.broker.call import Call
+from ottla.broker.cluster import Cluster
 from ottla.broker.topic import Topic
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
@@ -31,15 +34,26 @@ def handle(request: DescribeLogDirsRequest, call: Call) -> DescribeLogDirsRespon
             partitions = _sizes(topic, None if request.topics is None else asked[topic.name], call.node.node_id)
             if partitions:
                 topics.append(DescribeLogDirsResponse.DescribeLogDirsTopic(topic.name, partitions))
-    account = cluster.logs.bytes
-    directory = DescribeLogDirsResponse.DescribeLogDirsResult(
-        ErrorCode.NONE, MEMORY, topics, account.bytes_max, account.bytes_max - account.bytes_held
-    )
+    path, total_bytes, usable_bytes = _directory(cluster)
+    directory = DescribeLogDirsResponse.DescribeLogDirsResult(ErrorCode.NONE, path, topics, total_bytes, usable_bytes)
     return DescribeLogDirsResponse(results=[directory])
 
 
 def refuse(request: DescribeLogDirsRequest, error_code: ErrorCode) -> DescribeLogDirsResponse:
     return DescribeLogDirsResponse(error_code=error_code)
+
+
+def _directory(cluster: Cluster) -> tuple[str, int, int]:
+    """(path, size, what is left of it); sizes that the system does not tell are -1, as with Kafka."""
+    if cluster.store is None:
+        account = cluster.logs.bytes
+        return MEMORY, account.bytes_max, account.bytes_max - account.bytes_held
+    path = cluster.store.data_dir.path
+    try:
+        file_system = os.statvfs(path)
+    except OSError:
+        return path, -1, -1
+    return path, file_system.f_frsize * file_system.f_blocks, file_system.f_frsize * file_system.f_bavail
 
 
 def _sizes(

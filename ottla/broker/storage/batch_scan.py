@@ -18,6 +18,7 @@ from ottla.protocol.varint import Buffer
 #: The beginning of a batch's header, as far as it is of interest here.
 _HEADER: Final = Struct(">qi4xb6xi8xq")
 _BATCH_LENGTH_MIN: Final = BATCH_OVERHEAD - LOG_OVERHEAD
+_OFFSET_MAX: Final = 2**63 - 1
 #: How much is read at once to look at headers; batches are mostly larger, or there are many in it.
 _LOOK_BYTES: Final = 4096
 #: How much is read at once where all of it is needed.
@@ -82,13 +83,19 @@ def whole_batches(read: Read, position: int, end: int) -> Iterator[tuple[FoundBa
             raise DamagedError(f"{end - position} bytes at position {position} are too few for a batch")
 
 
-def check(read: Read, position: int, end: int, next_offset: int) -> Iterator[FoundBatch]:
-    """The batches that are right, up to the first that is not: by its checksum, or by an offset before `next_offset`,
-    where the batch before it ended. Raises `DamagedError` there."""
+def check(
+    read: Read, position: int, end: int, next_offset: int, end_offset: int = _OFFSET_MAX, *, is_dense: bool = False
+) -> Iterator[FoundBatch]:
+    """The batches that are right, up to the first that is not. Raises `DamagedError` there.
+
+    Wrong is a checksum, or an offset, which no checksum covers: one before `next_offset`, where the batch before it
+    ended, or from `end_offset` on; where there can't be gaps (`is_dense`), any other than `next_offset`.
+    """
     for found, batch in whole_batches(read, position, end):
         header = read_header(batch)
-        if header.base_offset < next_offset:
-            raise DamagedError(f"the batch at position {found.position} goes back to offset {header.base_offset}")
+        base_offset = header.base_offset
+        if base_offset < next_offset or (is_dense and base_offset != next_offset) or found.last_offset >= end_offset:
+            raise DamagedError(f"the batch at position {found.position} can't begin at offset {base_offset}")
         if not checksum_matches(batch, header):
             raise DamagedError(f"the batch at position {found.position} does not match its checksum")
         next_offset = found.last_offset + 1

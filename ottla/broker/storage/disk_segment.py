@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from ottla.broker.storage.batch_scan import DamagedError, check, scan, whole_batches
 from ottla.broker.storage.files import OpenFiles, close_file, write_at
-from ottla.broker.storage.segment import Segment
+from ottla.broker.storage.segment import RELATIVE_OFFSET_MAX, Segment
 from ottla.broker.storage.sparse_index import SparseIndex
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ class DiskSegment(Segment):
     __slots__ = (
         "_files",
         "_index",
-        "_is_index_trusted",
         "_is_tail_unseen",
         "_log",
         "_tail_offset",
@@ -71,7 +70,6 @@ class DiskSegment(Segment):
         self.fd = _NOWHERE
         self.was_used = False
         self._index: SparseIndex | None = None
-        self._is_index_trusted = True
         self._is_tail_unseen = False
         #: The last batch, which readers who keep up ask for: offsets from the first on are in it, if it is known.
         self._tail_offset = self._tail_position = _NOWHERE
@@ -220,12 +218,17 @@ class DiskSegment(Segment):
 
     def _check_tail(self) -> None:
         """The end is where it shows that a file was changed while nobody watched."""
-        start = self._load_index().last_position(self.size_bytes)
         try:
-            for _ in check(self._read, start, self.size_bytes, self.base_offset):
-                pass
+            try:
+                self._check_from(self._load_index())
+            except DamagedError:
+                self._check_from(self.rebuild_index())
         except DamagedError as damage:
             self._damaged(str(damage))
+
+    def _check_from(self, index: SparseIndex) -> None:
+        for _ in check(self._read, index.last_position(self.size_bytes), self.size_bytes, self.base_offset):
+            pass
 
     def take_over(
         self, size_bytes: int, next_offset: int, first_timestamp: int, max_timestamp: int, modified_ms: int
@@ -248,19 +251,15 @@ class DiskSegment(Segment):
     def _load_index(self) -> SparseIndex:
         try:
             index = self._index = SparseIndex.load(
-                self.path, self.size_bytes, self.next_offset - self.base_offset, is_trusted=self._is_index_trusted
+                self.path, self.size_bytes, self.next_offset - self.base_offset, is_trusted=True
             )
-            if index is None:
-                self.rebuild_index()
-                assert self._index is not None
-                return self._index
+            return self.rebuild_index() if index is None else index
         except OSError as error:
             self._log.fail("read", self.path, error)
         except DamagedError as damage:
             self._damaged(str(damage))
-        return index
 
-    def rebuild_index(self) -> None:
+    def rebuild_index(self) -> SparseIndex:
         """Make the index anew. Raises `DamagedError`, `StorageError`."""
         self._log.note_index_rebuilt(self.path)
         self._index = index = SparseIndex()
@@ -269,6 +268,7 @@ class DiskSegment(Segment):
             relative = batch.last_offset - self.base_offset
             index.add(relative, batch.position, batch.size_bytes, batch.max_timestamp, max_timestamp)
             max_timestamp = max(max_timestamp, batch.max_timestamp)
+        return index
 
     # After a crash
 
@@ -283,9 +283,7 @@ class DiskSegment(Segment):
         self.next_offset = self.base_offset + (1 << 31)  # until it is known
         index = SparseIndex.load(self.path, self.size_bytes, 1 << 31, is_trusted=False)
         if index is None:
-            self.rebuild_index()
-            index = self._index
-            assert index is not None
+            index = self.rebuild_index()
         self._index = index
         self.first_timestamp = next(scan(self._read, 0, self.size_bytes)).max_timestamp
         self.max_timestamp = index.last_time
@@ -293,9 +291,10 @@ class DiskSegment(Segment):
             self.next_offset = batch.last_offset + 1
             self.max_timestamp = max(self.max_timestamp, batch.max_timestamp)
 
-    def recover(self, from_offset: int) -> DamagedError | None:
+    def recover(self, from_offset: int, end_offset: int | None) -> DamagedError | None:
         """Check the batches from an offset on, and take the file over up to the first that is not right.
 
+        `end_offset`: where the next segment begins; None: this one is active, and was never compacted.
         Returns what is wrong with the rest, which is still there; None: there is none. Raises `StorageError`, OSError.
         """
         stat = os.stat(self.path + LOG_SUFFIX)
@@ -307,7 +306,8 @@ class DiskSegment(Segment):
         assert index is not None
         damage = None
         try:
-            for batch in check(self._read, position, end, self.next_offset):
+            limit = self.base_offset + RELATIVE_OFFSET_MAX + 1 if end_offset is None else end_offset
+            for batch in check(self._read, position, end, self.next_offset, limit, is_dense=end_offset is None):
                 relative = batch.last_offset - self.base_offset
                 index.add(relative, position, batch.size_bytes, batch.max_timestamp, self.max_timestamp)
                 self.first_timestamp = batch.max_timestamp if position == 0 else self.first_timestamp

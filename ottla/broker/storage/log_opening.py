@@ -157,11 +157,11 @@ def _recover_segments(log: DiskStorage, base_offsets: Sequence[int], recovery_of
     log.is_made = True
     log.segments = [DiskSegment(log, base_offset, 0, log.disk.files) for base_offset in base_offsets]
     for number, segment in enumerate(log.segments):
-        is_last = number == len(base_offsets) - 1
-        if not is_last and base_offsets[number + 1] <= recovery_offset:
+        next_base = base_offsets[number + 1] if number + 1 < len(base_offsets) else None
+        if next_base is not None and next_base <= recovery_offset:
             segment.measure()
             continue
-        damage = segment.recover(recovery_offset)
+        damage = segment.recover(recovery_offset, next_base)
         if damage is not None:
             if segment.next_offset < recovery_offset:
                 raise DamagedError(f"{damage}; it was whole up to offset {recovery_offset}")
