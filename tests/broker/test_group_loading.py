@@ -280,3 +280,32 @@ def test_a_job_is_done_in_slices() -> None:
         asyncio.run(run())
     assert done[:7] == ["a", "turn", "b", "turn", "a", "turn", "b"]
     assert (done.count("a"), done.count("b")) == (3, 3)
+
+
+async def test_a_full_disk_leaves_the_group_as_it_was() -> None:
+    """What can't be written has not happened: the error is Kafka's, the old offset counts, also for who reads the log.
+
+    The generation that could not be written is not given out; once there is room again the group goes on.
+    """
+    async with running_scene(nodes=2) as scene:
+        ana = Actor("ana")
+        await make_stable(scene, ana)
+        assert committed_error(await scene.submit(ana.commits({("orders", 0): 7}))) == ErrorCode.NONE
+        account = scene.cluster.logs.bytes
+        bytes_max, account.bytes_max = account.bytes_max, account.bytes_held
+        assert committed_error(await scene.submit(ana.commits({("orders", 0): 8}))) == ErrorCode.NOT_COORDINATOR
+        assert await scene.committed() == 7
+        joined = await scene.submit(ana.joins())
+        ana.generation_id = joined.generation_id
+        synced = await scene.submit(ana.syncs({ana: b"orders-1"}))
+        assert (synced.error_code, synced.assignment) == (ErrorCode.NOT_COORDINATOR, b"")
+        account.bytes_max = bytes_max
+        scene.coordination.resign(0, node_id=1)
+        await scene.load(node_id=2)
+        assert await scene.committed(node_id=2) == 7
+        (group,) = scene.coordinator(2).groups
+        assert (group.generation_id, group.members[ana.member_id].assignment) == (1, b"orders-0")
+
+
+def committed_error(response: Any) -> int:
+    return response.topics[0].partitions[0].error_code  # type: ignore[no-any-return]
