@@ -71,7 +71,6 @@ class Failover:
 
     def node_leaves(self, node: Node) -> None:
         """It says that it is going: others lead from now on. Kafka: controlled shutdown."""
-        self._crashed.discard(node.node_id)
         self._remove(node)
 
     def node_returns(self, node: Node) -> None:

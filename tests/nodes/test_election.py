@@ -132,6 +132,13 @@ def test_unclean_election_takes_who_is_there() -> None:
     assert Partition("12", election=Election.UNCLEAN).leaves(2).leaves(1).returns(2).placement == placed("12", 2, "2")
 
 
+def test_unclean_election_starts_anew() -> None:
+    """Who was eligible before is not any more: it may have what the new leader lacks."""
+    partition = Partition(min_isr=2).leaves(3).leaves(1).leaves(2).returns(3)
+    assert partition.placement == placed("123", NO_LEADER, "", elr="12", last="2")
+    assert partition.elects(Election.UNCLEAN).placement == placed("123", 3, "3")
+
+
 def test_unclean_election_without_anybody_changes_nothing() -> None:
     partition = Partition("12").leaves(2).leaves(1)
     before = replace(partition.placement)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ottla.broker.call import Call
 from ottla.broker.election import Election
@@ -18,9 +20,11 @@ from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
 from ottla.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from ottla.protocol.messages.elect_leaders import ElectLeadersRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
+from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from ottla.protocol.messages.produce import ProduceRequest
 from tests.broker.log_scene import LogScene, SentCall, fetch_request, only, produce_request
 from tests.support.batches import batch
 
@@ -304,6 +308,17 @@ def test_changed_min_insync_replicas_counts_at_once(scene: Nodes) -> None:
     assert scene.fetch(topic, 1).high_watermark == 1
 
 
+def test_settings_of_the_new_leaders_node_hold(scene: Nodes) -> None:
+    """A node may have been given its own, such as the largest batch it takes."""
+    topic = scene.create("orders", replicas=3)
+    alter = IncrementalAlterConfigsRequest.AlterableConfig("message.max.bytes", 0, "50")
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource(4, "2", [alter])
+    assert scene.ask(IncrementalAlterConfigsRequest([resource]), 1, node_id=2).responses[0].error_code == 0
+    assert scene.produce(topic, 1).error_code == 0
+    scene.stop(1)
+    assert scene.produce(topic, 2).error_code == ErrorCode.MESSAGE_TOO_LARGE
+
+
 # ── New partitions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -485,3 +500,68 @@ def test_unclean_is_not_what_a_preferred_election_is(scene: Nodes) -> None:
     scene.start(1)
     assert not scene.cluster.failover.elect(topic, 0, Election.PREFERRED)
     assert topic.placements[0].leader_id == NO_LEADER
+
+
+# ── Whatever happens ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["stop", "kill", "start"]), st.integers(1, 3)),
+        st.tuples(st.just("advance"), st.sampled_from([1, FAILOVER_MS, 300_000])),
+        st.tuples(st.just("produce"), st.sampled_from([1, -1])),
+        st.tuples(st.just("elect"), st.sampled_from([0, 1])),
+    ),
+    max_size=40,
+)
+
+
+@given(STEPS, st.integers(1, 3), st.integers(1, 3))
+def test_nothing_acknowledged_is_ever_hidden_again(
+    steps: list[tuple[str, int]], replicas: int, min_insync_replicas: int
+) -> None:
+    """Whatever nodes do: epochs and high watermarks never fall, what acks=all were told of can be read, and in the end,
+    with all nodes up and no time to wait for, everything is led, in sync and to be seen.
+    """
+    scene = Nodes(nodes=4)
+    topic = scene.create("orders", partitions=3, replicas=replicas, min_insync_replicas=str(min_insync_replicas))
+    logs = topic.partitions
+    for step, argument in steps:
+        before = [(log.leader_epoch, log.high_watermark) for log in logs]
+        _take(scene, topic, step, argument)
+        for log, placement, (epoch, high_watermark) in zip(logs, topic.placements, before, strict=True):
+            assert log.leader_epoch >= epoch
+            assert high_watermark <= log.high_watermark <= log.log_end_offset
+            assert placement.leader_id == NO_LEADER or placement.leader_id in placement.isr
+            assert set(placement.isr) <= scene.cluster.nodes.keys()
+    for node_id in (1, 2, 3):
+        _take(scene, topic, "start", node_id)
+    scene.advance(10_000_000)
+    assert scene.cluster.timer.size == 0
+    for log, placement in zip(logs, topic.placements, strict=True):
+        assert log.high_watermark == log.log_end_offset
+        assert sorted(placement.isr) == sorted(placement.replicas)
+        assert placement.has_preferred_leader
+
+
+def _take(scene: Nodes, topic: Topic, step: str, argument: int) -> None:
+    """Take a step, if it can be taken."""
+    if step == "advance":
+        scene.advance(argument)
+        scene.turn()
+    elif step == "elect":
+        scene.ask(elect_request(None, argument), 2, node_id=4)
+    elif step == "produce":
+        for index, placement in enumerate(topic.placements):
+            if placement.leader_id == NO_LEADER or placement.leader_id in scene.cluster.silent_node_ids:
+                continue
+            data = [ProduceRequest.PartitionProduceData(index, batch())]
+            request = ProduceRequest(
+                None, argument, 50, [ProduceRequest.TopicProduceData("orders", partition_data=data)]
+            )
+            call = scene.send(request, 9, node_id=placement.leader_id)
+            if call.is_answered and argument == -1 and not (answer := only(call.answer_given.responses)).error_code:
+                assert topic.partitions[index].high_watermark > answer.base_offset
+    else:
+        state = scene.cluster.failover.state_of(scene.cluster.all_nodes[argument])
+        if (state is NodeState.UP) == (step != "start"):
+            getattr(scene, step)(argument)

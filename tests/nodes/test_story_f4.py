@@ -162,6 +162,28 @@ def test_story_f4_the_coordinator_leaves_while_a_member_waits(still: Broker) -> 
         still.node(first).start()
 
 
+def test_nobody_coordinates_on_a_dead_node(still: Broker) -> None:
+    """Two die, and the second is named coordinator when the first is missed: the group is nobody's until it is missed
+    too, and no timer of it runs.
+    """
+    onlooker = Onlooker(still)
+    first = onlooker.coordinator("billing")
+    ana = Actor(still.node(first).bootstrap_server, "billing", "ana")
+    ana.enters().joined(generation_id=1, leader=ana)
+    ana.syncs({ana: b"all"}).synced(b"all")
+    ana.close()
+    second = 1 + first % 3
+    still.node(first).stop(hard=True)
+    still.advance(FAILOVER_MS - 1)
+    still.node(second).stop(hard=True)
+    still.advance(1)
+    assert onlooker.coordinator("billing") == second
+    coordinators = still._server.cluster.group_coordination.of_node
+    assert [group for coordinator in coordinators.values() for group in coordinator.groups] == []
+    still.advance(FAILOVER_MS)
+    onlooker.stable("billing", 1)
+
+
 def test_commits_are_refused_while_too_few_replicas_are_in_sync() -> None:
     """min.insync.replicas holds for the groups' log too: COORDINATOR_NOT_AVAILABLE, until a node is back."""
     with Broker(nodes=2, settings={"min.insync.replicas": 2}, clock="virtual", log_level="error") as broker:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import re
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -128,6 +130,21 @@ def test_client_that_waits_for_acknowledgements_is_told_when_its_node_leaves(
         assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
+def test_fetch_session_does_not_outlive_its_node(broker: Broker, onlooker: Onlooker) -> None:
+    """Who comes with it when the node is back is told to begin anew."""
+    onlooker.create_topic("orders")
+    begin = waiting_fetch("orders")
+    begin.max_wait_ms, begin.session_epoch = 0, 0
+    session_id = onlooker.ask(begin, 9, 1).session_id
+    assert session_id > 0
+    go_on = FetchRequest(max_wait_ms=0, min_bytes=1, session_id=session_id, session_epoch=1)
+    assert onlooker.ask(go_on, 9, 1).error_code == 0
+    broker.node(1).stop()
+    broker.node(1).start()
+    go_on.session_epoch = 2
+    assert onlooker.ask(go_on, 9, 1).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
 def test_stopping_and_starting_twice_does_nothing_more(broker: Broker, onlooker: Onlooker) -> None:
     """Nor does stopping a dead node gently: it can't come back to say goodbye."""
     onlooker.create_topic("orders")
@@ -164,6 +181,14 @@ def test_broker_stops_while_nodes_are_down(broker: Broker) -> None:
     broker.node(1).stop(hard=True)
     broker.node(2).stop()
     broker.stop()
+
+
+def test_sample_of_the_page_runs() -> None:
+    """The Python of docs/nodes.md, as somebody would copy it."""
+    page = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text()
+    (sample,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert sample.count("stop(") == sample.count("start()") == 2
+    exec(sample, {})
 
 
 def test_unknown_node_is_told_so(broker: Broker) -> None:
