@@ -301,6 +301,8 @@ class Partition:
         """
         if self.is_closed:
             return ReadResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if self._storage.is_offline:
+            return ReadResult(ErrorCode.KAFKA_STORAGE_ERROR)
         diverging_epoch = None
         if last_fetched_epoch >= 0:
             epoch, end_offset = self._epochs.end_offset_for(last_fetched_epoch, self.log_end_offset)

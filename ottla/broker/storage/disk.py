@@ -32,7 +32,14 @@ from ottla.broker.storage import checkpoints
 from ottla.broker.storage.contract import LogState, StorageError
 from ottla.broker.storage.disk_replacement import DiskReplacement
 from ottla.broker.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
-from ottla.broker.storage.files import OpenFiles, describe, sync_directory, sync_file, write_file
+from ottla.broker.storage.files import (
+    OpenFiles,
+    describe,
+    is_short_of_descriptors,
+    sync_directory,
+    sync_file,
+    write_file,
+)
 from ottla.broker.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFIX, encode_aborted, encode_producers
 from ottla.broker.storage.sparse_index import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 
@@ -258,6 +265,9 @@ class DiskStorage:
         """Have the directory there. Raises OSError."""
         if self.is_made:
             return
+        self.disk.files.with_room(self._make_directory)
+
+    def _make_directory(self) -> None:
         os.makedirs(self.directory, exist_ok=True)
         metadata = checkpoints.encode_partition_metadata(self.topic_id)
         write_file(f"{self.directory}/{checkpoints.PARTITION_METADATA}", metadata, sync=False)
@@ -266,8 +276,9 @@ class DiskStorage:
             self._write_state(self._state)
 
     def fail(self, what: str, path: str, error: Exception) -> NoReturn:
-        """The log can't be relied on any more. Raises `StorageError`."""
-        self.go_offline(what, path, error)
+        """Raise `StorageError`; unless there were only no descriptors, the log can't be relied on any more."""
+        if not is_short_of_descriptors(error):
+            self.go_offline(what, path, error)
         raise StorageError(_reason(what, path, error)) from error
 
     def go_offline(self, what: str, path: str, error: Exception) -> None:

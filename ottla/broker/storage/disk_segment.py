@@ -86,14 +86,13 @@ class DiskSegment(Segment):
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
         """Put a batch at the end. Raises `StorageError`."""
         size, position = len(batch), self.size_bytes
+        index = self._index or self._load_index()
         try:
             write_at(self.fd if self.fd >= 0 else self._open(), batch, position)
         except OSError as error:
             self._log.fail("write", f"{self.path}{LOG_SUFFIX}", error)
         self.was_used = True
-        relative_last_offset = last_offset - self.base_offset
-        index = self._index or self._load_index()
-        is_page_full = index.add(relative_last_offset, position, size, max_timestamp, self.max_timestamp)
+        is_page_full = index.add(last_offset - self.base_offset, position, size, max_timestamp, self.max_timestamp)
         self._tail_offset, self._tail_position = self.next_offset, position
         self.count(last_offset, max_timestamp, size, wall_ms)
         if is_page_full:
@@ -250,8 +249,9 @@ class DiskSegment(Segment):
 
     def _load_index(self) -> SparseIndex:
         try:
-            index = self._index = SparseIndex.load(
-                self.path, self.size_bytes, self.next_offset - self.base_offset, is_trusted=True
+            relative_end = self.next_offset - self.base_offset
+            index = self._index = self._files.with_room(
+                lambda: SparseIndex.load(self.path, self.size_bytes, relative_end, is_trusted=True)
             )
             return self.rebuild_index() if index is None else index
         except OSError as error:

@@ -14,11 +14,13 @@ from __future__ import annotations
 import errno
 import os
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
-from ottla.broker.storage.contract import StorageError
 from ottla.protocol.varint import Buffer
+
+T = TypeVar("T")
 
 _FILE_MODE: Final = 0o644
 _TOO_MANY_OPEN: Final = (errno.EMFILE, errno.ENFILE)
@@ -52,27 +54,23 @@ class OpenFiles:
         return len(self._open)
 
     def open(self, owner: Openable, path: str, flags: int) -> int:
-        """Open the file of `owner` and return its descriptor. Raises OSError, or `StorageError` without descriptors."""
+        """Open the file of `owner` and return its descriptor. Raises OSError."""
         if len(self._open) >= self.files_max:
             self._make_room(self.files_max - 1)
-        owner.fd = self._open_file(path, flags)
+        owner.fd = self.with_room(lambda: os.open(path, flags | os.O_CLOEXEC, _FILE_MODE))
         owner.was_used = True
         self._open.append(owner)
         return owner.fd
 
-    def _open_file(self, path: str, flags: int) -> int:
+    def with_room(self, action: Callable[[], T]) -> T:
+        """Do what opens files; if the system has no descriptor left, do without every other one of ours first."""
         try:
-            return os.open(path, flags | os.O_CLOEXEC, _FILE_MODE)
+            return action()
         except OSError as error:
-            if error.errno not in _TOO_MANY_OPEN:
+            if not is_short_of_descriptors(error):
                 raise
         self._make_room(len(self._open) // 2)
-        try:
-            return os.open(path, flags | os.O_CLOEXEC, _FILE_MODE)
-        except OSError as error:
-            if error.errno not in _TOO_MANY_OPEN:
-                raise
-            raise StorageError(f"cannot open {path}: {error.strerror}; raise the limit, see ulimit -n") from error
+        return action()
 
     def _make_room(self, files_max: int) -> None:
         """Let go until so many are left: what was used gets a second chance, once."""
@@ -87,6 +85,11 @@ class OpenFiles:
                 self._open.append(owner)
             else:
                 owner.let_go()
+
+
+def is_short_of_descriptors(error: Exception) -> bool:
+    """Whether it says that too many files are open: nothing is wrong then that time would not heal."""
+    return isinstance(error, OSError) and error.errno in _TOO_MANY_OPEN
 
 
 def close_file(owner: Openable) -> None:
@@ -164,6 +167,8 @@ def describe(error: OSError) -> str:
     reason = error.strerror or str(error)
     if error.errno in _NO_ROOM:
         return f"{reason}: make room, or lower retention.ms or retention.bytes of your topics, and start again"
+    if error.errno in _TOO_MANY_OPEN:
+        return f"{reason}: raise the limit, see ulimit -n"
     if error.errno == errno.EROFS:
         return f"{reason}: mount it for writing and start again"
     return reason
