@@ -17,6 +17,7 @@ OffsetMetadataManager.
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from dataclasses import dataclass, field
 from struct import Struct
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ottla.coordinator.group import Group
 from ottla.coordinator.members import Member, add
 from ottla.coordinator.offset_store import NO_EXPIRY, CommittedOffset, drop_offset, keep_offset
-from ottla.coordinator.pending_offsets import PendingOffsets
+from ottla.coordinator.pending_offsets import OffsetPlace, PendingOffsets
 from ottla.coordinator.states import GroupState
 from ottla.coordinator.subscription import subscribed_topics
 from ottla.protocol.messages.group_metadata_key import GroupMetadataKey
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 _ANCIENT_OFFSET: Final = 0
 _OFFSET: Final = 1
 _GROUP: Final = 2
+_OFFSET_TYPES: Final = frozenset({_ANCIENT_OFFSET, _OFFSET})
 
 _KEY_VERSION: Final = 0
 _GROUP_VALUE_VERSION: Final = 3
@@ -53,6 +55,7 @@ _OFFSET_VALUE_WITH_EXPIRY_VERSION: Final = 1
 
 _INT16: Final = Struct(">h")
 _GROUP_PREFIX: Final = _INT16.pack(_GROUP)
+_OFFSET_VALUE_PREFIX: Final = _INT16.pack(_OFFSET_VALUE_VERSION)
 _GROUP_VALUE_PREFIX: Final = _INT16.pack(_GROUP_VALUE_VERSION)
 _OFFSET_VALUE_WITH_EXPIRY_PREFIX: Final = _INT16.pack(_OFFSET_VALUE_WITH_EXPIRY_VERSION)
 
@@ -64,6 +67,15 @@ _pack_timestamp = Struct(">q").pack
 _NO_TAGS: Final = b"\x00"
 #: One tagged field: tag 0, sixteen bytes.
 _TOPIC_ID_TAG: Final = b"\x01\x00\x10"
+
+_unpack_length = _INT16.unpack_from
+_unpack_int32 = Struct(">i").unpack_from
+_unpack_version_offset_epoch = Struct(">hqi").unpack_from
+_unpack_timestamp = Struct(">q").unpack_from
+#: In an offset's value, the length of its metadata as a varint, which has further bytes from 0x80 on.
+_METADATA_AT: Final = 14
+_LONG_VARINT: Final = 0x80
+_TOPIC_ID_BYTES: Final = 19
 
 _UTF8_BYTES_MAX: Final = 3  # of a UTF-16 unit
 
@@ -185,8 +197,8 @@ class Replay:
         if key is None:
             raise CorruptRecordError("a group record has no key")
         record_type = _prefix(key, "key")
-        if record_type in {_OFFSET, _ANCIENT_OFFSET}:
-            self._apply_offset(_decode(OffsetCommitKey, key, _KEY_VERSION), value, producer_id)
+        if record_type in _OFFSET_TYPES:
+            self._apply_offset(_offset_place(key), value, producer_id)
         elif record_type == _GROUP:
             self._apply_group(_decode(GroupMetadataKey, key, _KEY_VERSION).group, value)
         else:
@@ -197,17 +209,13 @@ class Replay:
         for (group_id, topic, partition), committed in self.pending.end(producer_id, is_commit=is_commit):
             self._keep(group_id, topic, partition, committed)
 
-    def _apply_offset(self, key: OffsetCommitKey, value: bytes | None, producer_id: int) -> None:
-        place = key.group, key.topic, key.partition
+    def _apply_offset(self, place: OffsetPlace, value: bytes | None, producer_id: int) -> None:
         if value is None:
             self.pending.overrule(place)
-            if (group := self.groups.get(key.group)) is not None:
-                drop_offset(group, key.topic, key.partition)
+            if (group := self.groups.get(place[0])) is not None:
+                drop_offset(group, *place[1:])
             return
-        read = _decode(OffsetCommitValue, value, _prefix(value, "value"))
-        committed = CommittedOffset(
-            read.offset, read.leader_epoch, read.metadata, read.commit_timestamp, read.expire_timestamp, read.topic_id
-        )
+        committed = _committed(value)
         if producer_id != NO_PRODUCER_ID:
             self.pending.add(producer_id, place, committed)
         else:
@@ -248,6 +256,42 @@ class Replay:
         if former is not None:
             group.offsets = former.offsets
         self.groups[group_id] = group
+
+
+def _offset_place(key: bytes) -> OffsetPlace:
+    """What an offset record is about. There may be a hundred thousand of them, so the usual form is read in place."""
+    try:
+        group_end = 4 + _unpack_length(key, 2)[0]
+        topic_end = group_end + 2 + _unpack_length(key, group_end)[0]
+    except struct.error:
+        group_end = topic_end = -1
+    if 4 <= group_end <= topic_end - 2 == len(key) - 6:
+        group, topic = key[4:group_end], key[group_end + 2 : topic_end]
+        return group.decode("utf-8", "replace"), topic.decode("utf-8", "replace"), _unpack_int32(key, topic_end)[0]
+    decoded = _decode(OffsetCommitKey, key, _KEY_VERSION)
+    return decoded.group, decoded.topic, decoded.partition
+
+
+def _committed(value: bytes) -> CommittedOffset:
+    """A committed offset. The form that `offset_record` writes is read in place, as above."""
+    if value[:2] == _OFFSET_VALUE_PREFIX and len(value) > _METADATA_AT and 0 < value[_METADATA_AT] < _LONG_VARINT:
+        metadata_end = _METADATA_AT + value[_METADATA_AT]
+        tags = value[metadata_end + 8 :]
+        has_topic_id = len(tags) == _TOPIC_ID_BYTES and tags[:3] == _TOPIC_ID_TAG
+        if has_topic_id or tags == _NO_TAGS:
+            _, offset, leader_epoch = _unpack_version_offset_epoch(value)
+            return CommittedOffset(
+                offset,
+                leader_epoch,
+                value[_METADATA_AT + 1 : metadata_end].decode("utf-8", "replace"),
+                _unpack_timestamp(value, metadata_end)[0],
+                NO_EXPIRY,
+                tags[3:] if has_topic_id else ZERO_UUID,
+            )
+    read = _decode(OffsetCommitValue, value, _prefix(value, "value"))
+    return CommittedOffset(
+        read.offset, read.leader_epoch, read.metadata, read.commit_timestamp, read.expire_timestamp, read.topic_id
+    )
 
 
 def _loaded_member(group: GroupMetadataValue, member: GroupMetadataValue.MemberMetadata) -> Member:

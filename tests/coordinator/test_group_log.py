@@ -30,7 +30,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.group_metadata_value import GroupMetadataValue
 from ottla.protocol.messages.offset_commit_key import OffsetCommitKey
 from ottla.protocol.messages.offset_commit_value import OffsetCommitValue
-from ottla.protocol.primitives import ZERO_UUID
+from ottla.protocol.primitives import ZERO_UUID, DecodeError
 from ottla.testing.playbook import Is, Playbook
 from tests.coordinator.actors import Actor, bring_in, new_group, perform, protocols
 
@@ -104,6 +104,37 @@ def test_an_offset_record_is_what_the_codec_writes(
         b"\0\1" + OffsetCommitKey(*names, partition).encode(0),
         b"\0\4" + value.encode(4),
     )
+
+
+@given(data=st.data(), names=st.tuples(st.text(max_size=5), st.text(max_size=5)), metadata=st.text(max_size=130))
+def test_what_is_read_in_place_is_what_the_codec_reads(
+    data: st.DataObject, names: tuple[str, str], metadata: str
+) -> None:
+    """Also of records that are damaged: the same values, or none."""
+    committed = CommittedOffset(1, 2, metadata, 3, topic_id=data.draw(st.sampled_from([ZERO_UUID, b"i" * 16])))
+    key, value = offset_record(*names, 5, committed)
+    assert value is not None
+    damaged = [bytearray(key[2:]), bytearray(value[2:])]
+    for part in damaged:
+        if part and data.draw(st.booleans()):
+            part[data.draw(st.integers(0, len(part) - 1))] = data.draw(st.integers(0, 255))
+        if data.draw(st.booleans()):
+            del part[data.draw(st.integers(0, len(part))) :]
+    key, value = b"\0\1" + damaged[0], b"\0\4" + damaged[1]
+    expected: dict[str, dict[str, dict[int, CommittedOffset]]] | None
+    try:
+        place, read = OffsetCommitKey.decode(key, 0, 2), OffsetCommitValue.decode(value, 4, 2)
+    except DecodeError:
+        expected = None
+    else:
+        found = CommittedOffset(read.offset, read.leader_epoch, read.metadata, read.commit_timestamp, -1, read.topic_id)
+        expected = {place.group: {place.topic: {place.partition: found}}}
+    try:
+        groups = replayed((key, value)).groups
+    except CorruptRecordError:
+        assert expected is None
+    else:
+        assert {group_id: group.offsets for group_id, group in groups.items()} == expected
 
 
 def test_tombstones() -> None:
