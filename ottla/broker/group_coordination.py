@@ -75,7 +75,9 @@ class GroupCoordination:
         self._log = cluster.log
         self._loading = GroupLoading(cluster)
         self.of_node = {
-            node_id: Coordinator(config, log, cluster.timer, cluster.tasks, notes, self._group_failed)
+            node_id: Coordinator(
+                config, log, cluster.timer, cluster.tasks, notes, self._group_failed, cluster.background.start
+            )
             for node_id in cluster.all_nodes
         }
         self._cluster = cluster

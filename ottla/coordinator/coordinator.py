@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     from ottla.coordinator.config import GroupConfig
 
 
+def exhaust(steps: Iterator[None]) -> None:
+    """Do all of it now."""
+    for _ in steps:
+        pass
+
+
 class PartitionState(Enum):
     """What a partition of the group log is to this node. Of others it isn't the coordinator."""
 
@@ -65,17 +71,21 @@ class Coordinator:
         tasks: TaskGroup,
         notes: NoteSink | None = None,
         failed: Callable[[str], None] | None = None,
+        start: Callable[[Iterator[None]], None] = exhaust,
     ) -> None:
         """`tasks`: where the owners of groups live; `notes`: who keeps a journal, if anybody.
 
         `failed`: called with the id of a group that has met a bug, while the error is being handled; the group is given
         up and the others go on. None: the error ends the owner's task.
+
+        `start`: takes up what is long and can be done in steps; by default all of it is done at once.
         """
         self.config = config
         self.surroundings = Surroundings(log, timer, notes, self._forget, self._give_up if failed else None)
         self.is_started = True
         self._timer = timer
         self._tasks = tasks
+        self._start = start
         self._partitions: dict[int, PartitionState] = {}
         self._loadings: dict[int, Loading] = {}
         self._owners: dict[str, Owner] = {}
@@ -247,6 +257,13 @@ class Coordinator:
             self._timer.add(self._sweep, self._first_sweep_ms + intervals * interval_ms)
 
     def _sweep_all(self) -> None:
-        for owner in self._owners.values():
-            owner.post(SweepDue())
+        self._start(self._sweep_steps())
         self._keep_sweeping()
+
+    def _sweep_steps(self) -> Iterator[None]:
+        """A group with each step."""
+        for owner in list(self._owners.values()):
+            if not owner.is_ended:
+                owner.post(SweepDue())
+                owner.drain()
+            yield
