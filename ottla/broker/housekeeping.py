@@ -38,12 +38,12 @@ class Housekeeping:
         self._is_started = True
         cluster, settings = self._cluster, self._cluster.settings
         self._repeat(
-            lambda: cluster.logs.apply_retention(cluster.clock.wall_ms()),
+            lambda: cluster.background.start(cluster.logs.apply_retention(cluster.clock.wall_ms())),
             first_ms=settings["log.initial.task.delay.ms"],
             interval_ms=settings["log.retention.check.interval.ms"],
         )
         self._repeat(
-            lambda: cluster.logs.remove_expired_producers(cluster.clock.wall_ms()),
+            lambda: cluster.background.start(cluster.logs.remove_expired_producers(cluster.clock.wall_ms())),
             first_ms=settings["producer.id.expiration.check.interval.ms"],
             interval_ms=settings["producer.id.expiration.check.interval.ms"],
         )

@@ -5,7 +5,7 @@ Loaded with the first topic: a broker that only coordinates groups, or is just b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ottla.broker.config import Settings
 from ottla.broker.log_config import LogConfig
@@ -17,7 +17,12 @@ from ottla.broker.storage.memory import MemoryStorage
 from ottla.purgatory import Clock
 
 if TYPE_CHECKING:
+    from ottla.broker.background import Job
     from ottla.broker.cluster_store import ClusterStore
+
+
+#: Looking at a log takes a microsecond or two, if there is nothing to do.
+_LOGS_PER_STEP: Final = 16
 
 
 class Logs:
@@ -64,11 +69,13 @@ class Logs:
         self._partitions = [partition for partition in self._partitions if not partition.is_closed]
         return self._partitions
 
-    def apply_retention(self, wall_ms: int) -> None:
+    def apply_retention(self, wall_ms: int) -> Job:
         """Remove from every log what its topic's retention has left behind; compacted ones are the log cleaner's."""
-        for partition in self.partitions:
-            if not partition.config.compact:
+        for number, partition in enumerate(self.partitions):
+            if not partition.config.compact and not partition.is_closed:
                 partition.apply_retention(wall_ms)
+            if number % _LOGS_PER_STEP == 0:
+                yield
 
     def reclaim(self, wall_ms: int) -> None:
         """The account is full: remove what there is to be removed, from all."""
@@ -81,10 +88,12 @@ class Logs:
         if self._store is not None:
             self._store.data_dir.save_cleaned_offset(partition.topic, partition.index, end_offset)
 
-    def remove_expired_producers(self, wall_ms: int) -> None:
+    def remove_expired_producers(self, wall_ms: int) -> Job:
         """Forget the producers that have not appended to a log for producer.id.expiration.ms."""
-        for partition in self.partitions:
+        for number, partition in enumerate(self.partitions):
             partition.producers.remove_expired(wall_ms)
+            if number % _LOGS_PER_STEP == 0:
+                yield
 
     def apply_settings(self) -> None:
         """Go by the settings as they are now."""

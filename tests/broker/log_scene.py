@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, cast
 
+from ottla.broker.background import Job
 from ottla.broker.call import Call
 from ottla.broker.delayed_operations import DelayedOperations
 from ottla.broker.node import Node
@@ -59,12 +60,26 @@ class SentCall:
         self.is_answered = True
 
 
+class AtOnce:
+    """The background of a scene without a loop."""
+
+    is_settled = True
+
+    def start(self, job: Job) -> None:
+        for _ in job:
+            pass
+
+    def close(self) -> None:
+        """There is nothing left to do, ever."""
+
+
 class LogScene(Scene):
     """A cluster of nodes 1 to n that knows waiting. Time stands still but for `advance`."""
 
     def __init__(self, nodes: int = 1, settings: dict[str, str] | None = None) -> None:
         super().__init__(nodes, settings)
         self.cluster.timer = Timer(self.clock)
+        self.cluster.__dict__["background"] = AtOnce()
         self._soon: list[Callable[[], None]] = []
         self.waiting = self.cluster.__dict__["delayed_operations"] = DelayedOperations(self.cluster, self._soon.append)
 
