@@ -44,8 +44,8 @@ def refuse_unless_free(place: str, option: str, spark: SparkSession | None = Non
         raise MachineRefused(f"{option} {place} is there already and not empty; name a new folder, or remove it")
 
 
-def written_bytes(spark: SparkSession, place: str) -> int:
-    """The size of all files below."""
+def size_bytes(spark: SparkSession, place: str) -> int:
+    """The size of a file, or of all files in a folder and below."""
     size: int = _file_system(spark, place).getContentSummary(_hadoop_path(spark, place)).getLength()
     return size
 

@@ -1,0 +1,82 @@
+"""Whose a checkpoint is: which cluster's topics, and which folder they went to.
+
+Spark's checkpoint has offsets, and no word of whose. Pointed at another cluster, or at a topic that was deleted and
+made again, it would go on in the middle of what it has never seen. So beside Spark's files lies one of ours with the
+cluster's id and the topics' own, which a broker never gives twice; it is written before the first batch.
+
+Spark's sink counts its batches in the target too. A target without its checkpoint, or with another's, would skip as
+many batches as it knows: the two belong together, and one without the other is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final
+
+from ottla.pipeline.places import local_path, read_text, write_text
+from ottla.pipeline.refusals import CannotUse, MachineRefused
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from ottla.pipeline.cluster import Cluster
+
+_NAME: Final = "ottla.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What a checkpoint is of."""
+
+    cluster_id: str
+    topic_ids: dict[str, str]
+    output: str
+
+
+def owner_now(cluster: Cluster, topics: Sequence[str], output: str) -> Owner:
+    """What a checkpoint of these topics, as they are now, is of. Raises `MachineRefused`."""
+    from confluent_kafka import KafkaException, TopicCollection
+
+    answers = cluster.admin.describe_topics(TopicCollection(list(topics)))
+    try:
+        ids = {topic: str(answer.result().topic_id) for topic, answer in answers.items()}
+    except KafkaException as error:
+        raise MachineRefused(
+            f"{cluster.bootstrap} doesn't describe its topics: {error.args[0].str()}; see what is wrong there"
+        ) from None
+    return Owner(cluster.cluster_id, ids, output)
+
+
+def read_owner(checkpoint: str, spark: SparkSession | None = None) -> Owner | None:
+    """What a checkpoint is of; None if there is none, or if only Spark could look and there is no session yet."""
+    if spark is None and local_path(checkpoint) is None:
+        return None
+    text = read_text(f"{checkpoint}/{_NAME}", spark)
+    return None if text is None else Owner(**json.loads(text))
+
+
+def write_owner(spark: SparkSession, checkpoint: str, owner: Owner) -> None:
+    write_text(spark, f"{checkpoint}/{_NAME}", json.dumps(asdict(owner), indent=2))
+
+
+def refuse_another(checkpoint: str, found: Owner, now: Owner) -> None:
+    """Raise unless a checkpoint is of what is read now, and of where it goes."""
+    instead = "name another --output, and --checkpoint if you give one"
+    if found.cluster_id != now.cluster_id:
+        raise CannotUse(
+            f"the checkpoint {checkpoint} is of cluster {found.cluster_id}, and this is {now.cluster_id}; {instead}"
+        )
+    if found.topic_ids.keys() != now.topic_ids.keys():
+        raise CannotUse(
+            f"the checkpoint {checkpoint} is of {', '.join(sorted(found.topic_ids))}, "
+            f"not of {', '.join(sorted(now.topic_ids))}; {instead}"
+        )
+    for topic, topic_id in now.topic_ids.items():
+        if found.topic_ids[topic] != topic_id:
+            raise CannotUse(
+                f"topic {topic} was deleted and made again since the checkpoint {checkpoint} began; {instead}"
+            )
+    if found.output != now.output:
+        raise CannotUse(f"the checkpoint {checkpoint} is of --output {found.output}; name that, or another --checkpoint")

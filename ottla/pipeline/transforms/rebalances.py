@@ -1,0 +1,128 @@
+"""What a journal says of rebalances: each of them, by cause, by group, and which members they were about.
+
+A rebalance goes from `group.rebalance.started` to what ended it. If that is another start, it was interrupted: a
+member came or went in the middle, and the group has not been Stable in between. Lengths are milliseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from ottla.pipeline.transforms.journal import BIRTHS, DEATHS, in_order
+
+STARTED: Final = "group.rebalance.started"
+#: What became of it, by the event that ended it. Else it is unfinished: nothing came after it, or the group was loaded
+#: anew because its broker had been killed.
+OUTCOMES: Final = {
+    "group.rebalance.completed": "completed",
+    "group.emptied": "emptied",
+    STARTED: "interrupted",
+    **dict.fromkeys(DEATHS, "abandoned"),
+}
+UNFINISHED: Final = "unfinished"
+REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
+#: What happens to a member, by event and, for the removed, by cause.
+CHURN: Final = {
+    "joined": "group.member.joined",
+    "rejoined": "group.member.rejoined",
+    "replaced": "group.member.replaced",
+    "removed": "group.member.removed",
+}
+REMOVALS: Final = {"left": "member_left", "expired": "session_expired"}
+
+
+def rebalances(happened: DataFrame) -> DataFrame:
+    """Every rebalance: group, started_at, ended_at, duration_ms, cause, member_id (because of whom), outcome.
+
+    ended_at and duration_ms are null if it is unfinished.
+    """
+    marks = happened.where(F.col("event").isin(STARTED, *OUTCOMES, *BIRTHS)).withColumns(
+        {"next_t": F.lead("t").over(in_order()), "next_event": F.lead("event").over(in_order())}
+    )
+    outcome = F.coalesce(
+        *(F.when(F.col("next_event") == event, outcome) for event, outcome in OUTCOMES.items()), F.lit(UNFINISHED)
+    )
+    end = F.when(F.col("next_event").isin(*OUTCOMES), F.col("next_t"))
+    return marks.where(F.col("event") == STARTED).select(
+        "group",
+        F.timestamp_millis("t").alias("started_at"),
+        F.timestamp_millis(end).alias("ended_at"),
+        (end - F.col("t")).alias("duration_ms"),
+        "cause",
+        "member_id",
+        outcome.alias("outcome"),
+    )
+
+
+def by_cause(found: DataFrame, *keys: str) -> DataFrame:
+    """`rebalances` by cause, and by `keys` before it: how many, how they ended, how long they took."""
+    return found.groupBy(*keys, "cause").agg(
+        F.count("*").alias("rebalances"),
+        *_outcome_counts(),
+        F.coalesce(F.sum("duration_ms"), F.lit(0)).alias("total_ms"),
+        F.percentile_approx("duration_ms", 0.5).alias("median_ms"),
+        F.percentile_approx("duration_ms", 0.95).alias("p95_ms"),
+        F.max("duration_ms").alias("longest_ms"),
+    )
+
+
+def by_group(happened: DataFrame, spans: DataFrame, found: DataFrame) -> DataFrame:
+    """A row for each group, from `events`, `states` and `rebalances`.
+
+    lines, lost_lines; members that joined and were removed; rebalances, how they ended, the longest; stable_ms,
+    empty_ms, not_stable_ms (in a rebalance); unfinished_state and unfinished_since: the last one, which is in no sum.
+    """
+    lines = happened.groupBy("group").agg(
+        F.count("*").alias("lines"),
+        F.sum("lost").alias("lost_lines"),
+        _count(F.col("event") == CHURN["joined"]).alias("joined"),
+        _count(F.col("event") == CHURN["removed"]).alias("removed"),
+    )
+    is_open = F.col("until").isNull()
+    times = spans.groupBy("group").agg(
+        _sum_ms(F.col("state").isin(*REBALANCING)).alias("not_stable_ms"),
+        _sum_ms(F.col("state") == "Stable").alias("stable_ms"),
+        _sum_ms(F.col("state") == "Empty").alias("empty_ms"),
+        F.max_by(F.when(is_open, F.col("state")), "since").alias("unfinished_state"),
+        F.max_by(F.when(is_open, F.col("since")), "since").alias("unfinished_since"),
+    )
+    ended = found.groupBy("group").agg(
+        F.count("*").alias("rebalances"), *_outcome_counts(), F.max("duration_ms").alias("longest_ms")
+    )
+    counts = ("rebalances", *dict.fromkeys(OUTCOMES.values()), UNFINISHED)
+    return lines.join(times, "group", "left").join(ended, "group", "left").fillna(0, list(counts))
+
+
+def members(happened: DataFrame) -> DataFrame:
+    """A row for each member of each group: how often it joined, rejoined, was replaced or removed, and how many
+    rebalances were because of it.
+    """
+    is_removed = F.col("event") == CHURN["removed"]
+    counts = [_count(F.col("event") == event).alias(name) for name, event in CHURN.items()]
+    counts += [_count(is_removed & (F.col("cause") == cause)).alias(name) for name, cause in REMOVALS.items()]
+    return (
+        happened.where(F.col("member_id").isNotNull() & F.col("event").isin(STARTED, *CHURN.values()))
+        .groupBy("group", "member_id")
+        .agg(
+            F.max("client_id").alias("client_id"),
+            F.max("client_host").alias("client_host"),
+            *counts,
+            _count(F.col("event") == STARTED).alias("rebalances"),
+        )
+    )
+
+
+def _outcome_counts() -> list[Column]:
+    outcomes = (*dict.fromkeys(OUTCOMES.values()), UNFINISHED)
+    return [_count(F.col("outcome") == outcome).alias(outcome) for outcome in outcomes]
+
+
+def _count(condition: Column) -> Column:
+    return F.count_if(condition)
+
+
+def _sum_ms(condition: Column) -> Column:
+    return F.coalesce(F.sum(F.when(condition, F.col("duration_ms"))), F.lit(0))
