@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from http.client import HTTPConnection, HTTPException
 from typing import Any, Final
 
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
@@ -69,6 +68,8 @@ def _add_options(parser: argparse.ArgumentParser, *, is_repeated: bool = False) 
 
 def _run(options: argparse.Namespace, method: str, path: str, **wish: object) -> int:
     """Ask, and show the nodes as they are now; returns the exit code."""
+    from http.client import HTTPConnection, HTTPException
+
     from ottla.broker.address import Address
     from ottla.broker.config import ConfigError
 
