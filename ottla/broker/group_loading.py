@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from ottla.broker.storage.contract import StorageError
@@ -62,9 +63,10 @@ class GroupLoading:
     def _load(self, coordinator: Coordinator, loading: Loading, log: Partition) -> Job:
         """Go on as long as the partition is still to be loaded there."""
         index, begun_ms = log.index, self._cluster.clock.now_ms()
-        steps = _steps(coordinator, loading, log)
         try:
-            while coordinator.is_loading(index, loading) and next(steps, _END) is None:
+            for _ in chain([None], _steps(coordinator, loading, log)):
+                if not coordinator.is_loading(index, loading):
+                    return
                 yield
         except (BatchError, CorruptRecordError, StorageError) as error:
             coordinator.fail_loading(index, loading)
@@ -80,9 +82,6 @@ class GroupLoading:
             self._cluster.log.info(
                 "group_log.loaded", partition=index, groups=len(replay.groups), duration_ms=duration_ms
             )
-
-
-_END: Final = object()
 
 
 def _steps(coordinator: Coordinator, loading: Loading, log: Partition) -> Iterator[None]:

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from ottla.protocol.compression import CompressionType, compress
 from ottla.protocol.crc32c import crc32c
-from ottla.protocol.record_reading import Record
+from ottla.protocol.record_reading import Record, wrapped
 from ottla.protocol.records import NO_TIMESTAMP
 from ottla.protocol.varint import SHORT_VARINTS, varint
 
@@ -112,7 +112,7 @@ def build_batch_of(
 
 def encode_record(record: Record, base_offset: int, base_timestamp: int) -> bytes:
     """A record as it stands in a batch, with its length before it."""
-    pieces = [b"\0", varint(record.timestamp - base_timestamp), varint(record.offset - base_offset)]
+    pieces = [b"\0", varint(wrapped(record.timestamp - base_timestamp)), varint(record.offset - base_offset)]
     pieces += _sized(record.key)
     pieces += _sized(record.value)
     pieces.append(varint(len(record.headers)))

@@ -267,6 +267,17 @@ def test_a_tombstone_that_is_outdated_goes_at_once() -> None:
     assert shown(log) == "2:a=2"
 
 
+@pytest.mark.parametrize("timestamp", [-1, 0, 2**63 - 1])
+def test_no_timestamp_is_too_far_from_the_horizon(timestamp: int) -> None:
+    """Deltas wrap around as Java's do, so every reader gets the record's own time."""
+    log = compacted(message_timestamp_after_max_ms=str(2**63 - 1))
+    fill(log, batch([(b"a", None), (b"b", b"1")], timestamps=[timestamp, NOW_MS], base_timestamp=timestamp))
+    roll(log)
+    compact(log)
+    assert [record.timestamp for record in read_all(log)] == [timestamp, NOW_MS]
+    assert headers(log)[0].delete_horizon_ms == NOW_MS + DAY_MS
+
+
 def test_a_horizon_survives_further_passages() -> None:
     """A batch that loses more records keeps the horizon it has, and its records their timestamps."""
     log = compacted()

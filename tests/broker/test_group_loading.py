@@ -165,6 +165,7 @@ async def test_a_partition_that_moves_on_while_it_is_read_is_let_go(monkeypatch:
         scene.coordination.take_over(scene.group_log, 2)
         await scene.settle()
         assert scene.coordinator(1).groups == []
+        assert len(scene.log.named("group_log.loaded")) == 1
         assert await scene.committed(node_id=2) == 99
 
 
