@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,12 +17,13 @@ from ottla.terminal.parser import Parser
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command; returns the exit code."""
-    options = make_parser().parse_args(arguments)
+    options = make_parser(arguments).parse_args(arguments)
     exit_code: int = options.run(options)
     return exit_code
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """What reads these arguments. If they begin with a job, it knows no other: nothing else has to be loaded."""
     parser = Parser(
         prog="ottla pipeline",
         description="Spark jobs over topics, groups and journals, for Ottla and any other Kafka. "
@@ -30,16 +31,21 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     commands = parser.add_subparsers(metavar="JOB", required=True)
-    for job in all_jobs():
-        command = commands.add_parser(job.name, help=job.summary, **help_texts(job, f"ottla pipeline {job.name}"))
+    names = job_names()
+    for name in arguments[:1] if arguments[:1] and arguments[0] in names else names:
+        job = find_job(name)
+        command = commands.add_parser(name, help=job.summary, **help_texts(job, f"ottla pipeline {name}"))
         add_options(command, job)
         command.set_defaults(run=partial(run, job))
     fetch_jars.add_to(commands)
     return parser
 
 
-def all_jobs() -> Iterator[Job[Any]]:
-    """Every job there is, by name."""
-    for module in sorted(pkgutil.iter_modules(jobs.__path__), key=lambda module: module.name):
-        job: Job[Any] = importlib.import_module(f"{jobs.__name__}.{module.name}").JOB
-        yield job
+def job_names() -> list[str]:
+    """Every job there is."""
+    return sorted(module.name for module in pkgutil.iter_modules(jobs.__path__))
+
+
+def find_job(name: str) -> Job[Any]:
+    job: Job[Any] = importlib.import_module(f"{jobs.__name__}.{name}").JOB
+    return job

@@ -10,10 +10,10 @@ import argparse
 import shutil
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from ottla.pipeline import machine
 from ottla.pipeline.launch import add_spark_options, spark_settings
-from ottla.pipeline.places import local_path
 from ottla.pipeline.refusals import MachineRefused, Refusal
 from ottla.pipeline.session import CONNECTOR, open_session
 from ottla.terminal.exit_codes import fail
@@ -44,8 +44,8 @@ def run(options: argparse.Namespace) -> int:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with open_session(NAME, settings, needs_connector=True) as spark:
-                jars = [local_path(jar) for jar in spark.sparkContext.getConf().get("spark.jars", "").split(",")]
-                fetched = [shutil.copy(jar, folder) for jar in jars if jar is not None]
+                jars = spark.sparkContext.getConf().get("spark.jars", "").split(",")
+                fetched = [shutil.copy(urlsplit(unquote(jar)).path, folder) for jar in jars]
         except OSError as error:
             raise MachineRefused(f"cannot write to {folder}: {error.strerror}; name a folder that can be") from None
     except Refusal as refusal:

@@ -1,7 +1,8 @@
 """Where files are: a path of this machine, or a URI of any file system Spark's Hadoop client knows (hdfs:, s3a:, …).
 
-Local paths become absolute file: URIs, since Spark's own processes work in other folders. They can be looked at before
-Spark starts; what lies elsewhere only Spark can look at, so `refuse_unless_free` is asked again then.
+Local paths become absolute file: URIs, since Spark's own processes work in other folders. They are as Hadoop has them:
+nothing is escaped, so a blank is a blank. What is local can be looked at before Spark starts; what lies elsewhere only
+Spark can look at, so `refuse_unless_free` is asked again then.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote, urlsplit
 
 from ottla.pipeline.refusals import MachineRefused
 
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 
 #: Two letters at least: one is a drive.
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_LOCAL: Final = "file://"
 
 
 def uri(place: str) -> str:
     """A path or URI as a URI."""
-    return place if _SCHEME.match(place) else Path(place).absolute().as_uri()
+    return place if _SCHEME.match(place) else f"{_LOCAL}{Path(place).absolute()}"
 
 
 def local_path(place: str) -> Path | None:
     """Where it is on this machine; None if it is elsewhere."""
-    parts = urlsplit(uri(place))
-    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+    whole = uri(place)
+    return Path(re.sub(r"^//[^/]*", "", whole.removeprefix("file:"))) if whole.startswith("file:") else None
 
 
 def refuse_unless_free(place: str, option: str, spark: SparkSession | None = None) -> None:

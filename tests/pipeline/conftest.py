@@ -98,7 +98,8 @@ def pipeline(spark: SparkSession) -> Pipeline:
         yield spark
 
     def run(*arguments: object) -> Ended:
-        options = make_parser().parse_args([str(argument) for argument in arguments])
+        words = [str(argument) for argument in arguments]
+        options = make_parser(words).parse_args(words)
         job: Job[Any] = options.run.args[0]
         stdout, stderr = io.StringIO(), io.StringIO()
         with redirect_stdout(stdout), redirect_stderr(stderr):

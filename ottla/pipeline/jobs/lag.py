@@ -94,9 +94,8 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     ).head()
     assert total is not None, "an aggregate has a row"
     furthest = lags.orderBy(F.desc_nulls_last("lag"), "group", "topic", "partition").limit(plan.top)
-    items = [
-        _item(row.asDict()) for row in furthest.withColumn("committed_at", F.unix_millis("committed_at")).collect()
-    ]
+    shown = furthest.withColumn("committed_at_ms", F.unix_millis("committed_at")).drop("committed_at")
+    items = [_item(row.asDict()) for row in shown.collect()]
     unreadable = commits_seen.get["unreadable"]
     if unreadable:
         progress.step(f"{unreadable} records can't be read: they are of no version that Kafka 4.3 knows")

@@ -11,6 +11,7 @@ import glob
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.parse import unquote
 
 from ottla.pipeline.job import Job, Outcome
 from ottla.pipeline.launch import main
@@ -121,7 +122,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     passed_over = seen.get["passed_over"]
     if passed_over:
         progress.step(f"{passed_over} lines were passed over: no JSON, or not of a journal's version 1")
-    size = sum(size_bytes(spark, file) for file in files.inputFiles())
+    size = sum(size_bytes(spark, unquote(file)) for file in files.inputFiles())
     return Outcome(
         seen.get["lines"],
         files.rdd.getNumPartitions(),
