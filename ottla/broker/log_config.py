@@ -8,8 +8,7 @@ Where a topic says nothing, the broker's own setting of a similar name applies: 
 that is given winning, with the factor that makes its unit ours.
 
 Kafka: LogConfig, ServerTopicConfigSynonyms. Some settings are only kept and shown, since there is nothing here they
-could apply to: no replication, no preallocated or sparse index files, no second tier of storage, no disk to spare by
-jitter.
+could apply to: no replication, no preallocated files, no second tier of storage, no disks to spare by jitter.
 """
 
 from __future__ import annotations

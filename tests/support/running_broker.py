@@ -17,6 +17,7 @@ import time
 import traceback
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 
@@ -68,6 +69,7 @@ class RunningBroker:
         nodes: int = 1,
         clock: Clock | None = None,
         may_fail: bool = False,
+        data_dir: Path | None = None,
     ) -> None:
         """`may_fail`: whether the test makes something of the broker's own go wrong."""
         self.log = KeptLog()
@@ -80,6 +82,7 @@ class RunningBroker:
         self._nodes = nodes
         self._clock = clock or SystemClock()
         self._may_fail = may_fail
+        self._data_dir = data_dir
         self._ready: Future[None] = Future()
         self._ended: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="broker", daemon=True)
@@ -168,6 +171,7 @@ class RunningBroker:
             node_count=self._nodes,
             clock=self._clock,
             log=self.log,
+            data_dir=self._data_dir,
         )
         await self.server.run(on_ready=lambda: self._ready.set_result(None))
         left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]

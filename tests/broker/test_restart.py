@@ -1,0 +1,234 @@
+"""A broker on disk that is stopped and started again is the same broker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
+from ottla.protocol.messages.create_topics import CreateTopicsRequest
+from ottla.protocol.messages.delete_records import DeleteRecordsRequest
+from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
+from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
+from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
+from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from ottla.protocol.messages.fetch import FetchRequest
+from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
+from ottla.protocol.messages.list_offsets import ListOffsetsRequest
+from ottla.protocol.messages.metadata import MetadataRequest
+from ottla.protocol.messages.produce import ProduceRequest
+from ottla.purgatory import VirtualClock
+from tests.broker.partitions import batch_of, numbered
+from tests.support.client import Client
+from tests.support.running_broker import RunningBroker
+
+ALL_TOPICS: Any = None
+
+
+class Restarts:
+    """Brokers one after the other, on one directory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def broker(self, **options: Any) -> RunningBroker:
+        return RunningBroker(data_dir=self.path, **options)
+
+
+@pytest.fixture
+def restarts(tmp_path: Path) -> Restarts:
+    return Restarts(tmp_path / "data")
+
+
+def create(client: Client, name: str, partitions: int = 1, **configs: str) -> bytes:
+    """Make a topic; returns its id."""
+    topic = CreateTopicsRequest.CreatableTopic(
+        name,
+        partitions,
+        -1,
+        [],
+        [CreateTopicsRequest.CreatableTopicConfig(key.replace("_", "."), value) for key, value in configs.items()],
+    )
+    (made,) = client.ask(CreateTopicsRequest([topic], 1000), 7).topics
+    assert not made.error_code
+    topic_id: bytes = made.topic_id
+    return topic_id
+
+
+def produce(client: Client, topic: str, records: bytes, partition: int = 0) -> Any:
+    """Append a batch with acks=all; returns the partition's answer."""
+    data = ProduceRequest.TopicProduceData(
+        topic, partition_data=[ProduceRequest.PartitionProduceData(partition, records)]
+    )
+    return client.ask(ProduceRequest(None, -1, 1000, [data]), 9).responses[0].partition_responses[0]
+
+
+def fetch(client: Client, topic: str, offset: int, *, version: int = 11, epoch: int = -1) -> Any:
+    wanted = FetchRequest.FetchTopic(
+        topic, partitions=[FetchRequest.FetchPartition(0, epoch, offset, partition_max_bytes=1 << 20)]
+    )
+    request = FetchRequest(replica_id=-1, max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, topics=[wanted])
+    return client.ask(request, version).responses[0].partitions[0]
+
+
+def earliest(client: Client, topic: str) -> int:
+    asked = ListOffsetsRequest.ListOffsetsTopic(topic, [ListOffsetsRequest.ListOffsetsPartition(0, -1, -2)])
+    offset: int = client.ask(ListOffsetsRequest(-1, 0, [asked]), 5).topics[0].partitions[0].offset
+    return offset
+
+
+def alter(client: Client, resource_type: int, resource: str, name: str, value: str) -> None:
+    config = IncrementalAlterConfigsRequest.AlterableConfig(name, 0, value)
+    asked = IncrementalAlterConfigsRequest.AlterConfigsResource(resource_type, resource, [config])
+    (answer,) = client.ask(IncrementalAlterConfigsRequest([asked]), 1).responses
+    assert not answer.error_code
+
+
+def config(client: Client, resource_type: int, resource: str, name: str) -> str:
+    asked = DescribeConfigsRequest.DescribeConfigsResource(resource_type, resource, [name])
+    (shown,) = client.ask(DescribeConfigsRequest([asked]), 4).results[0].configs
+    value: str = shown.value
+    return value
+
+
+def test_topics_and_records_are_there_again(restarts: Restarts) -> None:
+    """Ids, partitions, configs, bytes, and the cluster's id; deleted topics are not."""
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        topic_id = create(client, "orders", 3, retention_ms="123456")
+        create(client, "gone")
+        produce(client, "orders", batch_of(5))
+        produce(client, "gone", batch_of(5))
+        added = CreatePartitionsRequest.CreatePartitionsTopic("orders", 4, None)
+        assert not client.ask(CreatePartitionsRequest([added], 1000, False), 3).results[0].error_code
+        assert not client.ask(DeleteTopicsRequest([], ["gone"], 1000), 5).responses[0].error_code
+        cluster_id = client.ask(DescribeClusterRequest(), 0).cluster_id
+        before = fetch(client, "orders", 0).records
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        assert client.ask(DescribeClusterRequest(), 0).cluster_id == cluster_id
+        (topic,) = client.ask(MetadataRequest(ALL_TOPICS), 12).topics
+        assert (topic.name, topic.topic_id, len(topic.partitions)) == ("orders", topic_id, 4)
+        assert config(client, 2, "orders", "retention.ms") == "123456"
+        assert bytes(fetch(client, "orders", 0).records) == bytes(before)
+        assert produce(client, "orders", batch_of(1)).base_offset == 5
+        assert create(client, "gone") != topic_id
+        assert fetch(client, "gone", 0).high_watermark == 0
+    assert not [name for name in restarts.path.iterdir() if name.name.endswith("-delete")]
+
+
+def test_configs_that_were_changed_stay_changed(restarts: Restarts) -> None:
+    """Of topics, of a broker, of all brokers, of groups; and logs go by them."""
+    changes = (
+        (2, "orders", "max.message.bytes", "100"),
+        (4, "1", "log.retention.ms", "5000"),
+        (4, "", "log.segment.bytes", "2000000"),
+        (32, "group", "consumer.session.timeout.ms", "50000"),
+    )
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        create(client, "orders")
+        for change in changes:
+            alter(client, *change)
+    for _ in range(2):
+        with restarts.broker() as broker, Client(broker.bootstrap) as client:
+            for resource_type, resource, name, value in changes:
+                assert config(client, resource_type, resource, name) == value
+            assert produce(client, "orders", batch_of(20)).error_code == ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_no_producer_id_is_handed_out_twice(restarts: Restarts) -> None:
+    """And those who have one go on with it."""
+    ids: set[int] = set()
+    for number in range(3):
+        with restarts.broker() as broker, Client(broker.bootstrap) as client:
+            if not number:
+                create(client, "orders")
+            new = {client.ask(InitProducerIdRequest(None, -1), 4).producer_id for _ in range(2)}
+            assert not new & ids
+            ids |= new
+            produced = produce(client, "orders", numbered(number, producer_id=min(ids)))
+            assert (produced.error_code, produced.base_offset) == (0, number)
+            repeated = produce(client, "orders", numbered(number, producer_id=min(ids)))
+            assert (repeated.error_code, repeated.base_offset) == (0, number)
+
+
+def test_what_delete_records_removed_stays_removed(restarts: Restarts) -> None:
+    """The start of the log is kept at once."""
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        create(client, "orders")
+        produce(client, "orders", batch_of(10))
+        until = DeleteRecordsRequest.DeleteRecordsPartition(0, 7)
+        topic = DeleteRecordsRequest.DeleteRecordsTopic("orders", [until])
+        assert client.ask(DeleteRecordsRequest([topic], 1000), 2).topics[0].partitions[0].low_watermark == 7
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        assert earliest(client, "orders") == 7
+        assert fetch(client, "orders", 6).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_retention_removes_files(restarts: Restarts) -> None:
+    """Its passage gives the disk back, also of what a broker before has written."""
+    clock = VirtualClock()
+    configs = {"internal_segment_bytes": "500", "retention_ms": "1000"}
+    with restarts.broker(clock=clock) as broker, Client(broker.bootstrap) as client:
+        create(client, "orders", **configs)
+        for _ in range(5):
+            produce(client, "orders", batch_of(30, base_timestamp=clock.wall_ms()))
+    directory = restarts.path / "orders-0"
+    assert len(list(directory.glob("*.log"))) == 5
+    with restarts.broker(clock=clock) as broker, Client(broker.bootstrap) as client:
+        broker.advance(31_000)
+        assert earliest(client, "orders") == 150
+        broker.wait_until("one file is left", lambda: len(list(directory.glob("*.log*"))) == 1)
+    with restarts.broker(clock=clock) as broker, Client(broker.bootstrap) as client:
+        assert earliest(client, "orders") == 150
+
+
+def test_log_dirs_shows_the_directory(restarts: Restarts) -> None:
+    """Its path, what lies in it, and the sizes of its file system."""
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        create(client, "orders")
+        produce(client, "orders", batch_of(10))
+        (shown,) = client.ask(DescribeLogDirsRequest(ALL_TOPICS), 4).results
+    assert (shown.error_code, shown.log_dir) == (0, str(restarts.path))
+    assert 0 < shown.usable_bytes <= shown.total_bytes
+    assert shown.topics[0].partitions[0].partition_size == len(batch_of(10))
+
+
+def test_a_log_that_is_damaged_harms_no_other(restarts: Restarts) -> None:
+    """It is answered KAFKA_STORAGE_ERROR, to old consumers NOT_LEADER_OR_FOLLOWER; the rest is served."""
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        for name in ("good", "bad"):
+            create(client, name)
+            produce(client, name, batch_of(10))
+    (restarts.path / "bad-0" / f"{0:020d}.log").write_bytes(b"no batch")
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        assert fetch(client, "bad", 0).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert fetch(client, "bad", 0, version=5).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert produce(client, "bad", batch_of(1)).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert fetch(client, "good", 0).records
+        assert produce(client, "good", batch_of(1)).base_offset == 10
+        assert "bad-0" in broker.log.named("log.offline")[0]["directory"]
+
+
+def test_leader_epochs_rise_after_a_crash_alone(restarts: Restarts) -> None:
+    """After a clean stop nothing can be lost, so nobody has to look."""
+
+    def epochs() -> list[int]:
+        with restarts.broker() as broker, Client(broker.bootstrap) as client:
+            topics = {topic.name: topic for topic in client.ask(MetadataRequest(ALL_TOPICS), 12).topics}
+            return [topics[name].partitions[0].leader_epoch for name in ("empty", "orders")]
+
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        create(client, "orders")
+        create(client, "empty")
+        produce(client, "orders", batch_of(10))
+    assert epochs() == [0, 0]
+    for expected in (1, 2):
+        (restarts.path / "clean-shutdown.json").unlink()
+        assert epochs() == [expected, expected]
+    assert epochs() == [2, 2]
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        assert fetch(client, "orders", 0, epoch=1).error_code == ErrorCode.FENCED_LEADER_EPOCH
+        assert fetch(client, "orders", 0, epoch=2).records
