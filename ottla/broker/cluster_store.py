@@ -40,6 +40,7 @@ class ClusterStore:
         self._cluster = cluster
         self._journal = data_dir.journal
         self._leader_epoch_max = 0
+        self._is_restoring = False
         self._producer_ids_end = 0
 
     # Keeping
@@ -94,11 +95,13 @@ class ClusterStore:
         """
         log = self.data_dir.open_log(topic, uuid_text(topic_id), index, self._cluster.clock.wall_ms())
         log.note_leader_epoch = self.note_leader_epoch
+        if not self._is_restoring:
+            return log, 0
         state = log.load_state()
         epoch = state.leader_epochs[-1].epoch if state and state.leader_epochs else -1
         if not log.is_made and not log.is_from_mark:
             epoch = self._leader_epoch_max
-        return log, max(0, epoch + (not self.data_dir.was_clean))
+        return log, max(0, epoch + (not log.is_from_mark))
 
     # Restoring
 
@@ -111,10 +114,12 @@ class ClusterStore:
         self._journal.rewrite_if_worth_it(_alive(latest.values()))
         self._forget_deleted(latest.values(), changes)
         self._restore_the_rest(latest.values())
+        self._is_restoring = True
         for change in latest.values():
             if "topic" in change:
                 self._restore_topic(change)
                 yield
+        self._is_restoring = False
 
     def _forget_deleted(self, latest: Collection[Change], changes: Sequence[Change]) -> None:
         known = {

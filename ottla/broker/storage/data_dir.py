@@ -266,13 +266,16 @@ class DataDir:
                 list(threads.map(_flush, unflushed))
 
     def close(self) -> None:
-        """All logs are closed: leave the mark of a clean stop, unless one is offline. Raises OSError."""
+        """All logs are closed: leave the mark of a clean stop, for all that are not offline. Raises OSError."""
         try:
             self.disk.worker.drain()
             self._save_recovery_points(self._flushed())
-            if not any(log.is_offline for log in self._logs.values()):
-                mark = {name: {"topic_id": log.topic_id, **describe_log(log)} for name, log in self._logs.items()}
-                write_file(f"{self.path}/{CLEAN_MARK}", json.dumps(mark, separators=(",", ":")).encode())
+            mark = {
+                name: {"topic_id": log.topic_id, **describe_log(log)}
+                for name, log in self._logs.items()
+                if not log.is_offline
+            }
+            write_file(f"{self.path}/{CLEAN_MARK}", json.dumps(mark, separators=(",", ":")).encode())
             self.journal.close()
         finally:
             self.release()

@@ -109,7 +109,8 @@ def open_after_crash(disk: Disk, directory: str, topic_id: str, recovery_offset:
     except StorageError:
         pass  # is offline, and has said so
     log.is_made = True
-    log.flushed_offset = min(recovery_offset, log.end_offset)
+    # One that is offline is to be found as damaged by the next start, too.
+    log.flushed_offset = recovery_offset if log.is_offline else min(recovery_offset, log.end_offset)
     return log
 
 
