@@ -21,7 +21,18 @@ COLOURS: Final[Mapping[str, str]] = {
     "CompletingRebalance": "#f4a261",
     "PreparingRebalance": "#d1495b",
 }
-_ROW_PIXELS: Final = 46
+#: Of causes; one that isn't here is black.
+MARKS: Final[Mapping[str, str]] = {
+    "member_joined": "#1d6fb8",
+    "member_left": "#6f42c1",
+    "session_expired": "#c2185b",
+    "sync_expired": "#e6550d",
+    "leader_rejoined": "#5f6b73",
+    "member_changed": "#8d6e63",
+}
+_ROW_PIXELS: Final = 52
+_BAR_HEIGHT: Final = 0.4
+_MARK_ABOVE: Final = 0.33
 _PAGE: Final = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -75,19 +86,20 @@ def figure(drawn: Drawn) -> Any:
     """The timeline, as Plotly has it."""
     import plotly.graph_objects as go
 
+    rows = {group: len(drawn.groups) - place for place, group in enumerate(drawn.groups)}
     chart = go.Figure()
     for state, colour in COLOURS.items():
         spans = [span for span in drawn.states if span["state"] == state]
         chart.add_bar(
             name=state,
             orientation="h",
-            y=[_label(span["group"]) for span in spans],
+            y=[rows[span["group"]] for span in spans],
             base=[_date(span["since_ms"]) for span in spans],
             x=[span["until_ms"] - span["since_ms"] for span in spans],
             customdata=[_duration(span["until_ms"] - span["since_ms"]) for span in spans],
             hovertemplate="%{customdata}",
             marker={"color": colour, "line": {"width": 0}},
-            width=0.45,
+            width=_BAR_HEIGHT,
         )
     for cause in sorted({str(rebalance["cause"]) for rebalance in drawn.rebalances}):
         found = [rebalance for rebalance in drawn.rebalances if str(rebalance["cause"]) == cause]
@@ -95,10 +107,10 @@ def figure(drawn: Drawn) -> Any:
             name=cause,
             mode="markers",
             x=[_date(rebalance["started_ms"]) for rebalance in found],
-            y=[_label(rebalance["group"]) for rebalance in found],
+            y=[rows[rebalance["group"]] + _MARK_ABOVE for rebalance in found],
             customdata=[_tip(rebalance) for rebalance in found],
             hovertemplate="%{customdata}",
-            marker={"symbol": "line-ns-open", "size": 26, "line": {"width": 2}},
+            marker={"symbol": "triangle-down", "size": 9, "color": MARKS.get(cause, "black")},
         )
     chart.update_layout(
         barmode="overlay",
@@ -109,7 +121,11 @@ def figure(drawn: Drawn) -> Any:
     )
     chart.update_xaxes(type="date", gridcolor="#e9ecef")
     chart.update_yaxes(
-        automargin=True, categoryarray=[_label(group) for group in reversed(drawn.groups)], categoryorder="array"
+        automargin=True,
+        showgrid=False,
+        zeroline=False,
+        tickvals=list(rows.values()),
+        ticktext=[_label(group) for group in rows],
     )
     return chart
 
