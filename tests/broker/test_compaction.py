@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -39,12 +40,19 @@ ABORT = TransactionMarker(is_commit=False, coordinator_epoch=0)
 class Storages:
     """Where the logs of a test are: in memory, or each in a directory of its own."""
 
-    directory: Path | None = None
+    def __init__(self) -> None:
+        self.directory: Path | None = None
+        self.logs: list[Partition] = []
 
     def new(self) -> LogStorage:
         if self.directory is None:
             return MemoryStorage(LogBytes(GIB), NOW_MS)
         return new_log(Path(mkdtemp(dir=self.directory)) / "topic-0")
+
+    def close(self) -> None:
+        """Let go of the files."""
+        while self.logs:
+            self.logs.pop().close()
 
 
 STORAGES = Storages()
@@ -52,10 +60,18 @@ STORAGES = Storages()
 
 @pytest.fixture(autouse=True, params=["memory", "disk"])
 def storages(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
-    """Every test is told twice."""
+    """Every test is told twice, and none may leave a file open."""
     STORAGES.directory = tmp_path if request.param == "disk" else None
     yield
-    STORAGES.directory = None
+    STORAGES.close()
+    assert open_files(tmp_path) == []
+
+
+def open_files(directory: Path) -> list[str]:
+    """The files below a directory that this process has open, also those that were removed; where one can know."""
+    own = Path("/proc/self/fd")
+    links = [os.readlink(fd) for fd in own.iterdir() if fd.is_symlink()] if own.exists() else []
+    return [link for link in links if link.startswith(str(directory))]
 
 
 def restarted(log: Partition) -> Partition:
@@ -68,11 +84,13 @@ def restarted(log: Partition) -> Partition:
 def compacted(storage: LogStorage | None = None, **configs: str) -> Partition:
     """A log with cleanup.policy=compact, empty unless `storage` has one. Configs as keywords, underscores for dots."""
     named = {name.replace("_", "."): value for name, value in configs.items()}
-    return new_partition(
+    log = new_partition(
         {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0", **named},
         storage=storage or STORAGES.new(),
         settings=ProducerSettings(transaction_partition_verification_enable=False),
     )
+    STORAGES.logs.append(log)
+    return log
 
 
 def pairs(text: str) -> list[KeyValue]:
@@ -645,3 +663,4 @@ def test_whoever_reads_all_ends_up_with_the_same_values(happenings: list[object]
     assert log.log_end_offset == end_offset
     before = read_all(log)
     assert read_all(restarted(log)) == before
+    STORAGES.close()

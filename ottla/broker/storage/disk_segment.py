@@ -242,6 +242,8 @@ class DiskSegment(Segment):
 
     def create(self) -> None:
         """Have the file there, even though nothing is in it. Raises `StorageError`."""
+        if self.fd >= 0:
+            return
         try:
             self._open()
         except OSError as error:
