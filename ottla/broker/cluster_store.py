@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.cluster import Cluster, uuid_text
@@ -75,7 +76,8 @@ class ClusterStore:
         """A log that has no directory is led under this epoch."""
         if leader_epoch > self._leader_epoch_max:
             self._leader_epoch_max = leader_epoch
-            self._keep({"leader_epoch_max": leader_epoch})
+            with suppress(Refused):  # an election can't be refused; the log says what is wrong
+                self._keep({"leader_epoch_max": leader_epoch})
 
     def _keep(self, change: Change) -> None:
         try:
@@ -107,7 +109,7 @@ class ClusterStore:
 
     def restore(self) -> Iterator[None]:
         """Make again what there was, a topic at a time. Raises OSError, `JournalDamagedError`."""
-        changes, bytes_cut = self._journal.open()
+        changes, bytes_cut = self._journal.open(may_be_new=not self.data_dir.has_logs)
         if bytes_cut:
             self._cluster.log.warning("cluster.journal.cut", bytes_cut=bytes_cut)
         latest = {_thing(change): change for change in changes}

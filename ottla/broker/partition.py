@@ -489,7 +489,8 @@ class Partition:
         if not self.is_closed:
             self.is_closed = True
             self._storage.save_producers(self.log_end_offset, self.producers)
-            self._storage.flush()
+            with suppress(StorageError):  # the next start looks at what was not flushed
+                self._storage.flush()
             self._storage.close()
             self._tell(PartitionEvent.CLOSED)
 

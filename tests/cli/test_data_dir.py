@@ -56,7 +56,7 @@ def test_what_is_not_ours_is_one_line_and_exit_code_1(tmp_path: Path, name: str,
     assert sorted(os.listdir(tmp_path)) == sorted([".lock", name])
 
 
-def test_a_damaged_journal_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
+def test_a_damaged_or_missing_journal_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
     """It names the line. With the file put back the broker starts."""
     with Broker(data_dir=tmp_path) as broker, Client(broker.bootstrap_servers) as client:
         create(client, "orders", 1)
@@ -66,6 +66,8 @@ def test_a_damaged_journal_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
     journal.write_bytes(journal.read_bytes().replace(b"orders", b"0rders"))
     assert "the journal of" in (said := refused(tmp_path))
     assert "line 2 does not match its checksum" in said
+    journal.unlink()
+    assert "it is gone, and there are logs" in refused(tmp_path)
     shutil.copy(tmp_path.with_suffix(".copy"), journal)
     with Broker(data_dir=tmp_path) as broker, Client(broker.bootstrap_servers) as client:
         produce(client, "orders", 0, 3)

@@ -49,11 +49,15 @@ class ClusterJournal:
         self._size = 0
         self._sync_is_due = False
 
-    def open(self) -> tuple[list[Change], int]:
-        """(the changes, oldest first; how many bytes of a torn one were cut off). Raises OSError, or
-        `JournalDamagedError`."""
+    def open(self, *, may_be_new: bool = True) -> tuple[list[Change], int]:
+        """(the changes, oldest first; how many bytes of a torn one were cut off).
+
+        `may_be_new`: whether it is made if it is not there. Raises OSError, or `JournalDamagedError`.
+        """
         data = read_file(self._path)
         if data is None:
+            if not may_be_new:
+                raise JournalDamagedError("it is gone, and there are logs")
             data = _line(_HEAD)
             write_file(self._path, data)
         whole = data[: data.rfind(b"\n") + 1]

@@ -23,6 +23,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +46,7 @@ CLEAN_MARK: Final = "clean-shutdown.json"
 STRAY_SUFFIX: Final = "-stray"
 
 _FORMAT_NAME: Final = "ottla.format"
+_LOG_NAME: Final = re.compile(r".+-\d+")
 _PROGRESS_SECONDS: Final = 5.0
 _FLUSHING_THREADS: Final = 8
 _OURS: Final = frozenset((LOCK, META, JOURNAL, CLEAN_MARK, checkpoints.RECOVERY_POINTS, checkpoints.CLEANED_OFFSETS))
@@ -148,6 +150,11 @@ class DataDir:
         self._cleaned_offsets = checkpoints.decode_offsets(cleaned) or {}
 
     # Logs
+
+    @property
+    def has_logs(self) -> bool:
+        """Whether there are any, when it is opened."""
+        return any(_LOG_NAME.fullmatch(name) for name in self._names)
 
     def open_log(self, topic: str, topic_id: str, index: int, wall_ms: int) -> DiskStorage:
         """The log of a partition: new, or as it was left."""

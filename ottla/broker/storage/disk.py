@@ -177,14 +177,18 @@ class DiskStorage:
         try:
             if self._epochs_saved != state.leader_epochs:
                 data = checkpoints.encode_epochs(state.leader_epochs)
-                write_file(f"{self.directory}/{checkpoints.LEADER_EPOCHS}", data, sync=False)
+                self._put(f"{self.directory}/{checkpoints.LEADER_EPOCHS}", data)
                 self._epochs_saved = state.leader_epochs
             if self._log_start_saved != state.log_start_offset:
                 data = checkpoints.encode_log_start(state.log_start_offset)
-                write_file(f"{self.directory}/{checkpoints.LOG_START}", data, sync=False)
+                self._put(f"{self.directory}/{checkpoints.LOG_START}", data)
                 self._log_start_saved = state.log_start_offset
         except OSError as error:
             self.go_offline("write", self.directory, error)
+
+    def _put(self, path: str, data: bytes) -> None:
+        """Replace a small file, which survives the process from now on, and the machine soon. Raises OSError."""
+        self.disk.files.with_room(lambda: write_file(path, data, sync=False))
 
     def load_state(self) -> LogState | None:
         return self._state
@@ -202,10 +206,10 @@ class DiskStorage:
         try:
             for segment in self.segments:
                 if segment.aborted_saved != len(segment.aborted):
-                    write_file(segment.path + TXN_INDEX_SUFFIX, encode_aborted(segment.aborted), sync=False)
+                    self._put(segment.path + TXN_INDEX_SUFFIX, encode_aborted(segment.aborted))
                     segment.aborted_saved = len(segment.aborted)
             path = f"{self.directory}/{file_stem(offset)}{SNAPSHOT_SUFFIX}"
-            write_file(path, encode_producers(producers), sync=False)
+            self._put(path, encode_producers(producers))
         except OSError as error:
             self.go_offline("write", self.directory, error)
             return
