@@ -18,10 +18,7 @@ from tests.clients.conftest import (  # noqa: F401 - fixtures and a hook
     pytest_collection_modifyitems,
     starter,
 )
-
-pytest.register_assert_rewrite("tests.stories.actors")
-
-from tests.stories.actors import Actor, Stage  # noqa: E402
+from tests.stories.actors import Actor, Stage
 
 
 @pytest.fixture
