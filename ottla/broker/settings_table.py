@@ -122,7 +122,7 @@ _TOPICS: Final = (
 )
 
 _LOGS: Final = (
-    _read_only("ottla.log.bytes.max", "long", 1024 * _MIB, "All logs together; more is refused.", at_least=0),
+    _read_only("ottla.log.bytes.max", "long", 1024 * _MIB, "All logs in memory together; more is refused.", at_least=0),
     _cluster_wide("message.max.bytes", "int", _MIB + 12, "Largest batch of records.", at_least=0),
     _cluster_wide("log.cleanup.policy", "list", ["delete"], "How old records go.", choices=("compact", "delete")),
     _cluster_wide("log.retention.ms", "long", None, "How long records are kept; -1: for ever."),

@@ -127,13 +127,13 @@ class Story:
 
 @pytest.mark.parametrize("clean_every", [0, 2], ids=["kills", "kills-and-stops"])
 def test_killed_at_random_moments(tmp_path: Path, clean_every: int) -> None:
-    """Six times, some of them with a clean stop between."""
+    """Six times, or OTTLA_ROUNDS, some of them with a clean stop between."""
     chance = random.Random(os.environ.get("OTTLA_SEED", "1"))
     (port,) = free_ports(1)
     arguments = ("--listen", f"127.0.0.1:{port}", "--data-dir", str(tmp_path), "--log-level", "warning")
     story = Story(f"127.0.0.1:{port}")
     with story.going_on():
-        for number in range(6):
+        for number in range(int(os.environ.get("OTTLA_ROUNDS", "6"))):
             with ottla(None, *arguments) as broker:
                 let_live_a_while(story, broker, chance, is_clean=bool(clean_every) and number % clean_every == 0)
         with ottla(None, *arguments):
