@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 
 .PHONY: help
 help:  ## this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml
 	@echo "ottla: setting up $(VENV) with $$($(PYTHON) --version) (once; some minutes)"
@@ -50,6 +50,10 @@ generate: $(STAMP) $(SCHEMA_JARS)  ## write ottla/protocol/messages/ from Kafka'
 .PHONY: bench
 bench: $(STAMP)  ## measure beside the mock, kfake, Kafka (AGAINST=host:port, ONLY=heartbeats)
 	@$(BIN)/python -m bench $(if $(AGAINST),--against $(AGAINST)) $(if $(ONLY),--only $(ONLY))
+
+.PHONY: bench-pipeline
+bench-pipeline: $(STAMP)  ## measure the Spark jobs (ONLY=lag,rebalances SCALE=0.01)
+	@$(BIN)/python -m bench.pipeline $(if $(ONLY),--only $(ONLY)) $(if $(SCALE),--scale $(SCALE))
 
 .PHONY: docs
 docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables
