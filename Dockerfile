@@ -1,4 +1,5 @@
-# Two images: `broker`, which is what people run, and `tests`, which runs the real-client tests against a broker.
+# Three images: `broker`, which is what people run; `pipeline`, with Java and Spark; `tests`, which runs the real-client
+# tests against a broker.
 
 FROM python:3.12-slim AS broker
 WORKDIR /src
@@ -14,6 +15,19 @@ ENTRYPOINT ["ottla"]
 CMD ["serve", "--listen", "0.0.0.0:9092", "--advertise", "localhost:9092"]
 HEALTHCHECK --interval=2s --timeout=5s --start-period=5s --retries=10 \
     CMD ["ottla", "topics", "--bootstrap-server", "127.0.0.1:9092"]
+
+FROM python:3.12-slim AS pipeline
+RUN apt-get update && apt-get install --yes --no-install-recommends default-jre-headless procps && \
+    rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY ottla ottla
+RUN pip install --no-cache-dir '.[spark]'
+WORKDIR /data
+# The connector is in the image, so that a job needs no network but the broker's: give --jars /opt/jars.
+RUN ottla pipeline fetch-jars /opt/jars
+ENTRYPOINT ["ottla", "pipeline"]
+CMD ["--help"]
 
 FROM python:3.12-slim AS tests
 WORKDIR /src
