@@ -46,7 +46,7 @@ def owner_now(cluster: Cluster, topics: Sequence[str], output: str) -> Owner:
         raise MachineRefused(
             f"{cluster.bootstrap} doesn't describe its topics: {error.args[0].str()}; see what is wrong there"
         ) from None
-    return Owner(cluster.cluster_id, ids, output)
+    return Owner(str(cluster.cluster_id), ids, output)
 
 
 def read_owner(checkpoint: str, spark: SparkSession | None = None) -> Owner | None:
@@ -79,4 +79,6 @@ def refuse_another(checkpoint: str, found: Owner, now: Owner) -> None:
                 f"topic {topic} was deleted and made again since the checkpoint {checkpoint} began; {instead}"
             )
     if found.output != now.output:
-        raise CannotUse(f"the checkpoint {checkpoint} is of --output {found.output}; name that, or another --checkpoint")
+        raise CannotUse(
+            f"the checkpoint {checkpoint} is of --output {found.output}; name that, or another --checkpoint"
+        )

@@ -14,6 +14,7 @@ import logging
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla.pipeline.refusals import CannotUse, MachineRefused
@@ -28,6 +29,7 @@ Partition: TypeAlias = tuple[str, int]
 BOOTSTRAP_DEFAULT: Final = "127.0.0.1:9092"
 TIMEOUT_SECONDS_DEFAULT: Final = 10.0
 OFFSETS_TOPIC: Final = "__consumer_offsets"
+INTERNAL_TOPICS: Final = {OFFSETS_TOPIC, "__transaction_state", "__share_group_state"}
 
 #: In this mode of the connector, internal topics can be read. It asks for offsets with a consumer instead of an admin
 #: client; with `assign` it joins no group.
@@ -37,8 +39,10 @@ _SCHEMA: Final = (
 )
 _HEADERS_SCHEMA: Final = f"{_SCHEMA}, headers array<struct<key:string,value:binary>>"
 
-#: For all that the connector reads. A consumer asks for the next records before it has to, and at a log's end the broker
-#: lets that wait for some; the connector's questions about offsets, two after each answer, wait behind it on the same
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
+
+#: For all that the connector reads. A consumer asks for the next records before it has to, and at a log's end the
+#: broker lets that wait for some; the connector's questions about offsets, two after each answer, wait behind it on the same
 #: connection. With Kafka's own 500 ms that is half a second for every partition.
 READER_OPTIONS: Final = {"kafka.fetch.max.wait.ms": "10"}
 
@@ -136,6 +140,15 @@ class Cluster:
         ends = self._offsets(partitions, spec.latest(), isolation)
         return {partition: Span(starts[partition], ends[partition]) for partition in partitions}
 
+    def offsets_at(self, spans: Mapping[Partition, Span], time: datetime) -> dict[Partition, int]:
+        """In each log, the first offset of a record from this time on; the span's end if there is none."""
+        from confluent_kafka import IsolationLevel
+        from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+
+        time_ms = (time - _EPOCH) // timedelta(milliseconds=1)
+        found = self._offsets(spans.keys(), OffsetSpec.for_timestamp(time_ms), IsolationLevel.READ_COMMITTED)
+        return {partition: found[partition] if found[partition] >= 0 else span.end for partition, span in spans.items()}
+
     def _offsets(self, partitions: Collection[Partition], spec: Any, isolation: Any) -> dict[Partition, int]:
         from confluent_kafka import KafkaException, TopicPartition
 
@@ -186,7 +199,41 @@ def read(
             "startingOffsets": json.dumps(starts),
             "endingOffsets": json.dumps(ends),
             "includeHeaders": str(with_headers).lower(),
-        }
+        },
+    )
+    return reader.load()
+
+
+def topic_stream(
+    spark: SparkSession,
+    bootstrap: str,
+    partitions: Collection[Partition],
+    *,
+    batch_records: int,
+    may_miss_records: bool = False,
+) -> DataFrame:
+    """All committed records of these topics, as a stream, with headers; it begins where the logs do.
+
+    A partition that a topic gets later is read too, except among internal topics: those have to be read in the mode
+    where a subscription would join a group. The mode is set in the session, so it should be of the caller's own.
+    """
+    topics: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(partition)
+    has_internal = not INTERNAL_TOPICS.isdisjoint(topics)
+    spark.conf.set(_CONSUMER_OFFSETS_MODE, str(has_internal).lower())
+    which = {"assign": json.dumps(topics)} if has_internal else {"subscribe": ",".join(topics)}
+    reader = spark.readStream.format("kafka").options(
+        **READER_OPTIONS,
+        **{
+            "kafka.bootstrap.servers": bootstrap,
+            "kafka.isolation.level": "read_committed",
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": str(batch_records),
+            "failOnDataLoss": str(not may_miss_records).lower(),
+            "includeHeaders": "true",
+            **which,
+        },
     )
     return reader.load()
 

@@ -8,6 +8,7 @@ Spark can look at, so `refuse_unless_free` is asked again then.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -58,6 +59,47 @@ def write_text(spark: SparkSession, place: str, text: str) -> None:
         stream.write(bytearray(text.encode()))
     finally:
         stream.close()
+
+
+def read_text(place: str, spark: SparkSession | None = None) -> str | None:
+    """What a small file says; None if there is none. Without a session it has to be on this machine."""
+    path = local_path(place)
+    if path is not None:
+        return path.read_text() if path.is_file() else None
+    assert spark is not None, "what lies elsewhere only Spark can read"
+    files, there = _file_system(spark, place), _hadoop_path(spark, place)
+    if not files.exists(there):
+        return None
+    stream = files.open(there)
+    try:
+        return bytes(stream.readAllBytes()).decode()
+    finally:
+        stream.close()
+
+
+def refuse_if_absent(place: str, what: str, spark: SparkSession | None = None) -> None:
+    """Raise if nothing is there. Without a session what isn't on this machine passes."""
+    path = local_path(place)
+    if path is not None:
+        is_there = path.exists()
+    elif spark is not None:
+        is_there = _file_system(spark, place).exists(_hadoop_path(spark, place))
+    else:
+        return
+    if not is_there:
+        raise MachineRefused(f"{what} {place} is not there; name a file or folder that is")
+
+
+def remove_strays(spark: SparkSession, folder: str, names: Collection[str], suffix: str, older_than_ms: int) -> int:
+    """Delete files below that end so, are older, and whose names aren't among those given; returns how many."""
+    files, strays = _file_system(spark, folder), 0
+    found = files.listFiles(_hadoop_path(spark, folder), True)
+    while found.hasNext():
+        status = found.next()
+        name = status.getPath().getName()
+        if name.endswith(suffix) and name not in names and status.getModificationTime() < older_than_ms:
+            strays += bool(files.delete(status.getPath(), False))
+    return strays
 
 
 def _has_files(spark: SparkSession, place: str) -> bool:

@@ -45,8 +45,8 @@ def are_kept(frame: DataFrame) -> bool:
     return all(name in types for name in KEPT) and types["value"] == "binary"
 
 
-def kept_to_send(records: DataFrame, *, with_timestamps: bool) -> DataFrame:
-    """Kept records, each to the partition it was in, in the order of their offsets."""
+def kept_to_send(records: DataFrame, *others: str, with_timestamps: bool) -> DataFrame:
+    """Kept records, each to the partition it was in, in the order of their offsets; and other columns as they are."""
     timestamp_ms = F.unix_millis("timestamp") if with_timestamps else F.lit(None).cast("bigint")
     return records.select(
         "partition",
@@ -55,6 +55,7 @@ def kept_to_send(records: DataFrame, *, with_timestamps: bool) -> DataFrame:
         "headers",
         timestamp_ms.alias("timestamp_ms"),
         F.col("offset").alias("position"),
+        *others,
     )
 
 
@@ -116,7 +117,7 @@ def _field(line: Column, name: str) -> Column:
 
 def _bytes(data: Column) -> Column:
     """Text as UTF-8; numbers and times as text first, for Spark would take their inner bytes."""
-    return F.coalesce(F.try_to_binary(data.cast("string"), F.lit("utf-8")), F.lit(None).cast("binary"))
+    return data.cast("string").cast("binary")
 
 
 def _millis(timestamp: Column) -> Column:

@@ -1,0 +1,272 @@
+"""`ottla pipeline export`: topics to Parquet, each record once, whatever happens in between.
+
+A stream in all but name: Spark writes down which offsets a batch has before it reads them, and the target says in one
+step which files a batch has brought. Killed anywhere, the next run does the same batch again and goes on. Files of a
+batch that never came to its end stay behind; readers that look at the folder and not at Spark's list would count them,
+so a run that took up after another clears them away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING, Any, Final
+
+from ottla.pipeline import cluster
+from ottla.pipeline.checkpoint import Owner, owner_now, read_owner, refuse_another, write_owner
+from ottla.pipeline.cluster import Cluster, topic_stream
+from ottla.pipeline.job import Job, Outcome
+from ottla.pipeline.launch import main
+from ottla.pipeline.places import refuse_unless_free, remove_strays, uri
+from ottla.pipeline.progress import Progress
+from ottla.pipeline.refusals import CannotUse, MachineRefused
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+BATCH_RECORDS_DEFAULT: Final = 2_000_000
+EVERY_SECONDS_DEFAULT: Final = 10.0
+#: Spark's readers leave out what begins so.
+CHECKPOINT_NAME: Final = "_checkpoint"
+_LOOK_SECONDS: Final = 0.25
+#: What is counted of each batch, by this name.
+_SEEN: Final = "export"
+#: How the connector says so.
+_RECORDS_LOST: Final = "Some data may have been lost"
+_SETTINGS: Final = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # A task keeps as many files open, one for each topic and day, rather than sort its records by them.
+    "spark.sql.maxConcurrentOutputFileWriters": "64",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    cluster: Cluster
+    topics: list[str]
+    partitions: int
+    output: str
+    checkpoint: str
+    owner: Owner
+    is_following: bool
+    every_seconds: float
+    batch_records: int
+    may_miss_records: bool
+
+
+@dataclass(slots=True)
+class Totals:
+    """What the batches of this run have brought."""
+
+    batches: int = 0
+    rows: int = 0
+    bytes: int = 0
+    last_batch: int = -1
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    cluster.add_options(parser)
+    parser.add_argument("--topic", metavar="TOPIC", action="append", required=True, help="may be repeated")
+    parser.add_argument("--output", metavar="URI", required=True, help="the folder to write to, or to go on with")
+    parser.add_argument(
+        "--checkpoint",
+        metavar="URI",
+        help=f"a folder for how far it got, on a shared file system (default: {CHECKPOINT_NAME} within --output)",
+    )
+    parser.add_argument("--follow", action="store_true", help="go on with what comes, until Ctrl-C")
+    parser.add_argument(
+        "--every",
+        metavar="SECONDS",
+        type=float,
+        default=EVERY_SECONDS_DEFAULT,
+        help="with --follow: how often a batch is written, and so files are "
+        f"(default: {EVERY_SECONDS_DEFAULT:.0f}; 0: always)",
+    )
+    parser.add_argument(
+        "--batch-records",
+        metavar="N",
+        type=int,
+        default=BATCH_RECORDS_DEFAULT,
+        help=f"at most so many in a batch, which is what is done again after a crash "
+        f"(default: {BATCH_RECORDS_DEFAULT})",
+    )
+    parser.add_argument(
+        "--allow-missing",
+        action="store_true",
+        help="go on where retention has deleted records before they were exported (default: stop)",
+    )
+
+
+def check(options: argparse.Namespace) -> Plan:
+    if options.batch_records < 1:
+        raise CannotUse(f"--batch-records {options.batch_records} is below 1; it is how many records are read at once")
+    if not 0 <= options.every < math.inf:
+        raise CannotUse(f"--every {options.every:g} is not a number from 0 on; it is in seconds")
+    topics = sorted(set(options.topic))
+    output = uri(options.output).rstrip("/")
+    checkpoint = uri(options.checkpoint).rstrip("/") if options.checkpoint else f"{output}/{CHECKPOINT_NAME}"
+    kafka = Cluster(options.bootstrap_server, options.timeout)
+    partitions = kafka.partitions(topics)
+    kafka.spans(partitions)
+    plan = Plan(
+        kafka,
+        topics,
+        len(partitions),
+        output,
+        checkpoint,
+        owner_now(kafka, topics, output),
+        options.follow,
+        options.every,
+        options.batch_records,
+        options.allow_missing,
+    )
+    _refuse_mixture(plan)
+    return plan
+
+
+def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
+    began_ms = time.time_ns() // 1_000_000
+    is_resumed = _refuse_mixture(plan, spark)
+    own = spark.newSession()
+    for key, value in _SETTINGS.items():
+        own.conf.set(key, value)
+    if not is_resumed:
+        write_owner(own, plan.checkpoint, plan.owner)
+    how = "going on with" if is_resumed else "exporting"
+    progress.step(f"{how} {plan.partitions} partitions of {', '.join(plan.topics)}")
+    query = _start(own, plan)
+    totals = Totals()
+    try:
+        with _asked_to_end() as is_asked:
+            _watch(query, totals, progress, is_asked)
+    finally:
+        query.stop()
+    if is_asked.is_set() and not plan.is_following:
+        raise KeyboardInterrupt
+    _count(query, totals, progress)
+    strays = _remove_strays(own, plan, began_ms) if is_resumed else 0
+    found = {
+        "cluster_id": plan.cluster.cluster_id,
+        "topics": plan.topics,
+        "output": plan.output,
+        "checkpoint": plan.checkpoint,
+        "is_resumed": is_resumed,
+        "batches": totals.batches,
+        "stray_files_removed": strays,
+    }
+    return Outcome(totals.rows, plan.partitions, totals.bytes, found)
+
+
+def _refuse_mixture(plan: Plan, spark: SparkSession | None = None) -> bool:
+    """Raise unless target and checkpoint belong together and are of these topics; returns whether there are any."""
+    found = read_owner(plan.checkpoint, spark)
+    if found is not None:
+        refuse_another(plan.checkpoint, found, plan.owner)
+        return True
+    refuse_unless_free(plan.output, "--output", spark)
+    refuse_unless_free(plan.checkpoint, "--checkpoint", spark)
+    return False
+
+
+def _start(spark: SparkSession, plan: Plan) -> StreamingQuery:
+    from ottla.pipeline.transforms.records import LAYOUT, kept
+
+    when: dict[str, Any] = {"availableNow": True}
+    if plan.is_following:
+        when = {"processingTime": f"{plan.every_seconds} seconds"}
+    records = topic_stream(
+        spark,
+        plan.cluster.bootstrap,
+        plan.cluster.partitions(plan.topics),
+        batch_records=plan.batch_records,
+        may_miss_records=plan.may_miss_records,
+    )
+    return (
+        kept(_observed(records))
+        .writeStream.format("parquet")
+        .partitionBy(*LAYOUT)
+        .option("checkpointLocation", plan.checkpoint)
+        .trigger(**when)
+        .start(plan.output)
+    )
+
+
+def _observed(records: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from ottla.pipeline.transforms.records import key_and_value_bytes
+
+    return records.observe(_SEEN, F.count("*").alias("rows"), F.sum(key_and_value_bytes()).alias("bytes"))
+
+
+@contextmanager
+def _asked_to_end() -> Iterator[Event]:
+    """Ctrl-C and SIGTERM set the event: PySpark's own answer to Ctrl-C would be a call amid the one under way."""
+    is_asked = Event()
+    before = {number: signal.signal(number, lambda *_: is_asked.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield is_asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _watch(query: StreamingQuery, totals: Totals, progress: Progress, is_asked: Event) -> None:
+    """Until it ends, or is asked to, say what comes of each batch. Raises `MachineRefused` where records are gone."""
+    from pyspark.errors import StreamingQueryException
+
+    try:
+        while not query.awaitTermination(_LOOK_SECONDS) and not is_asked.is_set():  # type: ignore[arg-type]
+            _count(query, totals, progress)
+    except StreamingQueryException as error:
+        if _RECORDS_LOST not in str(error):
+            raise
+        raise MachineRefused(
+            "records were deleted before they were exported, by retention or by hand; "
+            "--allow-missing goes on with those that are there"
+        ) from error
+
+
+def _count(query: StreamingQuery, totals: Totals, progress: Progress) -> None:
+    """Take in batches that ended since the last time. Spark keeps the last hundred."""
+    for batch in query.recentProgress:
+        seen = batch.observedMetrics.get(_SEEN)
+        if batch.batchId > totals.last_batch and seen is not None and seen["rows"]:
+            totals.last_batch = batch.batchId
+            totals.batches += 1
+            totals.rows += seen["rows"]
+            totals.bytes += seen["bytes"]
+            seconds = batch.batchDuration / 1000
+            progress.step(f"batch {batch.batchId}: {seen['rows']:,} records in {seconds:.1f} s, {totals.rows:,} so far")
+
+
+def _remove_strays(spark: SparkSession, plan: Plan, began_ms: int) -> int:
+    """Delete what killed runs have left: Parquet that is in no batch, and no younger than this run."""
+    listed = spark.read.parquet(plan.output).inputFiles()
+    names = {path.rpartition("/")[2] for path in listed}
+    return remove_strays(spark, plan.output, names, ".parquet", began_ms)
+
+
+JOB: Final[Job[Any]] = Job(
+    name="export",
+    summary="topics to Parquet, each record once, to go on with at any time",
+    description="Topics to Parquet, in folders by topic and day (UTC): partition, offset, timestamp, timestampType, "
+    "key, value, headers. Run again with the same --output, it goes on where it ended; killed at any moment, no record "
+    "is lost or there twice. Of transactions, only what was committed.\nThe closing line counts what was read: "
+    "records, partitions, bytes of keys and values.",
+    example="export --bootstrap-server 127.0.0.1:9092 --topic orders --topic payments --output exported --follow",
+    add_options=add_options,
+    check=check,
+    run=run,
+)
+
+if __name__ == "__main__":
+    sys.exit(main(JOB))
