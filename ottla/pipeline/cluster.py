@@ -42,8 +42,8 @@ _HEADERS_SCHEMA: Final = f"{_SCHEMA}, headers array<struct<key:string,value:bina
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 #: For all that the connector reads. A consumer asks for the next records before it has to, and at a log's end the
-#: broker lets that wait for some; the connector's questions about offsets, two after each answer, wait behind it on the same
-#: connection. With Kafka's own 500 ms that is half a second for every partition.
+#: broker lets that wait for some; the connector's questions about offsets, two after each answer, wait behind it on the
+#: same connection. With Kafka's own 500 ms that is half a second for every partition.
 READER_OPTIONS: Final = {"kafka.fetch.max.wait.ms": "10"}
 
 #: librdkafka says in many lines what we say in one.
