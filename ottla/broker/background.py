@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster import Cluster
+    from ottla.broker.cluster.cluster import Cluster
 
 #: What is begun within it is finished, so a turn is held a step longer.
 SLICE_SECONDS: Final = 0.002

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster import Cluster
-    from ottla.broker.cluster_store import ClusterStore
-    from ottla.broker.topic import Topic
+    from ottla.broker.cluster.cluster import Cluster
+    from ottla.broker.cluster.store import ClusterStore
+    from ottla.broker.cluster.topic import Topic
 
 
 #: An interval as long as this is none.
@@ -50,7 +50,7 @@ class Housekeeping:
         if cluster.store is not None:
             self._look_after_disk(cluster.store)
         if settings["log.cleaner.enable"]:
-            from ottla.broker.log_cleaner import LogCleaner
+            from ottla.broker.compaction.log_cleaner import LogCleaner
 
             LogCleaner(cluster).start()
 

@@ -12,18 +12,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.address import PORT_MAX, Address
-from ottla.broker.cluster import Cluster
-from ottla.broker.config import ConfigError, Settings
-from ottla.broker.failover import NodeState
+from ottla.broker.cluster.cluster import Cluster
+from ottla.broker.cluster.failover import NodeState
+from ottla.broker.cluster.node import Node
+from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from ottla.broker.configs.settings import ConfigError, Settings
 from ottla.broker.housekeeping import Housekeeping
-from ottla.broker.listener import Listener, Shared
-from ottla.broker.node import Node
-from ottla.broker.topic_names import GROUP_TOPIC
+from ottla.broker.network.address import PORT_MAX, Address
+from ottla.broker.network.listener import Listener, Shared
 from ottla.purgatory import Alarm, Clock, SystemClock, Timer
 
 if TYPE_CHECKING:
-    from ottla.broker.control_http import ControlListener
+    from ottla.broker.control.http import ControlListener
 
 #: How long clients have to take their last answers when the broker stops.
 FLUSH_SECONDS_MAX: Final = 5.0
@@ -207,8 +207,8 @@ class Server:
             self._control = await self._bind_control(self._control_address)
 
     async def _bind_control(self, address: Address) -> ControlListener:
-        from ottla.broker.control import Control
-        from ottla.broker.control_http import ControlListener
+        from ottla.broker.control.control import Control
+        from ottla.broker.control.http import ControlListener
 
         listener = ControlListener(Control(self), self.cluster)
         try:
@@ -257,7 +257,7 @@ class Server:
     async def _open_data_dir(self, at_end: ExitStack) -> None:
         """Have everything there again before anybody asks."""
         if self.data_dir is not None:
-            from ottla.broker.persistence import Persistence
+            from ottla.broker.cluster.persistence import Persistence
 
             persistence = Persistence(self.cluster, self.data_dir)
             await persistence.open(self._stopping)
@@ -265,7 +265,7 @@ class Server:
 
     def _keep_journal(self, at_end: ExitStack) -> None:
         if self._journal_path is not None:
-            from ottla.broker.journal_file import keeping_journal
+            from ottla.broker.groups.journal_file import keeping_journal
 
             at_end.enter_context(keeping_journal(self._journal_path, self.cluster))
 

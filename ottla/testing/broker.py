@@ -154,9 +154,9 @@ class Broker:
             self._ready.set_exception(error)
 
     async def _serve(self) -> None:
-        from ottla.broker.address import Address
-        from ottla.broker.config import Settings
+        from ottla.broker.configs.settings import Settings
         from ottla.broker.log import make_log
+        from ottla.broker.network.address import Address
         from ottla.broker.server import Server
         from ottla.purgatory import SystemClock, VirtualClock
 

@@ -17,12 +17,12 @@ from importlib import import_module
 from typing import Any, cast
 
 from ottla.broker.background import Job
-from ottla.broker.call import Call
-from ottla.broker.delayed_operations import DelayedOperations
-from ottla.broker.node import Node
-from ottla.broker.partition import Partition
-from ottla.broker.partition_answers import PartitionEvent
-from ottla.broker.topic import Topic
+from ottla.broker.cluster.node import Node
+from ottla.broker.cluster.topic import Topic
+from ottla.broker.delayed.operations import DelayedOperations
+from ottla.broker.logs.partition import Partition
+from ottla.broker.logs.partition_answers import PartitionEvent
+from ottla.broker.network.call import Call
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.produce import ProduceRequest

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ottla.broker.log_config import LogConfig, parse_log_configs
-from ottla.broker.partition import Partition
-from ottla.broker.partition_answers import AppendResult, IsolationLevel, ReadResult
-from ottla.broker.producer_state import ProducerSettings, Verification
+from ottla.broker.configs.log_config import LogConfig, parse_log_configs
+from ottla.broker.logs.partition import Partition
+from ottla.broker.logs.partition_answers import AppendResult, IsolationLevel, ReadResult
+from ottla.broker.logs.producer_state import ProducerSettings, Verification
 from ottla.broker.storage.contract import LogStorage
 from ottla.broker.storage.log_bytes import LogBytes
 from ottla.broker.storage.memory import MemoryStorage

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, cast
 
-from ottla.broker.call import Call
-from ottla.broker.cluster import Cluster
-from ottla.broker.config import Settings
-from ottla.broker.node import Node
-from ottla.broker.topic import Topic
+from ottla.broker.cluster.cluster import Cluster
+from ottla.broker.cluster.node import Node
+from ottla.broker.cluster.topic import Topic
+from ottla.broker.configs.settings import Settings
+from ottla.broker.network.call import Call
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.primitives import Message
 from ottla.purgatory import VirtualClock

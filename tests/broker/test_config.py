@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.broker.config import CLUSTER, ConfigError, ConfigSource, Settings, parse_properties
-from ottla.broker.settings_table import SETTINGS, all_settings, find_setting
+from ottla.broker.configs.settings import CLUSTER, ConfigError, ConfigSource, Settings, parse_properties
+from ottla.broker.configs.settings_table import SETTINGS, all_settings, find_setting
 
 
 def test_file_and_command_line_are_read_the_latter_winning() -> None:
@@ -116,7 +116,7 @@ def test_every_setting_of_kafka_is_known() -> None:
 
 
 def test_the_two_tables_have_no_name_in_common() -> None:
-    from ottla.broker.settings_stored import STORED_SETTINGS
+    from ottla.broker.configs.settings_stored import STORED_SETTINGS
 
     assert not SETTINGS.keys() & STORED_SETTINGS.keys()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.broker.topic import Topic
+from ottla.broker.cluster.topic import Topic
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from tests.broker.log_scene import LogScene, SentCall, absent_topic, error_codes, fetch_request, only, partitions_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.apis import SERVED
+from ottla.broker.network.apis import SERVED
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker import delayed_fetch
+from ottla.broker.delayed import fetch as delayed_fetch
 from ottla.broker.handlers import describe_cluster, metadata, produce
 from ottla.coordinator import owner
 from ottla.coordinator.effects import Effect

@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import pytest
 
-from ottla.broker.call import Call
-from ottla.broker.fetch_session import FetchedPartition
+from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.handlers import fetch
-from ottla.broker.topic_names import GROUP_TOPIC
-from ottla.broker.transaction_marker import TransactionMarker
+from ottla.broker.logs.fetch_session import FetchedPartition
+from ottla.broker.logs.transaction_marker import TransactionMarker
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.primitives import ZERO_UUID

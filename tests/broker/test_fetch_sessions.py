@@ -11,9 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.fetch_session import EVICTION_MS, FetchedPartition, FetchSession, FetchSessionCache, Incremental, Key
-from ottla.broker.partition_answers import ReadResult
-from ottla.broker.topic import Topic
+from ottla.broker.cluster.topic import Topic
+from ottla.broker.logs.fetch_session import (
+    EVICTION_MS,
+    FetchedPartition,
+    FetchSession,
+    FetchSessionCache,
+    Incremental,
+    Key,
+)
+from ottla.broker.logs.partition_answers import ReadResult
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.primitives import ZERO_UUID

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from ottla.broker import background
-from ottla.broker.partition import Partition
-from ottla.broker.topic_creation import create_on_demand
-from ottla.broker.topic_names import GROUP_TOPIC
-from ottla.broker.transaction_marker import TransactionMarker
+from ottla.broker.cluster.topic_creation import create_on_demand
+from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from ottla.broker.logs.partition import Partition
+from ottla.broker.logs.transaction_marker import TransactionMarker
 from ottla.coordinator.coordinator import Coordinator
 from ottla.coordinator.effects import Record
 from ottla.coordinator.events import Event

@@ -9,10 +9,10 @@ from random import Random
 from hypothesis import settings
 from hypothesis.stateful import rule
 
-from ottla.broker.cleanable import look_at
-from ottla.broker.group_loading import replay_log
-from ottla.broker.log_cleaner import KEYS_BYTES_MAX, clean
-from ottla.broker.partition import Partition
+from ottla.broker.compaction.cleanable import look_at
+from ottla.broker.compaction.log_cleaner import KEYS_BYTES_MAX, clean
+from ottla.broker.groups.loading import replay_log
+from ottla.broker.logs.partition import Partition
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.effects import Record
 from ottla.coordinator.group import Group

@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from ottla.broker import journal_file
-from ottla.broker.journal_file import JournalFile
+from ottla.broker.groups import journal_file
+from ottla.broker.groups.journal_file import JournalFile
 from tests.broker.scene import Log
 
 PIPE_BYTES: Final = 65_536

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.leader_epochs import LeaderEpochs
+from ottla.broker.logs.leader_epochs import LeaderEpochs
 from ottla.broker.storage.contract import EpochStart
 
 #: (how much higher the next epoch is, how many records it writes)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from ottla.broker.call import Call
-from ottla.broker.listener import Listener, Shared
 from ottla.broker.log import make_log
-from ottla.broker.logged_call import LoggedCall
+from ottla.broker.network.call import Call
+from ottla.broker.network.listener import Listener, Shared
+from ottla.broker.network.logged_call import LoggedCall
 from tests.broker.scene import Scene
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ottla.broker import background
 from ottla.broker.housekeeping import Housekeeping
-from ottla.broker.partition import Partition
+from ottla.broker.logs.partition import Partition
 from ottla.broker.storage.contract import StorageError
 from ottla.broker.storage.memory import MemoryReplacement
 from ottla.purgatory import Timer

@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.config_values import ConfigError
-from ottla.broker.log_config import BROKER_NAMES, INTERNAL_SEGMENT_BYTES, LOG_SETTINGS, LogConfig, parse_log_configs
-from ottla.broker.settings_table import find_setting
+from ottla.broker.configs.log_config import (
+    BROKER_NAMES,
+    INTERNAL_SEGMENT_BYTES,
+    LOG_SETTINGS,
+    LogConfig,
+    parse_log_configs,
+)
+from ottla.broker.configs.settings_table import find_setting
+from ottla.broker.configs.values import ConfigError
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.records import TimestampType
 

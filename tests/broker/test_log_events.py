@@ -12,11 +12,11 @@ import pytest
 import structlog
 
 import ottla
-from ottla.broker.address import Address
-from ottla.broker.config import Settings
+from ottla.broker.configs.settings import Settings
 from ottla.broker.docs import PAGES
 from ottla.broker.events import EVENTS
-from ottla.broker.group_notes import NotesToLog
+from ottla.broker.groups.notes import NotesToLog
+from ottla.broker.network.address import Address
 from ottla.broker.server import Server
 from ottla.coordinator.notes import Cause, Happened, Note
 from ottla.coordinator.states import GroupState

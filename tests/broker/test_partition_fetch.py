@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.broker.partition import Partition
-from ottla.broker.partition_answers import IsolationLevel, ReadResult
+from ottla.broker.logs.partition import Partition
+from ottla.broker.logs.partition_answers import IsolationLevel, ReadResult
 from ottla.broker.storage.log_bytes import LogBytes
 from ottla.broker.storage.memory import MemoryStorage
 from ottla.protocol.errors import ErrorCode

@@ -6,8 +6,8 @@ import gzip
 
 import pytest
 
-from ottla.broker.partition import Partition
-from ottla.broker.partition_answers import IsolationLevel, OffsetResult
+from ottla.broker.logs.partition import Partition
+from ottla.broker.logs.partition_answers import IsolationLevel, OffsetResult
 from ottla.protocol.errors import ErrorCode
 from tests.broker.partitions import NOW_MS, batch_of, fill, new_partition
 from tests.support.batches import batch, record

@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ottla.broker.log_config import LogConfig, parse_log_configs
-from ottla.broker.partition_answers import IsolationLevel
+from ottla.broker.configs.log_config import LogConfig, parse_log_configs
+from ottla.broker.logs.partition_answers import IsolationLevel
 from ottla.broker.storage.log_bytes import LogBytes
 from ottla.broker.storage.memory import MemoryStorage
 from ottla.protocol.errors import ErrorCode

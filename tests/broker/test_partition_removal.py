@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.partition import Partition
-from ottla.broker.partition_answers import PartitionEvent
+from ottla.broker.logs.partition import Partition
+from ottla.broker.logs.partition_answers import PartitionEvent
 from ottla.broker.storage.log_bytes import LogBytes
 from ottla.protocol.errors import ErrorCode
 from tests.broker.partitions import (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.placement import check_replicas, place
+from ottla.broker.cluster.placement import check_replicas, place
 from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
 

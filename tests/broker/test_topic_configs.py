@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.broker.config import CLUSTER, ConfigSource, Settings
-from ottla.broker.config_entries import ConfigEntry, Synonym
-from ottla.broker.refused import Refused
-from ottla.broker.topic_configs import (
+from ottla.broker.configs.entries import ConfigEntry, Synonym
+from ottla.broker.configs.settings import CLUSTER, ConfigSource, Settings
+from ottla.broker.configs.topic_configs import (
     check_topic_configs,
     configs_at_creation,
     describe_topic,
     effective_values,
     log_config,
 )
+from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
 
 DYNAMIC, CLUSTERS, GIVEN, DEFAULT, TOPIC = (

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from ottla.broker.cli import main
 from ottla.broker.log_dump.batches import LogFile, Show, batch_lines
 from ottla.broker.log_dump.values import OFFSETS
-from ottla.broker.partition import Partition
+from ottla.broker.logs.partition import Partition
+from ottla.broker.logs.transaction_marker import TransactionMarker, build_marker
 from ottla.broker.storage.disk import DiskStorage
-from ottla.broker.transaction_marker import TransactionMarker, build_marker
 from ottla.coordinator.group_log import group_record, group_tombstone, offset_record, offset_tombstone
 from ottla.coordinator.offset_store import CommittedOffset
 from ottla.protocol.compression import CompressionType

@@ -28,11 +28,11 @@ _WAITING = {
     "aiokafka": "ottla topics and groups",
     "h11": "--control",
     "ottla.broker.control": "--control",
-    "ottla.broker.journal_file": "--journal",
-    "ottla.broker.logged_call": "--log-level debug",
+    "ottla.broker.groups.journal_file": "--journal",
+    "ottla.broker.network.logged_call": "--log-level debug",
     "ottla.broker.events": "the first group",
     "ottla.broker.handlers": "the first request of each kind",
-    "ottla.broker.settings_stored": "a setting that nothing goes by",
+    "ottla.broker.configs.settings_stored": "a setting that nothing goes by",
     "ottla.broker.docs": "make docs",
     "ottla.coordinator": "the first group",
     "ottla.protocol.messages.": "the first request of each kind",
@@ -64,7 +64,7 @@ def loaded() -> Iterator[set[str]]:
 
 def test_what_serving_needs_is_there(loaded: set[str]) -> None:
     """Else the other test would prove nothing."""
-    assert {"uvloop", "structlog", "ottla.broker.server", "ottla.broker.connection"} <= loaded
+    assert {"uvloop", "structlog", "ottla.broker.server", "ottla.broker.network.connection"} <= loaded
 
 
 @pytest.mark.parametrize("name", _WAITING)

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.producer_state import NumberedBatch, ProducerEntry
+from ottla.broker.logs.producer_state import NumberedBatch, ProducerEntry
 from ottla.broker.storage.contract import EpochStart, LogState, LogStorage, StorageError
 from ottla.broker.storage.segment import AbortedTransaction, Segment
 from ottla.protocol.crc32c import crc32c

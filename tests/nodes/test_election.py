@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.election import Election, catch_up, elect, remove_node
-from ottla.broker.topic import NO_LEADER, Placement
+from ottla.broker.cluster.election import Election, catch_up, elect, remove_node
+from ottla.broker.cluster.topic import NO_LEADER, Placement
 
 
 def placed(replicas: str, leader_id: int, isr: str, elr: str = "", last: str = "") -> Placement:

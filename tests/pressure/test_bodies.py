@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from ottla.broker.apis import SERVED, Lane
+from ottla.broker.network.apis import SERVED, Lane
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.join_group import JoinGroupResponse

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ottla.broker.partition import Partition
-from ottla.broker.partition_answers import LATEST_TIMESTAMP
+from ottla.broker.logs.partition import Partition
+from ottla.broker.logs.partition_answers import LATEST_TIMESTAMP
 from ottla.broker.storage.contract import StorageError
 from ottla.broker.storage.disk import DiskStorage
 from ottla.protocol.errors import ErrorCode

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ottla.broker.producer_state import NumberedBatch, ProducerEntry
+from ottla.broker.logs.producer_state import NumberedBatch, ProducerEntry
 from ottla.broker.storage.contract import EpochStart, LogState, StorageError
 from ottla.broker.storage.disk import DiskStorage
 from ottla.broker.storage.segment import AbortedTransaction

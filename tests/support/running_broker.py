@@ -24,9 +24,9 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 import pytest
 import uvloop
 
-from ottla.broker.address import Address
-from ottla.broker.config import Settings
-from ottla.broker.connection import Connection
+from ottla.broker.configs.settings import Settings
+from ottla.broker.network.address import Address
+from ottla.broker.network.connection import Connection
 from ottla.broker.server import Server
 from ottla.coordinator.coordinator import Coordinator
 from ottla.purgatory import Clock, SystemClock

@@ -114,8 +114,8 @@ def _show(path: Path, options: argparse.Namespace) -> Any:
 
 def _types(path: Path, options: argparse.Namespace) -> RecordTypes | None:
     """How to decode records: as the options say, or as the directory's name tells."""
+    from ottla.broker.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
     from ottla.broker.log_dump.values import OFFSETS, TRANSACTIONS
-    from ottla.broker.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 
     topic = path.absolute().parent.name.rpartition("-")[0]
     if options.offsets_decoder or (topic == GROUP_TOPIC and not options.transaction_log_decoder):

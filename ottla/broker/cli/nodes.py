@@ -70,8 +70,8 @@ def _run(options: argparse.Namespace, method: str, path: str, **wish: object) ->
     """Ask, and show the nodes as they are now; returns the exit code."""
     from http.client import HTTPConnection, HTTPException
 
-    from ottla.broker.address import Address
-    from ottla.broker.config import ConfigError
+    from ottla.broker.configs.settings import ConfigError
+    from ottla.broker.network.address import Address
 
     try:
         address = Address.parse(options.control.removeprefix("http://"), "--control")

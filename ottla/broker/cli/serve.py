@@ -22,7 +22,7 @@ from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ottla.broker.config import Settings
+    from ottla.broker.configs.settings import Settings
     from ottla.broker.log import Log
     from ottla.broker.server import Server
 
@@ -90,9 +90,9 @@ def run(options: argparse.Namespace) -> int:
     _hold_standard_streams()
     for number in _END_SIGNALS:
         signal.signal(number, _nothing_to_end)
-    from ottla.broker.address import Address, MachineRefused
-    from ottla.broker.config import ConfigError, Settings
+    from ottla.broker.configs.settings import ConfigError, Settings
     from ottla.broker.log import make_log
+    from ottla.broker.network.address import Address, MachineRefused
     from ottla.broker.server import Server
     from ottla.purgatory import SystemClock, VirtualClock
 
@@ -132,8 +132,8 @@ def _nothing_to_end(_number: int, _frame: object) -> NoReturn:
 
 
 def _read(path: Path | None) -> str:
-    from ottla.broker.address import MachineRefused
-    from ottla.broker.config import ConfigError
+    from ottla.broker.configs.settings import ConfigError
+    from ottla.broker.network.address import MachineRefused
 
     try:
         return path.read_text(encoding="utf-8") if path else ""
@@ -164,7 +164,7 @@ def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) ->
     try:
         import uvloop
     except ImportError as error:
-        from ottla.broker.address import MachineRefused
+        from ottla.broker.network.address import MachineRefused
 
         raise MachineRefused(f"uvloop cannot be loaded ({error}); Ottla runs where uvloop does: Linux, macOS") from None
 
@@ -212,8 +212,8 @@ def _tell_ready(server: Server, settings: Settings, log: Log) -> None:
 
 def _settings_help() -> str:
     """The settings this broker goes by, with defaults and units."""
-    from ottla.broker.settings_table import SETTINGS
-    from ottla.broker.settings_text import default_with_unit
+    from ottla.broker.configs.settings_table import SETTINGS
+    from ottla.broker.configs.settings_text import default_with_unit
 
     rows = [(setting.name, default_with_unit(setting), setting.meaning) for setting in SETTINGS.values()]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]

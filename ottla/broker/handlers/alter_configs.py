@@ -16,9 +16,9 @@ Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.legacyAlterCon
 
 from __future__ import annotations
 
-from ottla.broker.call import Call
-from ottla.broker.config_changes import change_each, check_keys
-from ottla.broker.config_resources import ResourceType, find_resource
+from ottla.broker.configs.changes import change_each, check_keys
+from ottla.broker.configs.resources import ResourceType, find_resource
+from ottla.broker.network.call import Call
 from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse

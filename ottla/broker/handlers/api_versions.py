@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ottla.broker.apis import SERVED
-from ottla.broker.call import Call
+from ottla.broker.network.apis import SERVED
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import API_VERSIONS_KEY
 from ottla.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

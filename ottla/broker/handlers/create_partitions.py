@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from ottla.broker.call import Call
-from ottla.broker.cluster import Cluster
-from ottla.broker.placement import check_replicas, place
+from ottla.broker.cluster.cluster import Cluster
+from ottla.broker.cluster.placement import check_replicas, place
+from ottla.broker.cluster.topic import Topic
+from ottla.broker.network.call import Call
 from ottla.broker.refused import Refused
-from ottla.broker.topic import Topic
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 

@@ -8,8 +8,8 @@ COORDINATOR_NOT_AVAILABLE. Kafka: KafkaApis.handleDeleteGroupsRequest, GroupCoor
 
 from __future__ import annotations
 
-from ottla.broker.call import Call
-from ottla.broker.gather import Gather
+from ottla.broker.groups.gather import Gather
+from ottla.broker.network.call import Call
 from ottla.coordinator.events import DeleteRequested
 from ottla.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.broker.call import Call
-from ottla.broker.log_access import access_error, find_partition
+from ottla.broker.logs.access import access_error, find_partition
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ottla.broker.call import Call
+from ottla.broker.cluster.topic import Topic
+from ottla.broker.network.call import Call
 from ottla.broker.refused import Refused
-from ottla.broker.topic import Topic
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from ottla.protocol.primitives import ZERO_UUID

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from ottla.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
-from ottla.broker.call import Call
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 

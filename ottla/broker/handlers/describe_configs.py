@@ -14,9 +14,9 @@ Kafka: ConfigHelper.handleDescribeConfigsRequest.
 
 from __future__ import annotations
 
-from ottla.broker.call import Call
-from ottla.broker.config_entries import TYPE_NUMBERS, ConfigEntry
-from ottla.broker.config_resources import RESOURCE_TYPES, find_resource
+from ottla.broker.configs.entries import TYPE_NUMBERS, ConfigEntry
+from ottla.broker.configs.resources import RESOURCE_TYPES, find_resource
+from ottla.broker.network.call import Call
 from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse

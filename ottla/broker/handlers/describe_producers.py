@@ -10,11 +10,11 @@ Kafka: KafkaApis.handleDescribeProducersRequest, UnifiedLog.activeProducers.
 
 from __future__ import annotations
 
-from ottla.broker.call import Call
-from ottla.broker.log_access import find_accessible
-from ottla.broker.producer_state import ProducerEntry
-from ottla.broker.topic import Topic
-from ottla.broker.topic_names import name_fault
+from ottla.broker.cluster.topic import Topic
+from ottla.broker.cluster.topic_names import name_fault
+from ottla.broker.logs.access import find_accessible
+from ottla.broker.logs.producer_state import ProducerEntry
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
 

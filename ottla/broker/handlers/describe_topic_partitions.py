@@ -12,10 +12,10 @@ Kafka: DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.describeTopicRe
 from __future__ import annotations
 
 from ottla.broker.authorized_operations import TOPIC_OPERATIONS
-from ottla.broker.call import Call
-from ottla.broker.cluster import Cluster
-from ottla.broker.topic import Topic
-from ottla.broker.topic_names import INTERNAL_TOPICS, name_fault
+from ottla.broker.cluster.cluster import Cluster
+from ottla.broker.cluster.topic import Topic
+from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, name_fault
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,

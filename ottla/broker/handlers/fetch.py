@@ -23,13 +23,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ottla.broker.call import Call
-from ottla.broker.delayed_fetch import DelayedFetch
-from ottla.broker.fetch_session import FetchContext, FetchedPartition, Found, Key
-from ottla.broker.log_access import NO_LEADER_EPOCH, current_leader, find_partition
-from ottla.broker.log_fetch import FetchParams, read_partitions
-from ottla.broker.node import Node
-from ottla.broker.partition_answers import IsolationLevel, ReadResult
+from ottla.broker.cluster.node import Node
+from ottla.broker.delayed.fetch import DelayedFetch
+from ottla.broker.logs.access import NO_LEADER_EPOCH, current_leader, find_partition
+from ottla.broker.logs.fetch_session import FetchContext, FetchedPartition, Found, Key
+from ottla.broker.logs.fetching import FetchParams, read_partitions
+from ottla.broker.logs.partition_answers import IsolationLevel, ReadResult
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest, FetchResponse
 from ottla.protocol.primitives import ZERO_UUID

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.broker.call import Call
-from ottla.broker.coordinators import group_coordinator, transaction_coordinator
-from ottla.broker.node import Node
-from ottla.broker.topic_names import GROUP_TOPIC
+from ottla.broker.cluster.coordinators import group_coordinator, transaction_coordinator
+from ottla.broker.cluster.node import Node
+from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
@@ -67,7 +67,7 @@ def _find(key: str, key_type: int, call: Call) -> tuple[ErrorCode, Node | None]:
         node = transaction_coordinator(cluster, key)
     else:
         if GROUP_TOPIC not in cluster.topics:
-            from ottla.broker.topic_creation import create_on_demand
+            from ottla.broker.cluster.topic_creation import create_on_demand
 
             create_on_demand(cluster, GROUP_TOPIC)
         node = group_coordinator(cluster, key)

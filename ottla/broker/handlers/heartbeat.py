@@ -12,7 +12,7 @@ Kafka: GroupMetadataManager.classicGroupHeartbeat.
 
 from __future__ import annotations
 
-from ottla.broker.call import Call
+from ottla.broker.network.call import Call
 from ottla.coordinator.events import HeartbeatRequested
 from ottla.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 

@@ -13,9 +13,9 @@ Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlt
 
 from __future__ import annotations
 
-from ottla.broker.call import Call
-from ottla.broker.config_changes import Operation, change_each, changed, check_keys
-from ottla.broker.config_resources import find_resource
+from ottla.broker.configs.changes import Operation, change_each, changed, check_keys
+from ottla.broker.configs.resources import find_resource
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,

@@ -9,7 +9,7 @@ COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE. Kafka: GroupMetadataMan
 
 from __future__ import annotations
 
-from ottla.broker.call import Call
+from ottla.broker.network.call import Call
 from ottla.coordinator.events import LeaveRequested
 from ottla.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 

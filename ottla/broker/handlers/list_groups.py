@@ -9,7 +9,7 @@ Kafka: GroupCoordinatorService.listGroups.
 
 from __future__ import annotations
 
-from ottla.broker.call import Call
+from ottla.broker.network.call import Call
 from ottla.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 

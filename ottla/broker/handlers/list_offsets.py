@@ -19,9 +19,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from ottla.broker.call import Call
-from ottla.broker.log_access import find_accessible
-from ottla.broker.partition_answers import (
+from ottla.broker.logs.access import find_accessible
+from ottla.broker.logs.partition_answers import (
     EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP,
     EARLIEST_TIMESTAMP,
@@ -30,6 +29,7 @@ from ottla.broker.partition_answers import (
     MAX_TIMESTAMP,
     IsolationLevel,
 )
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 

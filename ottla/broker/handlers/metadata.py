@@ -19,10 +19,10 @@ leaves out the replicas that are down. Kafka: KafkaApis.handleTopicMetadataReque
 from __future__ import annotations
 
 from ottla.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
-from ottla.broker.call import Call
-from ottla.broker.cluster import Cluster
-from ottla.broker.topic import NO_LEADER, Topic
-from ottla.broker.topic_names import INTERNAL_TOPICS, name_fault
+from ottla.broker.cluster.cluster import Cluster
+from ottla.broker.cluster.topic import NO_LEADER, Topic
+from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, name_fault
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ottla.protocol.primitives import ZERO_UUID
@@ -88,7 +88,7 @@ def _by_name(name: str, cluster: Cluster, *, create: bool) -> MetadataResponse.M
     if name_fault(name) is not None:
         return _Topic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)
     if create:
-        from ottla.broker.topic_creation import create_on_demand
+        from ottla.broker.cluster.topic_creation import create_on_demand
 
         create_on_demand(cluster, name)
     return _Topic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, is_internal=name in INTERNAL_TOPICS)

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.broker.call import Call
-from ottla.broker.cluster import Cluster
+from ottla.broker.cluster.cluster import Cluster
+from ottla.broker.network.call import Call
 from ottla.coordinator.answers import commit_refused
 from ottla.coordinator.events import OffsetCommitRequested
 from ottla.protocol.errors import ErrorCode

@@ -11,7 +11,7 @@ Kafka: KafkaApis.handleOffsetDeleteRequest, OffsetMetadataManager.deleteOffsets.
 
 from __future__ import annotations
 
-from ottla.broker.call import Call
+from ottla.broker.network.call import Call
 from ottla.coordinator.answers import offset_delete_refused
 from ottla.coordinator.events import OffsetDeleteRequested
 from ottla.protocol.errors import ErrorCode

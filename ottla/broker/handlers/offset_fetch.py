@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.broker.call import Call
-from ottla.broker.cluster import Cluster
-from ottla.broker.gather import Gather
+from ottla.broker.cluster.cluster import Cluster
+from ottla.broker.groups.gather import Gather
+from ottla.broker.network.call import Call
 from ottla.coordinator.answers import no_offset
 from ottla.coordinator.events import OffsetFetchRequested
 from ottla.protocol.errors import ErrorCode

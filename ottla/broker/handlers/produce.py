@@ -22,12 +22,12 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, TypeAlias
 
-from ottla.broker.call import Call, CloseConnection
-from ottla.broker.delayed_produce import DelayedProduce, PendingAcks
-from ottla.broker.log_access import current_leader, find_partition
-from ottla.broker.partition_answers import AppendResult
+from ottla.broker.cluster.topic import Topic
+from ottla.broker.delayed.produce import DelayedProduce, PendingAcks
+from ottla.broker.logs.access import current_leader, find_partition
+from ottla.broker.logs.partition_answers import AppendResult
+from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.refused import Refused
-from ottla.broker.topic import Topic
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse

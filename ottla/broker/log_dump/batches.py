@@ -13,7 +13,7 @@ from typing import BinaryIO, Final
 
 from ottla.broker.log_dump import DAMAGED, Line
 from ottla.broker.log_dump.values import RecordTypes, UnknownTypeError, UnreadableError, decoded
-from ottla.broker.transaction_marker import read_marker
+from ottla.broker.logs.transaction_marker import read_marker
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode

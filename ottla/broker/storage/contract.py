@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from ottla.broker.storage.segment import AbortedTransaction, Segment
 
 if TYPE_CHECKING:
-    from ottla.broker.producer_state import ProducerEntry
+    from ottla.broker.logs.producer_state import ProducerEntry
     from ottla.protocol.varint import Buffer
 
 

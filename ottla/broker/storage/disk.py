@@ -44,7 +44,7 @@ from ottla.broker.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SU
 from ottla.broker.storage.sparse_index import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 
 if TYPE_CHECKING:
-    from ottla.broker.producer_state import ProducerEntry
+    from ottla.broker.logs.producer_state import ProducerEntry
     from ottla.broker.storage.segment import Segment
     from ottla.broker.storage.worker import Worker
     from ottla.protocol.varint import Buffer

@@ -33,7 +33,7 @@ from ottla.broker.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SU
 from ottla.broker.storage.segment import AbortedTransaction
 
 if TYPE_CHECKING:
-    from ottla.broker.producer_state import ProducerEntry
+    from ottla.broker.logs.producer_state import ProducerEntry
 
 _LOG_NAME: Final = re.compile(r"(\d{20})\.log")
 _SWAP_NAME: Final = re.compile(rf"(\d{{20}})-(\d{{20}}){re.escape(SWAP)}\.log")

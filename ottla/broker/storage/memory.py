@@ -35,7 +35,7 @@ from ottla.broker.storage.log_bytes import LogBytes
 from ottla.broker.storage.segment import AbortedTransaction, Segment
 
 if TYPE_CHECKING:
-    from ottla.broker.producer_state import ProducerEntry
+    from ottla.broker.logs.producer_state import ProducerEntry
     from ottla.protocol.varint import Buffer
 
 _KIB: Final = 1024

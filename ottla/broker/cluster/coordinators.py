@@ -1,0 +1,39 @@
+"""Which node coordinates what: the one that leads the partition of the internal topic that a name hashes to.
+
+Kafka: KafkaApis.getCoordinator, GroupCoordinatorService.partitionFor, TransactionStateManager.partitionFor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from ottla.coordinator.java_hash import partition_for
+
+if TYPE_CHECKING:
+    from ottla.broker.cluster.cluster import Cluster
+    from ottla.broker.cluster.node import Node
+
+
+def group_partition(cluster: Cluster, group_id: str) -> int:
+    """The partition of __consumer_offsets that keeps a group."""
+    return partition_for(group_id, cluster.settings["offsets.topic.num.partitions"])
+
+
+def group_coordinator(cluster: Cluster, group_id: str) -> Node | None:
+    """The node that coordinates a group. None while there is no such partition, or no node leads it."""
+    topic = cluster.topics.get(GROUP_TOPIC)
+    index = group_partition(cluster, group_id)
+    if topic is None or index >= len(topic.placements):
+        return None
+    return cluster.nodes.get(topic.placements[index].leader_id)
+
+
+def transaction_coordinator(cluster: Cluster, transactional_id: str) -> Node | None:
+    """The node that would coordinate a transaction, were there any: partitions of their log are dealt out in turn.
+
+    None while no node is up.
+    """
+    nodes = list(cluster.nodes.values())
+    index = partition_for(transactional_id, cluster.settings["transaction.state.log.num.partitions"])
+    return nodes[index % len(nodes)] if nodes else None

@@ -1,0 +1,172 @@
+"""Nodes that go and come: who leads then, when clients hear of it, and when the first choice leads again.
+
+    node dies ──── ottla.failover.ms ────▶ it is missed: leaders move     metadata named it until now
+    node leaves ─────────────────────────▶ leaders move at once, before it goes
+    node is back ────────────────────────▶ it leads what nobody leads, and is in sync with the rest
+
+A dead node is not missed at once, in Kafka for the nine seconds of broker.session.timeout.ms. Until then metadata name
+it, it is in sync, and so the high watermarks of its partitions stand still: acks=all wait, and nobody reads on.
+
+Leaders go back to the first replica of each partition, which spreads them evenly, when ElectLeaders says so, or within
+leader.imbalance.check.interval.seconds. What an election comes to is `election`'s; here it is brought about. Logs are
+shared by all nodes, so nobody has anything to catch up with.
+
+Kafka: ReplicationControlManager, BrokerHeartbeatManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from ottla.broker.cluster.election import Election, catch_up, elect, remove_node
+from ottla.broker.cluster.topic import NO_LEADER, Placement, Topic
+from ottla.purgatory import Alarm
+
+if TYPE_CHECKING:
+    from ottla.broker.cluster.cluster import Cluster
+    from ottla.broker.cluster.node import Node
+
+_MS_PER_SECOND = 1000
+
+
+class NodeState(Enum):
+    """How a node is, as far as the cluster knows."""
+
+    UP = "up"
+    #: Down already, and named in metadata still.
+    SILENT = "silent"
+    DOWN = "down"
+
+
+class Failover:
+    """Moves leaders when nodes go and come."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        #: What is going to notice that a silent node is gone.
+        self._alarms: dict[int, Alarm] = {}
+        #: Nodes that died, as opposed to those that left.
+        self._crashed: set[int] = set()
+        self._balancing = Alarm(self.balance)
+
+    def state_of(self, node: Node) -> NodeState:
+        if node.node_id in self._cluster.silent_node_ids:
+            return NodeState.SILENT
+        return NodeState.UP if node.node_id in self._cluster.nodes else NodeState.DOWN
+
+    def node_died(self, node: Node) -> None:
+        """It is gone without a word."""
+        cluster, node_id = self._cluster, node.node_id
+        cluster.silent_node_ids.add(node_id)
+        self._crashed.add(node_id)
+        for tell in cluster.on_node_died:
+            tell(node)
+        for topic, index, placement in self._placements():
+            if node_id in placement.isr:
+                topic.hold_or_release(index)
+        alarm = self._alarms[node_id] = Alarm(lambda: self._miss(node))
+        cluster.timer.add(alarm, cluster.timer.now_ms() + cluster.settings["ottla.failover.ms"])
+
+    def node_leaves(self, node: Node) -> None:
+        """It says that it is going: others lead from now on. Kafka: controlled shutdown."""
+        self._remove(node)
+
+    def node_returns(self, node: Node) -> None:
+        """It is up again, be it missed or not."""
+        cluster, node_id = self._cluster, node.node_id
+        alarm = self._alarms.pop(node_id, None)
+        if alarm is not None:
+            cluster.timer.cancel(alarm)
+            self._remove(node)
+        if node_id in self._crashed:
+            self._crashed.discard(node_id)
+            self._change(lambda placement, *rules: remove_node(placement, node_id, *rules, has_crashed=True))
+        cluster.nodes = {known: cluster.all_nodes[known] for known in sorted([*cluster.nodes, node_id])}
+        self._change(
+            lambda placement, *rules: elect(placement, *rules) if placement.leader_id == NO_LEADER else placement
+        )
+
+    def elect(self, topic: Topic, index: int, election: Election) -> bool:
+        """Hold an election for one partition; says whether it has changed anything."""
+        after = elect(topic.placements[index], self._cluster.nodes, _min_isr(topic, index), election)
+        return self._apply([(topic, index, after)])
+
+    def balance(self) -> None:
+        """Let the first replica of each partition lead, where that may be.
+
+        Kafka: maybeTriggerLeaderChangeForPartitionsWithoutPreferredLeader.
+        """
+        self._change(lambda placement, active, min_isr, _: elect(placement, active, min_isr, Election.PREFERRED))
+
+    def _miss(self, node: Node) -> None:
+        del self._alarms[node.node_id]
+        self._remove(node)
+        log = self._cluster.log.bind(node_id=node.node_id)
+        log.warning("node.missed")
+
+    def _remove(self, node: Node) -> None:
+        """It leads nothing any more, and clients are not told of it."""
+        node_id = node.node_id
+        self._cluster.silent_node_ids.discard(node_id)
+        del self._cluster.nodes[node_id]
+        self._change(
+            lambda placement, *rules: (
+                remove_node(placement, node_id, *rules, has_crashed=False) if node_id in placement.isr else placement
+            )
+        )
+
+    def _change(self, change: Callable[[Placement, Collection[int], int, Election], Placement]) -> None:
+        """Change the placements of all partitions; each is handed over with the rules its elections go by."""
+        active = self._cluster.nodes
+        changes = []
+        for topic, index, placement in self._placements():
+            config = topic.partitions[index].config
+            election = Election.UNCLEAN if config.unclean_leader_election_enable else Election.ONLINE
+            changes.append((topic, index, change(placement, active, _min_isr(topic, index), election)))
+        self._apply(changes)
+
+    def _apply(self, changes: list[tuple[Topic, int, Placement]]) -> bool:
+        """Make it so, and tell who has to know. Says whether anything is different."""
+        cluster = self._cluster
+        caught_up = cluster.nodes.keys() - cluster.silent_node_ids
+        moved: list[tuple[Topic, int, int]] = []
+        is_different = is_imbalanced = False
+        for topic, index, change in changes:
+            after = catch_up(change, caught_up, _min_isr(topic, index))
+            before = topic.placements[index]
+            if after != before:
+                is_different = True
+                if after.leader_id != before.leader_id:
+                    moved.append((topic, index, before.leader_id))
+                before.become(after)
+                topic.hold_or_release(index)
+            is_imbalanced = is_imbalanced or not before.has_preferred_leader
+        for topic, index, _ in moved:
+            topic.partitions[index].lead(topic.partitions[index].leader_epoch + 1)
+        for topic in {topic.name: topic for topic, _, _ in moved}.values():
+            topic.apply_configs()
+        for topic, index, former_leader_id in moved:
+            for tell in cluster.on_leader_changed:
+                tell(topic, index, former_leader_id)
+        if moved:
+            cluster.log.info("leaders.moved", partitions=len(moved))
+        if is_imbalanced:
+            self._arm_balancing()
+        return is_different
+
+    def _arm_balancing(self) -> None:
+        settings, timer = self._cluster.settings, self._cluster.timer
+        if settings["auto.leader.rebalance.enable"] and not self._balancing.is_pending:
+            interval_ms = settings["leader.imbalance.check.interval.seconds"] * _MS_PER_SECOND
+            timer.add(self._balancing, timer.now_ms() + interval_ms)
+
+    def _placements(self) -> Iterator[tuple[Topic, int, Placement]]:
+        for topic in self._cluster.topics.values():
+            for index, placement in enumerate(topic.placements):
+                yield topic, index, placement
+
+
+def _min_isr(topic: Topic, index: int) -> int:
+    return topic.placements[index].min_isr(topic.partitions[index].config.min_insync_replicas)

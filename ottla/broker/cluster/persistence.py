@@ -1,0 +1,102 @@
+"""From `--data-dir` to a cluster that is as it was, and back.
+
+Opening comes before the first socket accepts, so clients find everything or nothing. While logs are recovered after a
+crash the loop has its turn after each topic, for signals. At the end all logs are closed and flushed, and the directory
+gets the mark of a clean stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ottla.broker.cluster.store import ClusterStore
+from ottla.broker.network.address import MachineRefused
+from ottla.broker.storage.cluster_journal import JournalDamagedError
+from ottla.broker.storage.data_dir import DataDir, DataDirRefused
+from ottla.broker.storage.files import describe
+from ottla.broker.storage.worker import ThreadWorker
+
+if TYPE_CHECKING:
+    from ottla.broker.cluster.cluster import Cluster
+
+_OPEN_FILES_MAX: Final = 4096
+_OPEN_FILES_MIN: Final = 16
+
+
+class Persistence:
+    """The data directory of a running broker."""
+
+    def __init__(self, cluster: Cluster, path: Path) -> None:
+        self._cluster = cluster
+        self._path = path
+        self._worker: ThreadWorker
+        self._data_dir: DataDir
+        #: Whether all is there again; a mark that says less must not be left.
+        self._is_complete = False
+
+    async def open(self, stopping: asyncio.Event) -> None:
+        """Take the directory and make again what is in it; returns early when `stopping` is set.
+
+        Raises `MachineRefused`.
+        """
+        begun = time.monotonic()
+        cluster = self._cluster
+        self._worker = ThreadWorker(asyncio.get_running_loop())
+        self._data_dir = DataDir(self._path, cluster.log, self._worker, _open_files_max())
+        try:
+            self._data_dir.open(cluster.cluster_id)
+            store = ClusterStore(cluster, self._data_dir)
+            cluster.use_store(store)
+            for _ in store.restore():
+                await asyncio.sleep(0)
+                if stopping.is_set():
+                    return
+        except (DataDirRefused, JournalDamagedError, OSError) as error:
+            self._worker.close()
+            self._data_dir.release()
+            raise MachineRefused(f"--data-dir: {self._reason(error)}") from None
+        duration_ms = round((time.monotonic() - begun) * 1000)
+        cluster.log.info(
+            "logs.opened", path=self._data_dir.path, logs=self._data_dir.logs_count, duration_ms=duration_ms
+        )
+        self._is_complete = True
+
+    def _reason(self, error: Exception) -> str:
+        match error:
+            case JournalDamagedError():
+                return (
+                    f"the journal of {self._data_dir.path} was changed: {error}; put back a copy of it, or name "
+                    "another directory"
+                )
+            case OSError():
+                return f"cannot read {self._data_dir.path}: {describe(error)}; name a directory that can be used"
+        return str(error)
+
+    def close(self) -> None:
+        """Close everything. What can't be said on disk then is said in the log, and the next start finds out."""
+        log = self._cluster.log
+        if not self._is_complete:
+            self._worker.close()
+            self._data_dir.release()
+            return
+        try:
+            self._data_dir.flush()
+            self._cluster.logs.close()
+            self._data_dir.close()
+        except OSError as error:
+            log.error("data_dir.close.failed", path=self._data_dir.path, reason=describe(error))
+        finally:
+            self._worker.close()
+
+
+def _open_files_max() -> int:
+    """How many segment files may be open: half of what the process may have, for clients need theirs."""
+    try:
+        import resource
+    except ImportError:  # no such limit here
+        return _OPEN_FILES_MAX
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _OPEN_FILES_MAX if soft < 0 else max(_OPEN_FILES_MIN, min(soft // 2, _OPEN_FILES_MAX))

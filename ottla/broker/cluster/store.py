@@ -1,0 +1,172 @@
+"""What of the cluster outlives the process: its changes go to the data directory's journal, and come back from there.
+
+    keep_…     before a change is made: writes it down, or raises `Refused`, and then it must not be made
+    restore    at the start: makes everything again that the journal tells
+
+A topic is in the journal before any of its logs is on disk, and out of it before they are removed, so the journal alone
+says what exists. Kafka's controller does the same with its metadata log.
+
+Producer ids are handed out in blocks, and only the end of a block is written down: a restart skips the rest of it, and
+no id is ever handed out twice. Kafka: ProducerIdControlManager. Leader epochs stand with the logs; the highest there
+ever was is kept here, for logs that have no directory yet.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from ottla.broker.cluster.cluster import Cluster, uuid_text
+from ottla.broker.refused import Refused
+from ottla.broker.storage.files import describe
+from ottla.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from ottla.broker.cluster.topic import Topic
+    from ottla.broker.storage.cluster_journal import Change
+    from ottla.broker.storage.data_dir import DataDir
+    from ottla.broker.storage.disk import DiskStorage
+
+#: Kafka: ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE.
+PRODUCER_IDS_BLOCK: Final = 1000
+
+
+class ClusterStore:
+    """The cluster's part of a data directory."""
+
+    def __init__(self, cluster: Cluster, data_dir: DataDir) -> None:
+        self.data_dir = data_dir
+        self._cluster = cluster
+        self._journal = data_dir.journal
+        self._leader_epoch_max = 0
+        self._is_restoring = False
+        self._producer_ids_end = 0
+
+    # Keeping
+
+    def keep_topic(self, name: str, topic_id: bytes, configs: Mapping[str, str], replicas: Sequence[list[int]]) -> None:
+        """A topic is about to be made or changed; `replicas` are those of all its partitions."""
+        self._keep(_topic_change(name, topic_id, configs, replicas))
+
+    def forget_topic(self, topic: Topic) -> None:
+        """It is about to be deleted."""
+        self._keep({"deleted": topic.name, "id": uuid_text(topic.topic_id)})
+        self.data_dir.forget(topic.name, len(topic.partitions))
+
+    def keep_group_configs(self, group_id: str, configs: Mapping[str, str]) -> None:
+        self._keep({"group": group_id, "configs": dict(configs)})
+
+    def keep_client_metrics_configs(self, name: str, configs: Mapping[str, str]) -> None:
+        self._keep({"client_metrics": name, "configs": dict(configs)})
+
+    def keep_settings(self, layer: str, configs: Mapping[str, str]) -> None:
+        """A layer of settings is about to say something else."""
+        self._keep({"settings": layer, "configs": dict(configs)})
+
+    def next_producer_ids(self) -> range:
+        """A block of ids that nobody has."""
+        start = self._producer_ids_end
+        self._keep({"producer_ids_end": start + PRODUCER_IDS_BLOCK})
+        self._producer_ids_end = start + PRODUCER_IDS_BLOCK
+        return range(start, self._producer_ids_end)
+
+    def note_leader_epoch(self, leader_epoch: int) -> None:
+        """A log that has no directory is led under this epoch."""
+        if leader_epoch > self._leader_epoch_max:
+            self._leader_epoch_max = leader_epoch
+            with suppress(Refused):  # an election can't be refused; the log says what is wrong
+                self._keep({"leader_epoch_max": leader_epoch})
+
+    def _keep(self, change: Change) -> None:
+        try:
+            self._journal.append(change)
+        except OSError as error:
+            reason = f"cannot write the cluster's journal: {describe(error)}"
+            self._cluster.log.error("cluster.journal.failed", reason=reason)
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, reason) from None
+
+    # The logs
+
+    def open_log(self, topic: str, topic_id: bytes, index: int) -> tuple[DiskStorage, int]:
+        """(the log of a partition, the leader epoch it is led under).
+
+        After a crash that is a higher one than before: what clients have read may not be there any more, and this is
+        how they notice.
+        """
+        log = self.data_dir.open_log(topic, uuid_text(topic_id), index, self._cluster.clock.wall_ms())
+        log.note_leader_epoch = self.note_leader_epoch
+        if not self._is_restoring:
+            return log, 0
+        state = log.load_state()
+        epoch = state.leader_epochs[-1].epoch if state and state.leader_epochs else -1
+        if not log.is_made and not log.is_from_mark:
+            epoch = self._leader_epoch_max
+        return log, max(0, epoch + (not log.is_from_mark))
+
+    # Restoring
+
+    def restore(self) -> Iterator[None]:
+        """Make again what there was, a topic at a time. Raises OSError, `JournalDamagedError`."""
+        changes, bytes_cut = self._journal.open(may_be_new=not self.data_dir.has_logs)
+        if bytes_cut:
+            self._cluster.log.warning("cluster.journal.cut", bytes_cut=bytes_cut)
+        latest = {_thing(change): change for change in changes}
+        self._journal.rewrite_if_worth_it(_alive(latest.values()))
+        self._forget_deleted(latest.values(), changes)
+        self._restore_the_rest(latest.values())
+        self._is_restoring = True
+        for change in latest.values():
+            if "topic" in change:
+                self._restore_topic(change)
+                yield
+        self._is_restoring = False
+
+    def _forget_deleted(self, latest: Collection[Change], changes: Sequence[Change]) -> None:
+        known = {
+            f"{change['topic']}-{index}/{change['id']}"
+            for change in latest
+            if "topic" in change
+            for index in range(len(change["replicas"]))
+        }
+        self.data_dir.sort_out(known, {change["id"] for change in changes if "deleted" in change})
+
+    def _restore_topic(self, change: Change) -> None:
+        """Replicas on nodes that are not there any more are left out."""
+        nodes = self._cluster.all_nodes
+        replicas = [[node for node in listed if node in nodes] or [min(nodes)] for listed in change["replicas"]]
+        topic_id = base64.urlsafe_b64decode(change["id"] + "==")
+        self._cluster.add_topic(change["topic"], replicas, change["configs"], topic_id)
+
+    def _restore_the_rest(self, latest: Collection[Change]) -> None:
+        cluster = self._cluster
+        for change in latest:
+            match change:
+                case {"settings": layer, "configs": configs}:
+                    cluster.settings.change(layer, configs)
+                case {"group": name, "configs": configs} if configs:
+                    cluster.group_configs[name] = dict(configs)
+                case {"client_metrics": name, "configs": configs} if configs:
+                    cluster.client_metrics_configs[name] = dict(configs)
+                case {"producer_ids_end": end}:
+                    self._producer_ids_end = end
+                case {"leader_epoch_max": epoch}:
+                    self._leader_epoch_max = epoch
+
+
+def _thing(change: Change) -> tuple[str, Any]:
+    """What a change is about."""
+    kind = next(iter(change))
+    if kind in ("topic", "deleted"):
+        return "topic", change[kind]
+    return kind, change[kind] if kind in ("settings", "group", "client_metrics") else None
+
+
+def _alive(changes: Collection[Change]) -> Iterator[Change]:
+    """Without the things that are gone."""
+    return (change for change in changes if "deleted" not in change)
+
+
+def _topic_change(name: str, topic_id: bytes, configs: Mapping[str, str], replicas: Sequence[list[int]]) -> Change:
+    return {"topic": name, "id": uuid_text(topic_id), "configs": dict(configs), "replicas": list(replicas)}

@@ -1,0 +1,133 @@
+"""A topic: its name and id, its configs, its partitions and where they are.
+
+`partitions` are the logs, `placements` say which nodes hold them; both are lists by partition number and of the same
+length. There is one log for all replicas, so a replica is in sync as long as its node is up. How placements change is
+told in `election`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ottla.broker.cluster.cluster import Cluster
+    from ottla.broker.configs.log_config import LogConfig
+    from ottla.broker.logs.partition import Partition
+
+
+NO_LEADER: Final = -1
+
+
+@dataclass(slots=True)
+class Placement:
+    """Where one partition is: the nodes that hold it, the preferred leader first, and what they are to it now."""
+
+    replicas: list[int]
+    #: -1: none of them leads.
+    leader_id: int
+    #: In-sync replicas.
+    isr: list[int]
+    #: Eligible leader replicas: not in sync, though they have all that was acknowledged.
+    elr: list[int] = field(default_factory=list)
+    #: While nobody leads: who did last. A list, as Kafka answers it.
+    last_known_elr: list[int] = field(default_factory=list)
+
+    @property
+    def has_preferred_leader(self) -> bool:
+        return self.leader_id == self.replicas[0]
+
+    def become(self, other: Placement) -> None:
+        """Be as `other` from now on. Whoever waits for the partition holds on to this one."""
+        self.leader_id, self.isr, self.elr, self.last_known_elr = (
+            other.leader_id,
+            other.isr,
+            other.elr,
+            other.last_known_elr,
+        )
+
+    def min_isr(self, min_insync_replicas: int) -> int:
+        """How many must be in sync: no more can be asked for than there are replicas."""
+        return min(min_insync_replicas, len(self.replicas))
+
+    def has_too_few_in_sync(self, min_insync_replicas: int) -> bool:
+        """Whether acknowledgements of all replicas can't be had."""
+        in_sync = len(self.isr)
+        return in_sync < min_insync_replicas and in_sync < len(self.replicas)
+
+
+class Topic:
+    """A topic of the cluster. `configs` is what it says itself, as text; see `topic_configs`."""
+
+    __slots__ = ("_cluster", "configs", "is_internal", "name", "partitions", "placements", "topic_id")
+
+    def __init__(
+        self, name: str, topic_id: bytes, configs: Mapping[str, str], cluster: Cluster, *, is_internal: bool
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.configs = dict(configs)
+        self.is_internal = is_internal
+        self.partitions: list[Partition] = []
+        self.placements: list[Placement] = []
+        self._cluster = cluster
+
+    def add_partitions(self, assignment: Iterable[list[int]]) -> None:
+        """Add partitions with these replicas: those that are up are in sync, and the first of them leads."""
+        config_of = self._log_configs()
+        for replicas in assignment:
+            isr = [node_id for node_id in replicas if node_id in self._cluster.nodes]
+            placement = Placement(replicas, isr[0] if isr else NO_LEADER, isr)
+            index = len(self.partitions)
+            log = self._cluster.logs.open(self.name, self.topic_id, index, config_of(_setter(placement)))
+            self.partitions.append(log)
+            self.placements.append(placement)
+            self.hold_or_release(index)
+
+    def change_configs(self, configs: Mapping[str, str]) -> None:
+        """Say something else than before; every append from now on goes by it. The configs must have been checked.
+
+        Raises `Refused` if that can't be kept.
+        """
+        if (store := self._cluster.store) is not None:
+            store.keep_topic(self.name, self.topic_id, configs, [placement.replicas for placement in self.placements])
+        self.configs = dict(configs)
+        self.apply_configs()
+
+    def apply_configs(self) -> None:
+        """Let the logs go by the topic's configs and the settings of the nodes that lead them, as they are now."""
+        config_of = self._log_configs()
+        for index, (partition, placement) in enumerate(zip(self.partitions, self.placements, strict=True)):
+            partition.config = config_of(_setter(placement))
+            self.hold_or_release(index)
+
+    def hold_or_release(self, index: int) -> None:
+        """Let readers see what is appended as long as everybody in sync is there to have it too, and they are enough.
+
+        Not so in internal topics: what the broker itself writes counts as written at once.
+        """
+        if self.is_internal:
+            return
+        partition, placement = self.partitions[index], self.placements[index]
+        partition.hold_high_watermark(
+            held=placement.has_too_few_in_sync(partition.config.min_insync_replicas)
+            or not self._cluster.silent_node_ids.isdisjoint(placement.isr)
+        )
+
+    def _log_configs(self) -> Callable[[int], LogConfig]:
+        """The log config of a partition by its leader's node id; the partitions of one leader share one."""
+        from ottla.broker.configs.topic_configs import log_config
+
+        return cache(lambda leader_id: log_config(self.configs, self._cluster.settings.of_node(leader_id)))
+
+    def delete(self) -> None:
+        """Give back what the logs hold. Whoever waits on one of them is told by it."""
+        for partition in self.partitions:
+            partition.delete()
+
+
+def _setter(placement: Placement) -> int:
+    """The node whose settings hold for a partition: its leader, or who would lead it."""
+    return placement.replicas[0] if placement.leader_id == NO_LEADER else placement.leader_id

@@ -1,0 +1,1 @@
+"""Keeping the last value of each key, as Kafka's log cleaner does."""

@@ -1,0 +1,92 @@
+"""What both APIs that alter configs share: one answer a resource, the checks that come before it is asked, and the
+four operations.
+
+An appended or subtracted list starts from what the resource says, or from the setting's own default; what the broker's
+settings would make of it does not count. Items are compared as they are written, blanks included.
+
+Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlterConfigResource.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum
+from typing import Any, Final
+
+from ottla.broker.configs.resources import ConfigResource
+from ottla.broker.configs.values import format_value
+from ottla.broker.refused import Refused
+from ottla.protocol.errors import ErrorCode
+
+#: A value is written into Kafka's metadata log with an int16 length; only appending can make one longer.
+_VALUE_LENGTH_MAX: Final = 0x7FFF
+
+
+class Operation(IntEnum):
+    """What to do with one config. Kafka: AlterConfigOp.OpType."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+def change_each(resources: Sequence[Any], change: Callable[[Any], None], result_class: Callable[..., Any]) -> list[Any]:
+    """Change each resource of a request, unless it is listed twice; returns the results, with what `Refused` said."""
+    times = Counter((asked.resource_type, asked.resource_name) for asked in resources)
+    results = []
+    for asked in resources:
+        result = result_class(0, None, asked.resource_type, asked.resource_name)
+        try:
+            if times[asked.resource_type, asked.resource_name] > 1:
+                raise Refused(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+            change(asked)
+        except Refused as refused:
+            result.error_code, result.error_message = refused.error_code, refused.message
+        results.append(result)
+    return results
+
+
+def check_keys(names: Iterable[str], null: Sequence[str]) -> None:
+    """Raise `Refused` if a key is listed twice, or has no value where it needs one."""
+    if any(times > 1 for times in Counter(names).values()):
+        raise Refused(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    if null:
+        raise Refused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(null)}")
+
+
+def changed(resource: ConfigResource, changes: Iterable[tuple[str, int, str]]) -> dict[str, str]:
+    """What the resource will say after these changes: (name, operation, value). Raises `Refused`."""
+    texts = dict(resource.said)
+    for name, operation, value in changes:
+        match operation:
+            case Operation.SET:
+                texts[name] = value
+            case Operation.DELETE:
+                texts.pop(name, None)
+            case Operation.APPEND | Operation.SUBTRACT:
+                texts[name] = _changed_list(resource, name, texts.get(name), Operation(operation), value)
+            case _:
+                code = resource.unknown_operation
+                text = f"Unknown operations type {operation}" if code is ErrorCode.INVALID_REQUEST else None
+                raise Refused(code, text)
+    for name, text in texts.items():
+        if len(text) > _VALUE_LENGTH_MAX:
+            raise Refused(ErrorCode.INVALID_CONFIG, f"{name} would be longer than {_VALUE_LENGTH_MAX} characters.")
+    return texts
+
+
+def _changed_list(resource: ConfigResource, name: str, text: str | None, operation: Operation, value: str) -> str:
+    setting = resource.setting(name)
+    if setting is None or setting.kind != "list":
+        raise Refused(ErrorCode.INVALID_CONFIG, f"Can't {operation.name} to key {name} because its type is not LIST.")
+    if text is None:
+        text = format_value(setting.default) or ""
+    items = [item for item in text.split(",") if item]
+    for item in value.split(","):
+        if operation is Operation.APPEND and item not in items:
+            items.append(item)
+        elif operation is Operation.SUBTRACT and item in items:
+            items.remove(item)
+    return ",".join(items)

@@ -1,0 +1,269 @@
+"""The table of settings that this broker goes by: name, type, default, range, and what the setting does.
+
+Names, types, defaults and ranges are those of Kafka 4.3; what Kafka has not is called `ottla.…`. Kafka's other settings
+stand in `settings_stored`: they are taken, checked and shown, so that a server.properties and admin tools work, but
+nothing goes by them. `find_setting` looks in both; the second table is loaded when it is first needed.
+
+Kafka: the ConfigDefs behind KafkaConfig, and DynamicBrokerConfig for what can be changed while the broker runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+#: When a changed value counts, in the words of Kafka's documentation.
+READ_ONLY: Final = "read-only"
+CLUSTER_WIDE: Final = "cluster-wide"
+PER_BROKER: Final = "per-broker"
+
+#: What is said of a setting that nothing goes by.
+NO_EFFECT: Final = "Taken and shown; nothing goes by it here."
+
+_UNITS: Final = frozenset(("bytes", "hours", "minutes", "ms", "seconds"))
+
+
+@dataclass(slots=True)
+class Setting:
+    """One setting. `kind` is Kafka's word for its type; `choices` are the only values, or list items, allowed.
+
+    `default` is parsed; None: there is none. `meaning` is a sentence for people.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    at_least: int | float | None = None
+    at_most: int | float | None = None
+    choices: tuple[str, ...] | None = None
+    update: str = READ_ONLY
+    meaning: str = NO_EFFECT
+    #: Known, but only shown when it is given, as with Kafka: most of them are for its own tests.
+    is_internal: bool = False
+
+    @property
+    def unit(self) -> str:
+        """The unit of its value, as its name says it; empty when it has none."""
+        return next((word for word in reversed(self.name.split(".")) if word in _UNITS), "")
+
+    @property
+    def expected(self) -> str:
+        """What a right value looks like, for error messages."""
+        if self.choices is not None:
+            return "one of " + ", ".join(map(str, self.choices))
+        kind = {
+            "boolean": "true or false",
+            "short": "a whole number",
+            "int": "a whole number",
+            "long": "a whole number",
+            "double": "a number",
+            "list": "a list without empty items",
+        }.get(self.kind, "text")
+        if self.at_least is not None and self.at_most is not None:
+            return f"{kind} from {self.at_least} to {self.at_most}"
+        return kind if self.at_least is None else f"{kind}, at least {self.at_least}"
+
+
+def _read_only(name: str, kind: str, default: Any, meaning: str, **limits: Any) -> Setting:
+    return Setting(name, kind, default, meaning=meaning, **limits)
+
+
+def _cluster_wide(name: str, kind: str, default: Any, meaning: str, **limits: Any) -> Setting:
+    return Setting(name, kind, default, meaning=meaning, update=CLUSTER_WIDE, **limits)
+
+
+_INT_MAX: Final = 2**31 - 1
+_LONG_MAX: Final = 2**63 - 1
+_MIB: Final = 1024 * 1024
+_CODECS: Final = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+
+_IDENTITY: Final = (
+    _read_only(
+        "node.id", "int", None, "Id of the first node; further ones count up. Default: broker.id, or 1.", at_least=0
+    ),
+    _read_only("broker.id", "int", -1, "The older name of node.id."),
+    _read_only("broker.rack", "string", None, "The rack that clients are told."),
+)
+
+_NODES: Final = (
+    _read_only("ottla.failover.ms", "long", 100, "When a node that died is missed, and others lead.", at_least=0),
+    _read_only("auto.leader.rebalance.enable", "boolean", True, "Let leaders go back to the first replica in time."),
+    _read_only(
+        "leader.imbalance.check.interval.seconds", "long", 300, "How soon, after they came to be elsewhere.", at_least=1
+    ),
+    _cluster_wide(
+        "unclean.leader.election.enable", "boolean", False, "Let a replica lead that was not in sync, if need be."
+    ),
+)
+
+_CONNECTIONS: Final = (
+    _read_only("connections.max.idle.ms", "long", 600_000, "Close a connection that has been silent for so long."),
+    _read_only(
+        "socket.request.max.bytes", "int", 100 * _MIB, "Largest request; more closes the connection.", at_least=1
+    ),
+    _read_only("fetch.max.bytes", "int", 55 * _MIB, "Most bytes in one fetch answer.", at_least=1024),
+    _read_only(
+        "max.incremental.fetch.session.cache.slots", "int", 1000, "How many fetch sessions are remembered.", at_least=0
+    ),
+    _read_only(
+        "max.request.partition.size.limit",
+        "int",
+        2000,
+        "Most partitions in one answer to who asks page by page.",
+        at_least=1,
+    ),
+)
+
+_TOPICS: Final = (
+    _read_only("auto.create.topics.enable", "boolean", True, "Create a topic when a client asks for it."),
+    _read_only("delete.topic.enable", "boolean", True, "Allow clients to delete topics."),
+    _read_only("num.partitions", "int", 1, "Partitions of a topic for which nobody says how many.", at_least=1),
+    _read_only("default.replication.factor", "int", 1, "Replicas of a topic for which nobody says how many."),
+)
+
+_LOGS: Final = (
+    _read_only("ottla.log.bytes.max", "long", 1024 * _MIB, "All logs in memory together; more is refused.", at_least=0),
+    _cluster_wide("message.max.bytes", "int", _MIB + 12, "Largest batch of records.", at_least=0),
+    _cluster_wide("log.cleanup.policy", "list", ["delete"], "How old records go.", choices=("compact", "delete")),
+    _cluster_wide("log.retention.ms", "long", None, "How long records are kept; -1: for ever."),
+    _read_only("log.retention.minutes", "int", None, "The same, where log.retention.ms is not given."),
+    _read_only("log.retention.hours", "int", 168, "The same, where neither of the other two is given."),
+    _cluster_wide("log.retention.bytes", "long", -1, "How many bytes of a partition are kept; -1: all."),
+    _read_only(
+        "log.initial.task.delay.ms",
+        "long",
+        30_000,
+        "When old records are first looked for.",
+        at_least=0,
+        is_internal=True,
+    ),
+    _read_only(
+        "producer.id.expiration.check.interval.ms",
+        "int",
+        600_000,
+        "How often idle producers are looked for.",
+        at_least=1,
+        is_internal=True,
+    ),
+    _read_only("log.retention.check.interval.ms", "long", 300_000, "How often old records are looked for.", at_least=1),
+    _cluster_wide("log.segment.bytes", "int", 1024 * _MIB, "Size at which a segment is closed.", at_least=_MIB),
+    _cluster_wide("log.roll.ms", "long", None, "Age at which a segment is closed."),
+    _read_only("log.roll.hours", "int", 168, "The same, where log.roll.ms is not given.", at_least=1),
+    _cluster_wide("log.cleaner.max.compaction.lag.ms", "long", _LONG_MAX, "The same, for compacted logs.", at_least=1),
+    _read_only("log.cleaner.enable", "boolean", True, "Compact logs whose cleanup.policy says so."),
+    _cluster_wide(
+        "log.cleaner.backoff.ms", "long", 15_000, "How often logs to be compacted are looked for.", at_least=0
+    ),
+    _cluster_wide(
+        "log.cleaner.min.cleanable.ratio",
+        "double",
+        0.5,
+        "How much of a log is to be dirty before it is compacted.",
+        at_least=0,
+        at_most=1,
+    ),
+    _cluster_wide(
+        "log.cleaner.min.compaction.lag.ms", "long", 0, "How long a record stays before compaction.", at_least=0
+    ),
+    _cluster_wide(
+        "log.cleaner.delete.retention.ms", "long", 86_400_000, "How long compaction keeps a tombstone.", at_least=0
+    ),
+    _cluster_wide(
+        "log.cleaner.dedupe.buffer.size", "long", 128 * _MIB, "Memory for the keys of one log; up to 64 MiB are used."
+    ),
+    _cluster_wide(
+        "log.message.timestamp.type",
+        "string",
+        "CreateTime",
+        "Whose clock dates a record: the producer's or the broker's.",
+        choices=("CreateTime", "LogAppendTime"),
+    ),
+    _cluster_wide(
+        "log.message.timestamp.before.max.ms", "long", _LONG_MAX, "How far back a record may be dated.", at_least=0
+    ),
+    _cluster_wide(
+        "log.message.timestamp.after.max.ms", "long", 3_600_000, "How far ahead a record may be dated.", at_least=0
+    ),
+    _cluster_wide("compression.type", "string", "producer", "The codec batches are kept in.", choices=_CODECS),
+    _cluster_wide("compression.gzip.level", "int", -1, "1 to 9, or -1 for gzip's own default.", at_least=-1, at_most=9),
+    _cluster_wide("compression.lz4.level", "int", 9, "How hard lz4 tries.", at_least=1, at_most=17),
+    _cluster_wide("compression.zstd.level", "int", 3, "How hard zstd tries.", at_least=-131_072, at_most=22),
+    _cluster_wide(
+        "log.flush.interval.messages",
+        "long",
+        _LONG_MAX,
+        "After so many records a log on disk is flushed before they are acknowledged.",
+        at_least=1,
+    ),
+    _cluster_wide(
+        "log.flush.interval.ms", "long", None, "After how long a log on disk is flushed; see the scheduler's interval."
+    ),
+    _read_only(
+        "log.flush.scheduler.interval.ms",
+        "long",
+        _LONG_MAX,
+        "How often logs to be flushed for their age are looked for.",
+    ),
+    _read_only(
+        "log.flush.offset.checkpoint.interval.ms",
+        "int",
+        60_000,
+        "How often it is noted up to where logs are flushed, so that a restart after a crash reads less.",
+        at_least=0,
+    ),
+    _cluster_wide("min.insync.replicas", "int", 1, "Replicas that acks=all waits for.", at_least=1),
+    _cluster_wide("producer.id.expiration.ms", "int", 86_400_000, "When a silent producer is forgotten.", at_least=1),
+)
+
+_GROUPS: Final = (
+    _read_only("group.initial.rebalance.delay.ms", "int", 3000, "How long a new group waits for more members."),
+    _read_only("group.min.session.timeout.ms", "int", 6000, "Shortest session timeout a member may ask for."),
+    _read_only("group.max.session.timeout.ms", "int", 1_800_000, "Longest session timeout a member may ask for."),
+    _read_only("group.max.size", "int", _INT_MAX, "Most members of a group.", at_least=1),
+    _read_only("offset.metadata.max.bytes", "int", 4096, "Longest text beside a committed offset."),
+    _read_only("offsets.commit.timeout.ms", "int", 5000, "How long a commit may take.", at_least=1),
+    _read_only("offsets.retention.minutes", "int", 10_080, "How long an empty group keeps its offsets.", at_least=1),
+    _read_only(
+        "offsets.retention.check.interval.ms", "long", 600_000, "How often stale offsets are looked for.", at_least=1
+    ),
+    _read_only("offsets.topic.num.partitions", "int", 50, "Partitions of __consumer_offsets.", at_least=1),
+    _read_only(
+        "offsets.topic.replication.factor", "short", 3, "Its replicas; no more than there are nodes.", at_least=1
+    ),
+    _read_only("offsets.topic.segment.bytes", "int", 100 * _MIB, "Size at which its segments are closed.", at_least=1),
+)
+
+_TRANSACTIONS: Final = (
+    _read_only(
+        "transaction.max.timeout.ms", "int", 900_000, "Longest transaction timeout one may ask for.", at_least=1
+    ),
+    _read_only("transaction.state.log.num.partitions", "int", 50, "Partitions of __transaction_state.", at_least=1),
+    _cluster_wide(
+        "transaction.partition.verification.enable",
+        "boolean",
+        True,
+        "Refuse transactional batches outside a transaction.",
+    ),
+)
+
+#: What this broker goes by, in the order in which people look for it.
+SETTINGS: Final = {
+    setting.name: setting
+    for setting in (*_IDENTITY, *_NODES, *_CONNECTIONS, *_TOPICS, *_LOGS, *_GROUPS, *_TRANSACTIONS)
+}
+
+
+def find_setting(name: str) -> Setting | None:
+    """The setting of this name, whether anything goes by it or not; None if neither we nor Kafka have one."""
+    return SETTINGS.get(name) or _stored().get(name)
+
+
+def all_settings() -> dict[str, Setting]:
+    """Every setting by name, Kafka's internal ones included."""
+    return {**SETTINGS, **_stored()}
+
+
+def _stored() -> dict[str, Setting]:
+    from ottla.broker.configs.settings_stored import STORED_SETTINGS
+
+    return STORED_SETTINGS

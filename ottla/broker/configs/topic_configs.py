@@ -1,0 +1,105 @@
+"""A topic's configs: what the topic says itself, and what the broker's settings say where it is silent.
+
+`log_config` has the names, types and ranges, and the parsed form that a log reads; here the two sources are put
+together, for the logs, for DescribeConfigs, and for the answer to CreateTopics. The last two differ: DescribeConfigs
+shows values as they are understood, CreateTopics repeats them as they were written.
+
+Kafka: LogConfig, KafkaConfig.extractLogConfigMap, ConfigHelper.createTopicConfigEntry, KafkaConfigSchema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ottla.broker.configs.entries import ConfigEntry, Synonym, find_synonyms
+from ottla.broker.configs.log_config import (
+    BROKER_NAMES,
+    INTERNAL_SEGMENT_BYTES,
+    LOG_SETTINGS,
+    LogConfig,
+    parse_log_configs,
+)
+from ottla.broker.configs.settings import ConfigError, ConfigSource, Layer, NodeSettings, Settings
+from ottla.broker.configs.settings_table import NO_EFFECT, find_setting
+from ottla.broker.configs.values import format_value
+from ottla.broker.refused import Refused
+from ottla.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from ottla.broker.configs.settings_table import Setting
+
+#: The configs of a topic that are shown whether it says anything or not.
+SHOWN: Final = tuple(sorted(name for name in LOG_SETTINGS if name != INTERNAL_SEGMENT_BYTES))
+
+
+def check_topic_configs(texts: Mapping[str, str]) -> None:
+    """Raise `Refused` if a topic can't have these configs."""
+    for name in texts:
+        if name not in LOG_SETTINGS:
+            raise Refused(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
+    try:
+        parse_log_configs(texts)
+    except ConfigError as error:
+        raise Refused(ErrorCode.INVALID_CONFIG, error.for_client) from None
+
+
+def effective_values(texts: Mapping[str, str], settings: Settings | NodeSettings) -> dict[str, Any]:
+    """Every config of a topic that says `texts`, parsed."""
+    values = {setting.name: _broker_default(setting, settings) for setting in LOG_SETTINGS.values()}
+    values.update(parse_log_configs(texts))
+    return values
+
+
+def log_config(texts: Mapping[str, str], settings: Settings | NodeSettings) -> LogConfig:
+    """The same in the form that logs read."""
+    return LogConfig.of(effective_values(texts, settings))
+
+
+def _broker_default(setting: Setting, settings: Settings | NodeSettings) -> Any:
+    for broker_name, factor in BROKER_NAMES.get(setting.name, ()):
+        value = settings[broker_name]
+        if value is not None:
+            if factor != 1:
+                value *= factor
+            return max(value, -1) if setting.name == "retention.ms" else value  # in hours, too, -1 is for ever
+    return setting.default
+
+
+def describe_topic(texts: Mapping[str, str], settings: NodeSettings, layers: list[Layer]) -> list[ConfigEntry]:
+    """The topic's configs as DescribeConfigs shows them."""
+    values = effective_values(texts, settings)
+    entries = []
+    for name in SHOWN if INTERNAL_SEGMENT_BYTES not in texts else (*SHOWN, INTERNAL_SEGMENT_BYTES):
+        value = format_value(values[name])
+        synonyms = find_synonyms(BROKER_NAMES[name][0][0], layers) if name in BROKER_NAMES else []
+        if name in texts:
+            synonyms.insert(0, Synonym(name, value, ConfigSource.TOPIC))
+        source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
+        entries.append(
+            ConfigEntry(name, value, source, LOG_SETTINGS[name].kind, synonyms=synonyms, documentation=_meaning(name))
+        )
+    return entries
+
+
+def _meaning(name: str) -> str:
+    """What a config does: the same as the broker's setting that gives its default."""
+    setting = find_setting(BROKER_NAMES[name][0][0]) if name in BROKER_NAMES else None
+    return NO_EFFECT if setting is None else setting.meaning
+
+
+def configs_at_creation(texts: Mapping[str, str], layers: list[Layer]) -> list[ConfigEntry]:
+    """The configs of a new topic as CreateTopics shows them."""
+    names = sorted({*SHOWN, *texts})
+    return [ConfigEntry(name, *_as_written(name, texts, layers)) for name in names]
+
+
+def _as_written(name: str, texts: Mapping[str, str], layers: list[Layer]) -> tuple[str | None, ConfigSource]:
+    if name in texts:
+        return texts[name], ConfigSource.TOPIC
+    for source, text_of in layers:
+        for broker_name, factor in BROKER_NAMES.get(name, ()):
+            text = text_of(broker_name)
+            if text is not None and source is not ConfigSource.DEFAULT:
+                return text if factor == 1 else str(int(text) * factor), source
+    return format_value(LOG_SETTINGS[name].default), ConfigSource.DEFAULT

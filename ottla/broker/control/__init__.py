@@ -1,0 +1,1 @@
+"""Questions and orders of scripts and tests, over HTTP or in the same process."""

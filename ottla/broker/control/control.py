@@ -1,0 +1,257 @@
+"""The control API without its HTTP: what scripts can ask of a running broker, and do to it.
+
+    GET  /health          is it up, and where are its nodes
+    GET  /nodes           every node, and whether it is up
+    POST /nodes/stop      {"node_id": 2, "hard": true}: stop a node; without hard in an orderly way
+    POST /nodes/start     {"node_id": 2}: start it again
+    GET  /groups          every group, its members, and why it last rebalanced
+    GET  /clock           what time it is
+    POST /clock/advance   {"ms": 45000}: move the virtual clock; answered when all that was due has happened
+    GET  /counters        connections, logs, timers, purgatories
+
+Answers are JSON objects with Kafka's words for keys, and units. Whatever can't be done is a `Refused` with a sentence.
+docs/control.md is for who writes such scripts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from ottla import __version__
+from ottla.broker.groups.notes import LastRebalances
+from ottla.broker.network.address import MachineRefused
+from ottla.broker.server import UnknownNode
+
+if TYPE_CHECKING:
+    from ottla.broker.server import Server
+    from ottla.coordinator.group import Group
+    from ottla.purgatory import Purgatory
+
+#: Timers that come round every few minutes fire all the way, so a longer leap takes a while.
+ADVANCE_MS_MAX: Final = 366 * 24 * 3600 * 1000
+
+Answer: TypeAlias = dict[str, Any]
+
+
+class Refused(Exception):
+    """A request that can't be served: the HTTP status, and a sentence."""
+
+    def __init__(self, status: HTTPStatus, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One thing that can be asked, and what it does for people who list them."""
+
+    method: str
+    path: str
+    does: str
+    answer: Callable[[Control, bytes], Awaitable[Answer]]
+
+
+class Control:
+    """Answers requests about one broker."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._cluster = server.cluster
+        self._last_rebalances = LastRebalances()
+        self._cluster.note_sinks.append(self._last_rebalances)
+
+    async def answer(self, method: str, path: str, body: bytes) -> Answer:
+        """The answer to one request. Raises `Refused`."""
+        route = _ROUTES.get((method, path))
+        if route is not None:
+            return await route.answer(self, body)
+        methods = [known_method for known_method, known_path in _ROUTES if known_path == path]
+        if methods:
+            raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {' and '.join(methods)}, not {method}")
+        raise Refused(HTTPStatus.NOT_FOUND, f"there is no {path}; GET / lists what there is")
+
+    async def list_routes(self, _body: bytes) -> Answer:
+        """GET /"""
+        routes = [{"method": route.method, "path": route.path, "does": route.does} for route in ROUTES]
+        return {"ottla": __version__, "routes": routes}
+
+    async def health(self, _body: bytes) -> Answer:
+        """GET /health"""
+        return {
+            "status": "ok",
+            "cluster_id": self._cluster.cluster_id,
+            "bootstrap_servers": self._server.bootstrap,
+            "nodes": [
+                {"node_id": node.node_id, "host": node.host, "port": node.port} for node in self._cluster.nodes.values()
+            ],
+        }
+
+    async def nodes(self, _body: bytes) -> Answer:
+        """GET /nodes"""
+        cluster, connections = self._cluster, self._server.connection_counts
+        leads = Counter(placement.leader_id for topic in cluster.topics.values() for placement in topic.placements)
+        return {
+            "controller_id": cluster.controller_id,
+            "nodes": [
+                {
+                    "node_id": node_id,
+                    "host": node.host,
+                    "port": node.port,
+                    "state": cluster.failover.state_of(node).value,
+                    "connections": connections[node_id],
+                    "leads": leads[node_id],
+                }
+                for node_id, node in cluster.all_nodes.items()
+            ],
+        }
+
+    async def stop_node(self, body: bytes) -> Answer:
+        """POST /nodes/stop"""
+        wish = _read_wish(body, '{"node_id": 2, "hard": true}', hard=bool)
+        await self._switch(self._server.stop_node(wish["node_id"], hard=wish.get("hard", False)))
+        return await self.nodes(b"")
+
+    async def start_node(self, body: bytes) -> Answer:
+        """POST /nodes/start"""
+        wish = _read_wish(body, '{"node_id": 2}')
+        await self._switch(self._server.start_node(wish["node_id"]))
+        return await self.nodes(b"")
+
+    async def _switch(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except UnknownNode as unknown:
+            raise Refused(HTTPStatus.NOT_FOUND, str(unknown)) from None
+        except MachineRefused as refused:
+            raise Refused(HTTPStatus.CONFLICT, str(refused)) from None
+
+    async def groups(self, _body: bytes) -> Answer:
+        """GET /groups"""
+        groups = [
+            self._describe(group, node_id)
+            for node_id, coordinator in self._cluster.group_coordination.of_node.items()
+            for group in coordinator.groups
+        ]
+        return {"groups": sorted(groups, key=lambda group: str(group["group_id"]))}
+
+    async def clock(self, _body: bytes) -> Answer:
+        """GET /clock"""
+        clock = self._cluster.clock
+        return {
+            "clock": "virtual" if clock.stands_still else "system",
+            "now_ms": clock.now_ms(),
+            "wall_ms": clock.wall_ms(),
+            "next_deadline_ms": self._cluster.timer.next_deadline_ms(),
+        }
+
+    async def advance(self, body: bytes) -> Answer:
+        """POST /clock/advance"""
+        ms = _read_ms(body)
+        if not self._cluster.clock.stands_still:
+            raise Refused(
+                HTTPStatus.CONFLICT,
+                "the clock is the system's and can't be moved; start the broker with --clock virtual",
+            )
+        await self._server.advance(ms)
+        return await self.clock(b"")
+
+    async def counters(self, _body: bytes) -> Answer:
+        """GET /counters"""
+        cluster = self._cluster
+        timer = cluster.timer
+        coordinators = cluster.group_coordination.of_node.items()
+        purgatories: list[tuple[int | None, Purgatory[Any]]] = [
+            (node_id, purgatory)
+            for node_id, coordinator in coordinators
+            for purgatory in (coordinator.surroundings.heartbeats, coordinator.surroundings.rebalances)
+        ]
+        purgatories += [(None, cluster.delayed_operations.produce), (None, cluster.delayed_operations.fetch)]
+        return {
+            "connections": {str(node_id): count for node_id, count in self._server.connection_counts.items()},
+            "topics": len(cluster.topics),
+            "partitions": sum(len(topic.partitions) for topic in cluster.topics.values()),
+            "log_bytes": cluster.logs.bytes.bytes_held,
+            "groups": sum(len(coordinator.groups) for _, coordinator in coordinators),
+            "timer": {"pending": timer.size, "fired": timer.fired, "wake_ups": timer.wake_ups},
+            "purgatories": [
+                {
+                    "name": purgatory.name,
+                    "node_id": node_id,
+                    "watched": purgatory.watched,
+                    "delayed": purgatory.delayed,
+                    "expired": purgatory.expired,
+                }
+                for node_id, purgatory in purgatories
+            ],
+        }
+
+    def _describe(self, group: Group, node_id: int) -> Answer:
+        last = self._last_rebalances.of(group.group_id)
+        return {
+            "group_id": group.group_id,
+            "state": group.state.value,
+            "generation_id": group.generation_id,
+            "protocol_type": group.protocol_type,
+            "protocol_name": group.protocol_name,
+            "leader": group.leader_id,
+            "coordinator": node_id,
+            "members": [
+                {
+                    "member_id": member.member_id,
+                    "group_instance_id": member.group_instance_id,
+                    "client_id": member.client_id,
+                    "client_host": member.client_host,
+                    "session_timeout_ms": member.session_timeout_ms,
+                    "rebalance_timeout_ms": member.rebalance_timeout_ms,
+                }
+                for member in group.members.values()
+            ],
+            "last_rebalance": None if last is None else asdict(last),
+        }
+
+
+def _read_ms(body: bytes) -> int:
+    wish = _read_object(body)
+    if wish is None or wish.keys() != {"ms"}:
+        raise Refused(HTTPStatus.BAD_REQUEST, 'the body says by how much, such as {"ms": 45000}, and nothing else')
+    ms = wish["ms"]
+    if type(ms) is not int or not 0 <= ms <= ADVANCE_MS_MAX:
+        raise Refused(HTTPStatus.BAD_REQUEST, f"ms is a whole number from 0 to {ADVANCE_MS_MAX}, which is 366 days")
+    return ms
+
+
+def _read_wish(body: bytes, example: str, **optional: type) -> dict[str, Any]:
+    """What the body asks for: a node_id, and what else there may be, each of its type."""
+    types = {"node_id": int, **optional}
+    wish = _read_object(body)
+    if wish is None or "node_id" not in wish or any(type(wish[key]) is not types.get(key) for key in wish):
+        raise Refused(HTTPStatus.BAD_REQUEST, f"the body says which node, such as {example}, and nothing else")
+    return wish
+
+
+def _read_object(body: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):  # not JSON, not UTF-8, or a thousand brackets
+        return None
+    return value if isinstance(value, dict) else None
+
+
+#: What can be asked, in the order of the list.
+ROUTES: Final = (
+    Route("GET", "/", "this list", Control.list_routes),
+    Route("GET", "/health", "whether the broker is up, and where its nodes are", Control.health),
+    Route("GET", "/nodes", "every node, and whether it is up", Control.nodes),
+    Route("POST", "/nodes/stop", 'stop the node {"node_id": ...}; with "hard": true as if it died', Control.stop_node),
+    Route("POST", "/nodes/start", 'start the node {"node_id": ...} again', Control.start_node),
+    Route("GET", "/groups", "every group, its members, and why it last rebalanced", Control.groups),
+    Route("GET", "/clock", "what time it is", Control.clock),
+    Route("POST", "/clock/advance", 'move the virtual clock by {"ms": ...}', Control.advance),
+    Route("GET", "/counters", "connections, logs, timers, purgatories", Control.counters),
+)
+_ROUTES: Final[Mapping[tuple[str, str], Route]] = {(route.method, route.path): route for route in ROUTES}

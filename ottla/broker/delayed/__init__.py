@@ -1,0 +1,1 @@
+"""Fetches and produces that wait, as operations of the purgatory."""

@@ -1,0 +1,73 @@
+"""Who waits for a partition to move: produces for their acknowledgements, fetches for bytes.
+
+    append ─▶ Partition tells its listeners ─▶ the partition is noted ┄┄ end of the turn ┄┄▶ both purgatories look at it
+
+An append never completes anybody itself. Whoever appends is in the middle of something, and a fetch that is answered
+may well be followed by the next one on the same connection. So a partition that moved is only noted, and looked at when
+the loop has run everything else of this turn, once, however many batches were appended meanwhile. What moves because of
+that is looked at a turn later, so that nobody is starved. Kafka has a queue of actions for it, run by the thread of the
+request once that is done.
+
+One pair of purgatories serves all nodes of the process, since they share the logs; the partition is the key.
+Kafka: ReplicaManager.addCompletePurgatoryAction, completeDelayedOperationsWhenNotPartitionLeader, DelayedActionQueue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from ottla.broker.logs.partition_answers import PartitionEvent
+from ottla.purgatory import Purgatory
+
+if TYPE_CHECKING:
+    from ottla.broker.cluster.cluster import Cluster
+    from ottla.broker.cluster.topic import Topic
+    from ottla.broker.delayed.fetch import DelayedFetch
+    from ottla.broker.delayed.produce import DelayedProduce
+    from ottla.broker.logs.partition import Partition
+
+#: Runs a function when everything else of this turn is done, as `loop.call_soon` does.
+CallSoon: TypeAlias = Callable[[Callable[[], None]], object]
+
+
+class DelayedOperations:
+    """The purgatories of Produce and Fetch."""
+
+    def __init__(self, cluster: Cluster, call_soon: CallSoon) -> None:
+        self.produce: Purgatory[DelayedProduce] = Purgatory("Produce", cluster.timer)
+        self.fetch: Purgatory[DelayedFetch] = Purgatory("Fetch", cluster.timer)
+        self._call_soon = call_soon
+        #: Partitions that moved in this turn, in order.
+        self._moved: dict[Partition, None] = {}
+        for topic in cluster.topics.values():
+            self._listen(topic)
+        cluster.on_topic_created.append(self._listen)
+        cluster.on_partitions_added.append(self._listen)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing has moved that nobody has looked at yet."""
+        return not self._moved
+
+    def close(self) -> None:
+        """Answer everybody with what there is now."""
+        for operation in (*self.produce.drain(), *self.fetch.drain()):
+            operation.force_complete()
+
+    def _listen(self, topic: Topic, first_index: int = 0) -> None:
+        for partition in topic.partitions[first_index:]:
+            partition.listeners.append(self._note)
+
+    def _note(self, partition: Partition, event: PartitionEvent) -> None:
+        if event is PartitionEvent.LOG_START_MOVED or not (self.fetch.watched or self.produce.watched):
+            return
+        if not self._moved:
+            self._call_soon(self._look)
+        self._moved[partition] = None
+
+    def _look(self) -> None:
+        moved, self._moved = self._moved, {}
+        for partition in moved:
+            self.produce.check_and_complete(partition)
+            self.fetch.check_and_complete(partition)

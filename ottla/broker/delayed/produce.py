@@ -1,0 +1,72 @@
+"""A produce that waits until all its batches are on every in-sync replica: the purgatory "Produce".
+
+With acks=-1 a batch counts as written when the partition's high watermark has passed it. Each partition is settled on
+its own, by that or by an error, and stays settled; the answer leaves when the last one is. Those that time leaves
+behind are answered REQUEST_TIMED_OUT, though their batches stay in the log.
+
+Here all replicas share one log and the high watermark follows each append at once, so there is hardly ever anything to
+wait for: only the ISR to become smaller, while a node of it is down that is not missed yet. See `handlers/produce.py`,
+which comes here only then. Kafka: DelayedProduce, Partition.checkEnoughReplicasReachOffset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ottla.broker.logs.access import access_error
+from ottla.protocol.errors import ErrorCode
+from ottla.purgatory import DelayedOperation
+
+if TYPE_CHECKING:
+    from ottla.broker.cluster.node import Node
+    from ottla.broker.cluster.topic import Placement
+    from ottla.broker.logs.partition import Partition
+    from ottla.broker.logs.partition_answers import AppendResult
+
+
+@dataclass(slots=True)
+class PendingAcks:
+    """A batch that was appended, and is waited for: `result` is what the partition will be answered."""
+
+    partition: Partition
+    placement: Placement
+    result: AppendResult
+
+    def settle(self, node: Node) -> bool:
+        """Look whether there is an end to the waiting, by success or error."""
+        partition, placement = self.partition, self.placement
+        error = (
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition.is_closed else access_error(node, partition, placement)
+        )
+        if not error:
+            if partition.high_watermark <= self.result.last_offset:
+                return False
+            if placement.has_too_few_in_sync(partition.config.min_insync_replicas):
+                error = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        self.result.error = error
+        return True
+
+
+class DelayedProduce(DelayedOperation):
+    """Calls `respond` once no partition is pending, or when the request's timeout_ms is over."""
+
+    __slots__ = ("_node", "_pending", "_respond")
+
+    def __init__(
+        self, deadline_ms: int, node: Node, pending: Sequence[PendingAcks], respond: Callable[[], None]
+    ) -> None:
+        super().__init__(deadline_ms)
+        self._node = node
+        self._pending = pending
+        self._respond = respond
+        for acks in pending:
+            acks.result.error = ErrorCode.REQUEST_TIMED_OUT
+
+    def try_complete(self) -> bool:
+        self._pending = [acks for acks in self._pending if not acks.settle(self._node)]
+        return not self._pending and self.force_complete()
+
+    def on_complete(self) -> None:
+        self._respond()

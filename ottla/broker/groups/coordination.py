@@ -1,0 +1,143 @@
+"""Group coordinators on their nodes: each coordinates the groups in the partitions of __consumer_offsets it leads.
+
+When that topic is made its partitions are handed out, and when it is deleted nobody coordinates any group until it is
+made anew. When a partition gets another leader, that node takes it over and reads its groups from the log; the one
+before has resigned by then. What the groups write is appended here, as one batch of the broker's own.
+
+Kafka: BrokerMetadataPublisher (who is told of partitions won and lost), CoordinatorPartitionWriter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ottla.broker.cluster.topic import NO_LEADER
+from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from ottla.broker.groups.loading import GroupLoading
+from ottla.broker.groups.notes import NotesToLog, tell_all
+from ottla.coordinator.config import GroupConfig
+from ottla.coordinator.coordinator import Coordinator
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.record_building import build_batch
+
+if TYPE_CHECKING:
+    from ottla.broker.cluster.cluster import Cluster
+    from ottla.broker.cluster.node import Node
+    from ottla.broker.cluster.topic import Topic
+    from ottla.broker.configs.settings import Settings
+    from ottla.broker.logs.partition import Partition
+    from ottla.coordinator.effects import Record
+
+_MS_PER_MINUTE = 60_000
+
+
+class GroupLogOnTopic:
+    """The group log of the coordinators: the partitions of __consumer_offsets."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def append(self, partition: int, records: Sequence[Record]) -> ErrorCode:
+        """Append the records as one batch, and say why not if not."""
+        topic = self._cluster.topics.get(GROUP_TOPIC)
+        if topic is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        log = topic.partitions[partition]
+        if topic.placements[partition].has_too_few_in_sync(log.config.min_insync_replicas):
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        wall_ms = self._cluster.clock.wall_ms()
+        batch = build_batch(records, timestamp_ms=wall_ms)
+        return log.append_internal(batch, wall_ms).error
+
+
+def group_config(settings: Settings) -> GroupConfig:
+    """The coordinator's part of the settings."""
+    return GroupConfig(
+        group_min_session_timeout_ms=settings["group.min.session.timeout.ms"],
+        group_max_session_timeout_ms=settings["group.max.session.timeout.ms"],
+        group_initial_rebalance_delay_ms=settings["group.initial.rebalance.delay.ms"],
+        group_max_size=settings["group.max.size"],
+        offset_metadata_max_bytes=settings["offset.metadata.max.bytes"],
+        offsets_retention_ms=settings["offsets.retention.minutes"] * _MS_PER_MINUTE,
+        offsets_retention_check_interval_ms=settings["offsets.retention.check.interval.ms"],
+        offsets_topic_num_partitions=settings["offsets.topic.num.partitions"],
+    )
+
+
+class GroupCoordination:
+    """The coordinators of all nodes, and what they have to know of the cluster's topics."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        config = group_config(cluster.settings)
+        log = GroupLogOnTopic(cluster)
+        notes = tell_all([NotesToLog(cluster.log), *cluster.note_sinks])
+        self._log = cluster.log
+        self._loading = GroupLoading(cluster)
+        self.of_node = {
+            node_id: Coordinator(
+                config, log, cluster.timer, cluster.tasks, notes, self._group_failed, cluster.background.start
+            )
+            for node_id in cluster.all_nodes
+        }
+        self._cluster = cluster
+        cluster.on_topic_created.append(self._topic_created)
+        cluster.on_topic_deleted.append(self._topic_deleted)
+        cluster.on_leader_changed.append(self._leader_changed)
+        cluster.on_node_died.append(self._node_died)
+        if (topic := cluster.topics.get(GROUP_TOPIC)) is not None:
+            self._topic_created(topic)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no group has anything left to do at this moment."""
+        return all(coordinator.is_settled for coordinator in self.of_node.values())
+
+    def close(self) -> None:
+        """Release whoever waits in a group, and coordinate nothing any more."""
+        for coordinator in self.of_node.values():
+            coordinator.close()
+
+    def take_over(self, log: Partition, node_id: int) -> None:
+        """A node leads this partition of __consumer_offsets now: it reads the groups in it, and then coordinates them.
+
+        Until then clients are told to wait. Whoever coordinated them before has to resign first.
+        """
+        self._loading.load(self.of_node[node_id], log)
+
+    def resign(self, partition: int, node_id: int) -> None:
+        """A node does not lead this partition any more: who waits in its groups is told to look for the coordinator."""
+        self.of_node[node_id].unload(partition)
+
+    def _leader_changed(self, topic: Topic, index: int, former_leader_id: int) -> None:
+        if topic.name != GROUP_TOPIC:
+            return
+        if former_leader_id != NO_LEADER:
+            self.resign(index, former_leader_id)
+        leader_id = topic.placements[index].leader_id
+        if leader_id != NO_LEADER and leader_id not in self._cluster.silent_node_ids:
+            self.take_over(topic.partitions[index], leader_id)
+
+    def _node_died(self, node: Node) -> None:
+        """Its groups have no coordinator until it is missed, though clients are told of it."""
+        topic = self._cluster.topics.get(GROUP_TOPIC)
+        for index, placement in enumerate(topic.placements if topic is not None else ()):
+            if placement.leader_id == node.node_id:
+                self.resign(index, node.node_id)
+
+    def _group_failed(self, group_id: str) -> None:
+        self._log.exception("group.failed", group_id=group_id)
+
+    def _topic_created(self, topic: Topic) -> None:
+        if topic.name == GROUP_TOPIC:
+            for index in range(len(topic.partitions)):
+                self._leader_changed(topic, index, NO_LEADER)
+
+    def _topic_deleted(self, topic: Topic) -> None:
+        if topic.name == GROUP_TOPIC:
+            for index, placement in enumerate(topic.placements):
+                if placement.leader_id != NO_LEADER:
+                    self.resign(index, placement.leader_id)
+        else:
+            for coordinator in self.of_node.values():
+                coordinator.topics_deleted({topic.name: topic.topic_id})

@@ -1,0 +1,105 @@
+"""The file of the journal: takes lines from the event loop and writes them from a thread, so no disk stops a group.
+
+Lines are appended whole and in order. What waits to be written is bounded. When the file can't be written, or the disk
+is too slow for the bound, that is logged once and the broker goes on without a journal: after a gap, nobody could trust
+the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Final
+
+from ottla.broker.network.address import MachineRefused
+from ottla.broker.network.limits import MIB
+from ottla.coordinator.journal import Journal
+
+if TYPE_CHECKING:
+    from ottla.broker.cluster.cluster import Cluster
+    from ottla.broker.log import Log
+
+WAITING_BYTES_MAX: Final = 64 * MIB
+#: How long the last lines may take to be written when the broker stops.
+CLOSE_SECONDS_MAX: Final = 5.0
+
+
+@contextmanager
+def keeping_journal(path: Path, cluster: Cluster) -> Iterator[None]:
+    """Keep a journal of the cluster's groups in this file. Raises `MachineRefused` if it can't be opened."""
+    try:
+        file = JournalFile(path, cluster.log)
+    except OSError as error:
+        raise MachineRefused(
+            f"--journal: cannot write {path}: {error.strerror}; name a file that can be made or appended to"
+        ) from None
+    journal = Journal(file.write, asyncio.get_running_loop().call_soon)
+    cluster.note_sinks.append(journal)
+    try:
+        yield
+    finally:
+        journal.flush()
+        file.close()
+
+
+class JournalFile:
+    """A file that lines are appended to."""
+
+    def __init__(self, path: Path, log: Log) -> None:
+        """Open the file, or make it. Raises OSError."""
+        self._path = path
+        self._log = log
+        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        self._lines: SimpleQueue[bytes | None] = SimpleQueue()
+        #: Each is counted on one side only, so that neither needs a lock.
+        self._taken_bytes = 0
+        self._written_bytes = 0
+        self._is_abandoned = False
+        if _ends_torn(self._descriptor):
+            self.write(b"\n")  # a broker died within a line; the next one is not to be part of it
+        self._thread = Thread(target=self._write_all, name="ottla journal", daemon=True)
+        self._thread.start()
+
+    def write(self, lines: bytes) -> None:
+        """Take whole lines, to be written soon. It never waits."""
+        if self._is_abandoned:
+            return
+        if self._taken_bytes - self._written_bytes > WAITING_BYTES_MAX:
+            self._abandon(f"more than {WAITING_BYTES_MAX} bytes wait for the disk")
+            return
+        self._taken_bytes += len(lines)
+        self._lines.put(lines)
+
+    def close(self) -> None:
+        """Write what is left, and close the file."""
+        self._lines.put(None)
+        self._thread.join(CLOSE_SECONDS_MAX)
+
+    def _write_all(self) -> None:
+        """The thread: write whatever comes, until told to end."""
+        try:
+            while not self._is_abandoned and (lines := self._lines.get()) is not None:
+                written = 0
+                while written < len(lines):
+                    written += os.write(self._descriptor, memoryview(lines)[written:])
+                self._written_bytes += len(lines)
+        except OSError as error:
+            self._abandon(error.strerror or str(error))
+        finally:
+            os.close(self._descriptor)
+
+    def _abandon(self, reason: str) -> None:
+        self._is_abandoned = True
+        self._log.error("journal.abandoned", path=str(self._path), reason=reason)
+
+
+def _ends_torn(descriptor: int) -> bool:
+    """Whether the file ends within a line."""
+    status = os.fstat(descriptor)
+    return stat.S_ISREG(status.st_mode) and status.st_size > 0 and os.pread(descriptor, 1, status.st_size - 1) != b"\n"

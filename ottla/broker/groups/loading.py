@@ -1,0 +1,111 @@
+"""Reading groups back: a partition of __consumer_offsets, record by record, as a job in the background.
+
+    batches ──▶ records ──▶ Loading.replay ──▶ groups come to life ──▶ clients find them
+
+Partitions are read one after another, in the order in which they were asked for. Until one is read its clients are
+told to wait. One that can't be read is refused from then on, and the log says why.
+
+Kafka: CoordinatorLoaderImpl.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from ottla.broker.logs.transaction_marker import read_marker
+from ottla.broker.storage.contract import StorageError
+from ottla.coordinator.group_log import CorruptRecordError
+from ottla.protocol.batch_error import BatchError
+from ottla.protocol.record_reading import read_records
+from ottla.protocol.records import batch_spans, read_header
+
+if TYPE_CHECKING:
+    from ottla.broker.background import Job
+    from ottla.broker.cluster.cluster import Cluster
+    from ottla.broker.logs.partition import Partition
+    from ottla.coordinator.coordinator import Coordinator, Loading
+    from ottla.coordinator.group_log import Replay
+
+#: How much of a log is looked at at once; more if a batch is larger.
+READ_BYTES: Final = 256 * 1024
+_RECORDS_PER_STEP: Final = 16
+
+
+class GroupLoading:
+    """The partitions of the group log that are being read, or are to be."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._waiting: deque[Job] = deque()
+        self._is_reading = False
+
+    def load(self, coordinator: Coordinator, log: Partition) -> None:
+        """Let the coordinator load this partition. An empty one is loaded when this returns."""
+        loading = coordinator.start_loading(log.index)
+        job = self._load(coordinator, loading, log)
+        if log.log_start_offset == log.log_end_offset:
+            for _ in job:
+                pass
+            return
+        self._waiting.append(job)
+        if not self._is_reading:
+            self._is_reading = True
+            self._cluster.background.start(self._read_all())
+
+    def _read_all(self) -> Job:
+        while self._waiting:
+            yield from self._waiting.popleft()
+        self._is_reading = False
+
+    def _load(self, coordinator: Coordinator, loading: Loading, log: Partition) -> Job:
+        """Go on as long as the partition is still to be loaded there."""
+        index, begun_ms = log.index, self._cluster.clock.now_ms()
+        try:
+            for _ in chain([None], _steps(coordinator, loading, log)):
+                if not coordinator.is_loading(index, loading):
+                    return
+                yield
+        except (BatchError, CorruptRecordError, StorageError) as error:
+            coordinator.fail_loading(index, loading)
+            self._cluster.log.error("group_log.load.failed", partition=index, reason=str(error))
+            return
+        replay = loading.replay
+        for record_type, records in replay.unknown_types.items():
+            self._cluster.log.warning(
+                "group_log.records.ignored", partition=index, record_type=record_type, records=records
+            )
+        if replay.groups:
+            duration_ms = self._cluster.clock.now_ms() - begun_ms
+            self._cluster.log.info(
+                "group_log.loaded", partition=index, groups=len(replay.groups), duration_ms=duration_ms
+            )
+
+
+def _steps(coordinator: Coordinator, loading: Loading, log: Partition) -> Iterator[None]:
+    yield from replay_log(log, loading.replay)
+    yield from coordinator.finish_loading(log.index, loading)
+
+
+def replay_log(log: Partition, replay: Replay) -> Iterator[None]:
+    """Apply every record of the log, a few with each step.
+
+    Raises `BatchError` or `CorruptRecordError` for what can't be understood, `StorageError` for what can't be read.
+    """
+    offset = log.log_start_offset
+    while records := log.read_to_end(offset, READ_BYTES):
+        for position, size_bytes, _magic in batch_spans(records):
+            batch = memoryview(records)[position : position + size_bytes]
+            header = read_header(batch)
+            if header.is_control:
+                if (marker := read_marker(batch, header)) is not None:
+                    replay.end_transaction(header.producer_id, is_commit=marker.is_commit)
+            else:
+                for number, record in enumerate(read_records(batch, header)):
+                    replay.apply(record.key, record.value, header.producer_id)
+                    if number % _RECORDS_PER_STEP == 0:
+                        yield
+            offset = header.last_offset + 1
+            yield

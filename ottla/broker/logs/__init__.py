@@ -1,0 +1,1 @@
+"""A partition and its log: what is appended, what is read, who produced it, what is too old."""

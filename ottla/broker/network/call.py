@@ -1,0 +1,154 @@
+"""A call: one request on its way to its answer.
+
+The connection makes it from a frame, a handler gets it beside the decoded request, and whoever can answer calls
+`answer`, now or later, from wherever it happens: the handler itself, a group's task, an operation in a purgatory. The
+answer is encoded on the spot and leaves when it is its turn on the connection.
+
+Answering never raises: an answer that can't be encoded, like any other failure of ours, is logged, and the client is
+told UNKNOWN_SERVER_ERROR in the form of its request. Kafka: RequestHandlerHelper.handleError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.headers import RESPONSE_HEADER, RESPONSE_HEADER_TAGGED
+from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
+
+if TYPE_CHECKING:
+    from ottla.broker.cluster.node import Node
+    from ottla.broker.network.connection import Connection
+    from ottla.broker.network.routes import Route
+
+
+_LONG_TEXT: Final = "the answer would have a text of more than 32,767 bytes"
+
+
+class CloseConnection(Exception):
+    """Raised by a handler where Kafka gives no answer and closes the connection. The text goes to the log."""
+
+
+class Call:
+    """One request: who asks, in which version, and the way back.
+
+    `answered` is None until the answer is there; then its encoded parts, empty when the request gets none (Produce with
+    acks=0), of `answer_bytes` together. For those who would rather not wait for somebody who may be gone: `on_ended` is
+    called when the client says that it will send nothing more, `on_abandoned` when the connection is lost.
+    """
+
+    __slots__ = (
+        "answer_bytes",
+        "answered",
+        "api_version",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "node",
+        "on_abandoned",
+        "on_ended",
+        "request",
+        "route",
+    )
+
+    def __init__(self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Any) -> None:
+        self.connection = connection
+        self.node: Node = connection.node
+        self.route = route
+        self.api_version = route.version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.request = request
+        self.answered: list[Buffer] | None = None
+        self.answer_bytes = 0
+        self.on_abandoned: Callable[[], object] | None = None
+        self.on_ended: Callable[[], object] | None = None
+
+    @property
+    def client_host(self) -> str:
+        """The client's address as Kafka writes it, with a leading slash."""
+        return self.connection.client_host
+
+    def answer(self, response: Message) -> None:
+        """Give the answer. The first one counts; after the connection is gone it does nothing."""
+        if self.answered is not None:
+            return
+        try:
+            self.answered = self._encode(response)
+        except Exception:
+            self.fail(unwritten=response)
+        else:
+            self.connection.emit(self)
+
+    def answer_later(self, make: Callable[[], Message]) -> None:
+        """Give the answer that `make` returns, now that what was waited for is there. It may raise as a handler may."""
+        try:
+            response = make()
+        except Exception:
+            self.fail()
+        else:
+            self.answer(response)
+
+    def answer_nothing(self) -> None:
+        """The request is dealt with and gets no answer, as Produce with acks=0."""
+        self.answered = []
+        self.connection.emit(self)
+
+    def fail(self, unwritten: Message | None = None) -> None:
+        """Something of ours has raised: log it, and answer UNKNOWN_SERVER_ERROR if there is no answer yet.
+
+        For `except` blocks. `unwritten`: the answer, if it was there and could not be written.
+        """
+        connection, log = self.connection, self.connection.log
+        api, api_version = self.route.name, self.api_version
+        is_clients_fault = unwritten is not None and has_long_text(unwritten)
+        if not is_clients_fault:
+            log.exception("request.failed", api=api, api_version=api_version)
+        if self.answered is not None:
+            return
+        try:
+            self.answered = self._encode(self.route.refuse(self.request, ErrorCode.UNKNOWN_SERVER_ERROR))
+        except CloseConnection as close:
+            connection.refuse(str(close))
+        except Exception as error:
+            connection.refuse(f"{api} v{api_version} cannot be answered: {error}")
+        else:
+            if is_clients_fault:
+                log.warning("request.refused", api=api, api_version=api_version, reason=_LONG_TEXT)
+            connection.emit(self)
+
+    def _encode(self, response: Message) -> list[Buffer]:
+        route = self.route
+        if response is route.last_answer:
+            body = route.last_body
+            self.answer_bytes = len(body)
+            return [self._header(len(body)) + body]
+        parts: list[Buffer] = [b""]
+        route.write(response, parts)
+        self.answer_bytes = size = sum(map(len, parts))
+        if route.repeats:
+            route.last_answer, route.last_body = response, b"".join(parts)
+        parts[0] = self._header(size)
+        if size < JOINED_ANSWER_BYTES_MAX or size < PART_BYTES_MIN * len(parts):
+            return [b"".join(parts)]
+        return parts
+
+    def _header(self, body_bytes: int) -> bytes:
+        if self.route.answer_header_tagged:
+            return RESPONSE_HEADER_TAGGED.pack(body_bytes + 5, self.correlation_id)
+        return RESPONSE_HEADER.pack(body_bytes + 4, self.correlation_id)
+
+
+def has_long_text(value: object) -> bool:
+    """Whether a message has a text that is longer than a field can hold.
+
+    It is one of the client's, which an answer repeats: within a sentence, or longer than it came, for each byte that is
+    not UTF-8 is read as a character of three.
+    """
+    if isinstance(value, str):
+        return len(value.encode()) > STRING_BYTES_MAX
+    if isinstance(value, list):
+        return any(map(has_long_text, value))
+    return isinstance(value, Message) and any(has_long_text(getattr(value, name)) for name in value.__slots__)

@@ -1,0 +1,356 @@
+"""One client's socket: bytes in, calls to their handlers, answers out in the order of the requests.
+
+Reading. All connections of a process receive into one shared buffer, for the loop reads and hands over in one go. Whole
+frames are cut out of it; a frame that is not there completely gets a buffer of its own, into which the rest is then
+received. A length is checked before anything is made, and the buffer of a large frame grows only as bytes arrive.
+
+Order. As in Kafka a connection's next request is taken up when the last one is answered: what comes behind a parked
+request is kept as it came, not even looked at, and reading stops. Requests that one group's task answers in turn are
+the exception (`apis.Lane.GROUP`): they go into its inbox together.
+
+Writing. Answers that are ready in one turn of the loop leave in one write. A client that does not read its answers is
+not read from either: when the socket's buffer is full nothing more is taken up until it has drained.
+
+End. What a client has asked before it said its last byte is answered. What cannot be understood closes the connection
+after one log line that says why, once what was asked before it is answered; no other connection notices.
+Kafka: core/.../network/SocketServer.scala, clients/.../requests/RequestContext.java.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ottla.broker.network.apis import Lane
+from ottla.broker.network.call import Call, CloseConnection
+from ottla.broker.network.limits import (
+    FRAME_BUFFER_BYTES_FIRST,
+    FRAME_BUFFER_GROWTH,
+    JOINED_ANSWER_BYTES_MAX,
+    REMEMBERED_REQUEST_BYTES_MAX,
+    REQUESTS_PER_TURN_MAX,
+    UNSENT_ANSWER_BYTES_MAX,
+)
+from ottla.broker.network.routes import NotServed
+from ottla.protocol.headers import read_client_id, skip_header_tags
+from ottla.protocol.primitives import Buffer, DecodeError
+
+if TYPE_CHECKING:
+    from ottla.broker.network.listener import Listener
+    from ottla.broker.network.routes import Route
+    from ottla.protocol.primitives import Message
+
+_SIZE: Final = struct.Struct(">i")
+_read_size = _SIZE.unpack_from
+_read_correlation_id_and_client_id_length = struct.Struct(">4xih").unpack_from
+#: Where in a frame its client id begins, with its length; before it is what differs from request to request.
+_CLIENT_ID_AT: Final = 8
+
+#: SO_LINGER: on, for 0 seconds.
+_NO_LINGER: Final = struct.pack("ii", 1, 0)
+#: How much the log shows of a refused frame, and of a reason, which may name what the client sent.
+_SHOWN_BYTES: Final = 64
+_REASON_CHARACTERS_MAX: Final = 1_000
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The protocol of one accepted socket."""
+
+    def __init__(self, listener: Listener) -> None:
+        self.node = listener.node
+        self.log = listener.log
+        self.client_host = ""
+        self._listener = listener
+        self._routes = listener.routes
+        self._new_call = listener.new_call
+        self._shared_buffer = listener.receive_buffer
+        self._transport: asyncio.Transport
+        #: A frame not yet complete, size prefix included, and how much of it is there.
+        self._frame: bytearray | None = None
+        self._frame_filled = 0
+        #: What has to wait until all before it is answered, as it came. While there is any, reading is paused.
+        self._kept: memoryview | None = None
+        #: Calls not yet answered, in order.
+        self._unanswered: deque[Call] = deque()
+        #: The group whose task has all of `_unanswered` in its inbox; None: they are not of that kind.
+        self._group_id: str | None = None
+        #: The last request of a kind that clients send again and again: its bytes from the client id on, and what they
+        #: say. Heartbeats are the same for a whole generation.
+        self._last_route: Route | None = None
+        self._last_bytes = b""
+        self._last_request: tuple[str, Any] = "", None
+        #: Answers whose turn has come, and their size.
+        self._out: list[Buffer] = []
+        self._out_bytes = 0
+        self._is_taking_up = False
+        self._flush_is_due = False
+        self._writing_is_paused = False
+        self._has_ended = False
+        self._is_closed = False
+        #: For `is_idle`: has anything come since the last look, and what was still to be sent then.
+        self._has_been_active = True
+        self._unsent_bytes_seen = 0
+
+    # --- from the event loop ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is one in all but name
+        peer = transport.get_extra_info("peername")
+        self.client_host = f"/{peer[0]}" if peer else "/"
+        self._listener.remember(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_closed = True
+        self._listener.forget(self)
+        self._frame = self._kept = None
+        self._out.clear()
+        while self._unanswered:
+            abandoned = self._unanswered.popleft().on_abandoned
+            if abandoned is not None:
+                abandoned()
+
+    def get_buffer(self, sizehint: int) -> Buffer:
+        if self._frame is None:
+            return self._shared_buffer
+        return memoryview(self._frame)[self._frame_filled :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._has_been_active = True
+        frame = self._frame
+        if frame is None:
+            self._take_up(self._shared_buffer, nbytes)
+            return
+        self._frame_filled += nbytes
+        if self._frame_filled == len(frame):
+            self._frame = None
+            self._take_up(memoryview(frame), len(frame))
+
+    def eof_received(self) -> bool:
+        """The client says no more, but may be listening. Returns whether the connection stays open for answers."""
+        self._has_ended = True
+        self._hasten()
+        self._write()
+        return bool(self._unanswered) or self._kept is not None
+
+    def pause_writing(self) -> None:
+        self._writing_is_paused = True
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        self._writing_is_paused = False
+        self._go_on()
+
+    # --- taking up requests ---
+
+    def _take_up(self, buffer: memoryview, end: int) -> None:
+        """Take up the requests in `buffer` before `end`; what has to wait is kept, what is cut off begins a frame."""
+        self._is_taking_up = True
+        position = 0
+        requests_left = REQUESTS_PER_TURN_MAX
+        while position < end and not self._is_closed:
+            if self._writing_is_paused or (self._unanswered and self._group_id is None) or not requests_left:
+                self._keep(buffer[position:end])
+                break
+            if end - position < 4:
+                self._begin_frame(buffer[position:end], 4)
+                break
+            (size,) = _read_size(buffer, position)
+            frame_end = position + 4 + size
+            if not 0 <= size <= self._listener.request_bytes_max:
+                if self._unanswered:
+                    self._keep(buffer[position:end])
+                else:
+                    limit = self._listener.request_bytes_max
+                    self.refuse(f"a frame claims {size} bytes; socket.request.max.bytes={limit}")
+                break
+            if frame_end > end:
+                self._begin_frame(buffer[position:end], 4 + size)
+                break
+            if not self._take(buffer[position + 4 : frame_end].tobytes()):
+                self._keep(buffer[position:end])
+                break
+            position = frame_end
+            requests_left -= 1
+        self._is_taking_up = False
+        self._write()
+
+    def _begin_frame(self, beginning: memoryview, size: int) -> None:
+        """Give a frame of `size` bytes, prefix included, a buffer of its own; `beginning` is what is there of it."""
+        filled = len(beginning)
+        self._frame = bytearray(min(size, max(FRAME_BUFFER_GROWTH * filled, FRAME_BUFFER_BYTES_FIRST)))
+        self._frame[:filled] = beginning
+        self._frame_filled = filled
+
+    def _keep(self, rest: memoryview) -> None:
+        """Leave for later what has come, and let nothing more come until then."""
+        is_shared = rest.obj is self._shared_buffer.obj
+        self._kept = memoryview(bytes(rest)) if is_shared else rest
+        self._transport.pause_reading()
+        if not self._unanswered and not self._writing_is_paused:
+            self._flush_soon()  # the others have their turn, then this goes on
+
+    def _go_on(self) -> None:
+        """Take up what was kept, as far as may be. When nothing of it is left, read on, or close if that was all."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            self._take_up(kept, len(kept))
+            self._hasten()
+        if self._kept is not None or self._writing_is_paused or self._is_closed:
+            return
+        if not self._has_ended:
+            self._transport.resume_reading()
+        elif not self._unanswered:
+            self.close()
+
+    def _hasten(self) -> None:
+        """Who has said its last byte is told now what it would wait for: most who have are not there any more."""
+        if self._has_ended:
+            for call in list(self._unanswered):
+                if call.on_ended is not None:
+                    call.on_ended()
+
+    def _take(self, frame: bytes) -> bool:
+        """Take up a request and return True, or False if others must be answered first."""
+        unanswered = self._unanswered
+        try:
+            route = self._routes.get(frame[:4]) or self._routes.find(frame[:4])
+            if unanswered and route.lane is not Lane.GROUP:
+                return False
+            correlation_id, length = _read_correlation_id_and_client_id_length(frame)
+            if route is self._last_route and frame[_CLIENT_ID_AT:] == self._last_bytes:
+                client_id, request = self._last_request
+            else:
+                client_id, position = read_client_id(frame, length)
+                if route.flexible:
+                    position = skip_header_tags(frame, position)
+                request, end = route.read(frame, position)
+                if end > len(frame):
+                    raise DecodeError(f"the body claims {end - len(frame)} bytes more than the frame has")
+                if route.repeats and len(frame) <= REMEMBERED_REQUEST_BYTES_MAX:
+                    self._remember(route, frame, client_id, request)
+        except Exception as error:
+            if not unanswered:
+                self._refuse_frame(frame, error)
+            return not unanswered
+        if route.lane is not Lane.GROUP:
+            self._group_id = None
+        elif not unanswered:
+            self._group_id = request.group_id
+        elif request.group_id != self._group_id:
+            return False
+        call = self._new_call(self, route, correlation_id, client_id, request)
+        unanswered.append(call)
+        try:
+            response = route.handle(request, call)
+        except CloseConnection as close:
+            self.refuse(str(close))
+        except Exception:
+            call.fail()
+        else:
+            if response is not None:
+                call.answer(response)
+        return True
+
+    def _remember(self, route: Route, frame: bytes, client_id: str, request: Message) -> None:
+        """Spare decoding the request if it comes again."""
+        self._last_route = route
+        self._last_bytes = frame[_CLIENT_ID_AT:]
+        self._last_request = client_id, request
+
+    # --- answering ---
+
+    def emit(self, answered: Call) -> None:
+        """A call has its answer: send it, and those behind it that have theirs, if it is its turn."""
+        unanswered = self._unanswered
+        if not unanswered or unanswered[0] is not answered:
+            return
+        while unanswered and (parts := unanswered[0].answered) is not None:
+            self._out_bytes += unanswered.popleft().answer_bytes
+            self._out += parts
+        if self._out_bytes >= UNSENT_ANSWER_BYTES_MAX:
+            self._write()
+        if not self._is_taking_up:
+            self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        if not self._flush_is_due:
+            self._flush_is_due = True
+            self._listener.loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        """Send what there is to send, and take up what was waiting for that."""
+        self._flush_is_due = False
+        self._write()
+        if not self._unanswered and (self._kept is not None or self._has_ended):
+            self._go_on()
+
+    def _write(self) -> None:
+        """Hand the answers whose turn has come to the socket."""
+        out = self._out
+        if not out or self._is_closed:
+            return
+        size, self._out, self._out_bytes = self._out_bytes, [], 0
+        if len(out) == 1:
+            self._transport.write(out[0])
+        elif size < JOINED_ANSWER_BYTES_MAX:
+            self._transport.write(b"".join(out))
+        else:
+            self._transport.writelines(out)
+
+    # --- closing ---
+
+    @property
+    def is_waiting(self) -> bool:
+        """Is an answer owed to somebody who is still there?"""
+        return bool(self._unanswered) and not self._has_ended and not self._is_closed
+
+    def is_idle(self) -> bool:
+        """Whether nothing came or left since this was last asked. Who waits for an answer is not idle."""
+        unsent_bytes = self._transport.get_write_buffer_size()
+        is_idle = not (self._has_been_active or self.is_waiting or unsent_bytes < self._unsent_bytes_seen)
+        self._has_been_active = False
+        self._unsent_bytes_seen = unsent_bytes
+        return is_idle
+
+    def close(self) -> None:
+        """Close when what is written has left. Requests that are not answered yet will not be."""
+        self._write()
+        self._is_closed = True
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once, whatever has not left yet."""
+        self._is_closed = True
+        self._transport.abort()
+
+    def finish(self) -> None:
+        """Close when everything that came is answered; who waits is answered now, as far as that is possible."""
+        self._transport.pause_reading()
+        if not self.eof_received() and not self._is_closed:
+            self.close()
+
+    def reset(self) -> None:
+        """Break the connection off as a process that crashes does: the client gets a reset."""
+        self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        self.abort()
+
+    def refuse(self, reason: str, frame: bytes = b"") -> None:
+        """Close because of something the client sent, and say why in the log."""
+        shown = frame[:_SHOWN_BYTES].hex(" ")
+        reason = reason[:_REASON_CHARACTERS_MAX]
+        self.log.warning("connection.refused", client_host=self.client_host, reason=reason, frame=shown)
+        self.close()
+
+    def _refuse_frame(self, frame: bytes, error: Exception) -> None:
+        """Close because of what was raised by a frame; for `except` blocks."""
+        if isinstance(error, NotServed):
+            self.refuse(str(error), frame)
+        elif isinstance(error, (DecodeError, struct.error, IndexError)):
+            self.refuse(f"a frame of {len(frame)} bytes does not parse: {error}", frame)
+        else:
+            shown = frame[:_SHOWN_BYTES].hex(" ")
+            self.log.exception("connection.failed", client_host=self.client_host, frame=shown)
+            self.close()

@@ -1,0 +1,187 @@
+"""A listener: one node's server socket, and what its connections share.
+
+A node that is stopped for a while keeps its port: the address stays bound, so that nobody else gets it and clients are
+refused, and is listened on again when the node is back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ottla.broker.cluster.node import Node
+from ottla.broker.log import LEVELS
+from ottla.broker.network.call import Call
+from ottla.broker.network.connection import Connection
+from ottla.broker.network.limits import RECEIVE_BUFFER_BYTES, REUSED_BLOCK_BYTES_MAX
+from ottla.broker.network.routes import Routes
+
+#: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
+#: hundreds of clients in one breath.
+BACKLOG = 1024
+#: How long the loop may take to close a server socket.
+_TURNS_TO_CLOSE_MAX = 100
+
+
+class Shared:
+    """What every connection of the process uses: the receive buffer and the routes made so far."""
+
+    def __init__(self) -> None:
+        _keep_large_blocks()
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        self.routes = Routes()
+
+
+def _keep_large_blocks() -> None:
+    """Have malloc keep large blocks that are given back, instead of returning them to the system at once.
+
+    glibc learns that from the first one it sees given back; elsewhere this does nothing. Blocks fresh from the system
+    are zeroed page by page as they are written: most of the cost of a produce request of a megabyte.
+    """
+    bytearray(REUSED_BLOCK_BYTES_MAX)
+
+
+async def bind(create_server: Callable[[int], Awaitable[asyncio.Server]], port: int) -> tuple[asyncio.Server, int]:
+    """A server socket on this port, and its port, which the machine chooses when `port` is 0. Raises OSError.
+
+    A name may stand for several addresses, as localhost does for 127.0.0.1 and ::1. They get the same port.
+    """
+    server = await create_server(port)
+    ports: list[int] = [opened.getsockname()[1] for opened in server.sockets]
+    if ports.count(ports[0]) != len(ports):
+        server.close()
+        return await bind(create_server, ports[0])
+    return server, ports[0]
+
+
+class Listener:
+    """Accepts connections for one node."""
+
+    def __init__(self, node: Node, shared: Shared, log: Any) -> None:
+        self.node = node
+        self.routes = shared.routes
+        self.receive_buffer = shared.receive_buffer
+        self.request_bytes_max: int = node.cluster.settings["socket.request.max.bytes"]
+        self.connections: set[Connection] = set()
+        self.log = log.bind(node_id=node.node_id)
+        self.new_call = _call_class(self.log)
+        self.loop = asyncio.get_running_loop()
+        self._server: asyncio.Server | None = None
+        self._host = ""
+        self._port = 0
+        #: What holds the addresses while the node is stopped.
+        self._held: list[socket.socket] = []
+        self._all_gone = asyncio.Event()
+
+    async def open(self, host: str, port: int) -> int:
+        """Bind; returns the port, which the machine chooses when `port` is 0. Raises OSError."""
+        self._server, port = await bind(
+            lambda port: self.loop.create_server(
+                lambda: Connection(self), host, port, backlog=BACKLOG, start_serving=False
+            ),
+            port,
+        )
+        self._host, self._port = host, port
+        return port
+
+    async def reopen(self) -> None:
+        """Bind again where it was before `refuse_all`. Raises OSError."""
+        self._let_go()
+        await self.open(self._host, self._port)
+
+    async def refuse_all(self) -> None:
+        """Let nobody in any more, and keep the address."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        addresses = [(opened.family, opened.getsockname()) for opened in server.sockets]
+        server.close()
+        for family, address in addresses:
+            self._held.append(await _hold(family, address))
+
+    def _let_go(self) -> None:
+        while self._held:
+            self._held.pop().close()
+
+    async def accept(self) -> None:
+        """Let clients in."""
+        if self._server is not None:
+            await self._server.start_serving()
+
+    def stop_accepting(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    def close_idle(self) -> None:
+        """Close what nothing came from and nothing left to since the last call. Kafka: connections.max.idle.ms."""
+        for connection in list(self.connections):
+            if connection.is_idle():
+                self.log.info("connection.idle.closed", client_host=connection.client_host)
+                connection.abort()
+
+    def remember(self, connection: Connection) -> None:
+        """A client has connected; if that was too late, it is turned away."""
+        self.connections.add(connection)
+        if self._server is None:
+            connection.close()
+
+    def forget(self, connection: Connection) -> None:
+        """The connection is gone."""
+        self.connections.discard(connection)
+        if not self.connections:
+            self._all_gone.set()
+
+    def finish(self) -> None:
+        """Close every connection when what came there is answered."""
+        for connection in list(self.connections):
+            connection.finish()
+
+    def reset(self) -> None:
+        """Break every connection off."""
+        for connection in list(self.connections):
+            connection.reset()
+
+    def close(self) -> None:
+        """Close the socket and every connection, after what is written has left."""
+        self.stop_accepting()
+        self._let_go()
+        for connection in list(self.connections):
+            connection.close()
+
+    async def closed(self) -> None:
+        """Return when the last connection is gone."""
+        while self.connections:
+            self._all_gone.clear()
+            await self._all_gone.wait()
+
+    def abort(self) -> None:
+        """Drop the connections that are left, and what was written for them."""
+        for connection in list(self.connections):
+            connection.abort()
+
+
+async def _hold(family: int, address: Any) -> socket.socket:
+    """A socket that is bound there and listens to nobody. The one before may need a turn of the loop to go."""
+    for _ in range(_TURNS_TO_CLOSE_MAX):
+        held = socket.socket(family)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            held.bind(address)
+        except OSError:
+            held.close()
+            await asyncio.sleep(0)
+        else:
+            break
+    return held  # unbound at worst: then the port may be taken meanwhile, which `reopen` says
+
+
+def _call_class(log: Any) -> type[Call]:
+    """What a request becomes: with the level debug, one that tells the log when it is answered."""
+    if not log.is_enabled_for(LEVELS["debug"]):
+        return Call
+    from ottla.broker.network.logged_call import LoggedCall
+
+    return LoggedCall
