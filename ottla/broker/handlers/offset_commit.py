@@ -16,47 +16,56 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.network.call import Call
 from ottla.coordinator.answers import commit_refused
 from ottla.coordinator.events import OffsetCommitRequested
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from ottla.protocol.primitives import ZERO_UUID
 
 _TOPIC_IDS_FROM: Final = 10
 
-_Topic = OffsetCommitRequest.OffsetCommitRequestTopic
 _Answered = OffsetCommitResponse.OffsetCommitResponseTopic
 _AnsweredPartition = OffsetCommitResponse.OffsetCommitResponsePartition
 
 
-class Merged:
-    """Answers with what the group says, and with what was refused before it was asked."""
+class Refusals:
+    """What is refused before the group is asked, and to what the group says it is added.
 
-    __slots__ = ("_call", "_refused")
+    A topic stands in it once, however often it is listed. Kafka: OffsetCommitResponse.Builder.
+    """
 
-    def __init__(self, call: Call, refused: list[_Answered]) -> None:
+    __slots__ = ("_by_topic", "_call", "topics")
+
+    def __init__(self, call: Call) -> None:
         self._call = call
-        self._refused = refused
+        self._by_topic: dict[tuple[str, bytes], _Answered] = {}
+        self.topics: list[_Answered] = []
+
+    def topic(self, name: str, topic_id: bytes) -> _Answered:
+        """The topic's place in the answer; a new one at its end, unless it has one."""
+        found = self._by_topic.get((name, topic_id))
+        if found is None:
+            found = self._by_topic[name, topic_id] = _Answered(name, topic_id)
+            self.topics.append(found)
+        return found
 
     def answer(self, response: OffsetCommitResponse) -> None:
-        by_topic = {(topic.name, topic.topic_id): topic for topic in self._refused}
-        for topic in response.topics:
-            refused = by_topic.get((topic.name, topic.topic_id))
-            if refused is None:
-                self._refused.append(topic)
-            else:
-                refused.partitions += topic.partitions
-        self._call.answer(OffsetCommitResponse(topics=self._refused))
+        """The group has spoken."""
+        if self.topics:
+            for topic in response.topics:
+                self.topic(topic.name, topic.topic_id).partitions += topic.partitions
+            response.topics = self.topics
+        self._call.answer(response)
 
 
 def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | None:
-    token: Call | Merged = call
+    token: Call | Refusals = call
     if not _all_exist(request, call):
-        refused = _refuse_unknown(request, call)
+        token = Refusals(call)
+        _refuse_unknown(request, token, call)
         if not request.topics:
-            return OffsetCommitResponse(topics=refused)
-        token = Merged(call, refused)
+            return OffsetCommitResponse(topics=token.topics)
     call.node.coordinator.submit(request.group_id, OffsetCommitRequested(token, request, call.api_version))
     return None
 
@@ -78,36 +87,26 @@ def _all_exist(request: OffsetCommitRequest, call: Call) -> bool:
     return bool(request.topics)
 
 
-def _refuse_unknown(request: OffsetCommitRequest, call: Call) -> list[_Answered]:
-    """Fill in each topic's name and id, take out of the request what does not exist, and return the answer to that."""
+def _refuse_unknown(request: OffsetCommitRequest, refusals: Refusals, call: Call) -> None:
+    """Fill in each topic's name and id, and take out of the request what does not exist."""
     cluster = call.node.cluster
-    refused: list[_Answered] = []
-    if call.api_version >= _TOPIC_IDS_FROM:
-        for topic in request.topics:
-            known = cluster.topics_by_id.get(topic.topic_id)
-            topic.name = known.name if known else ""
+    by_id = call.api_version >= _TOPIC_IDS_FROM
     for topic in request.topics:
-        refused += _refuse_in(topic, cluster, by_id=call.api_version >= _TOPIC_IDS_FROM)
-    request.topics = [topic for topic in request.topics if topic.partitions]
-    return refused
-
-
-def _refuse_in(topic: _Topic, cluster: Cluster, *, by_id: bool) -> list[_Answered]:
-    known = cluster.topics.get(topic.name)
-    if known is None:
-        error = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        missing, topic.partitions = topic.partitions, []
-        topic_id = topic.topic_id
-    else:
-        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        topic_id = topic.topic_id = known.topic_id
+        known = cluster.topics_by_id.get(topic.topic_id) if by_id else cluster.topics.get(topic.name)
+        if known is None:
+            error = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            refused = refusals.topic("" if by_id else topic.name, topic.topic_id if by_id else ZERO_UUID)
+            refused.partitions += [_AnsweredPartition(p.partition_index, error) for p in topic.partitions]
+            topic.partitions = []
+            continue
+        topic.name, topic.topic_id = known.name, known.topic_id
         count = len(known.partitions)
-        missing = [p for p in topic.partitions if not 0 <= p.partition_index < count]
+        missing = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]
         if missing:
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            refusals.topic(topic.name, topic.topic_id).partitions += [_AnsweredPartition(i, error) for i in missing]
             topic.partitions = [p for p in topic.partitions if 0 <= p.partition_index < count]
-    if not missing:
-        return []
-    return [_Answered(topic.name, topic_id, [_AnsweredPartition(p.partition_index, error) for p in missing])]
+    request.topics = [topic for topic in request.topics if topic.partitions]
 
 
 def refuse(request: OffsetCommitRequest, error_code: ErrorCode) -> OffsetCommitResponse:

@@ -83,6 +83,40 @@ def commit_without_members(scene: Scene, version: int) -> None:
 
 
 @script(versions=every("OffsetCommit"))
+def commit_of_topics_listed_twice_or_empty(scene: Scene, version: int) -> None:
+    """A topic stands once in the answer as soon as anything is refused; one that is unknown even without partitions."""
+    group, topic, absent = scene.name("group"), scene.topic(partitions=2), scene.name("absent")
+    topic_ids = {topic: scene.topic_id(topic), absent: b"\7" * 16} if version >= 10 else {}
+    admin = scene.actor("admin")
+
+    def commit(*listed: tuple[str, list[int]]) -> None:
+        request = simple_commit(group, topic)
+        request.topics = [
+            OffsetCommitRequest.OffsetCommitRequestTopic(
+                name=name,
+                topic_id=topic_ids.get(name, ZERO_UUID),
+                partitions=[
+                    OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=index, committed_offset=1)
+                    for index in partitions
+                ],
+            )
+            for name, partitions in listed
+        ]
+        admin.ask(request)
+
+    commit((topic, [0]), (topic, [1]))
+    commit((topic, [0]), (topic, [0, 1, 0]))
+    commit((topic, [0, 9]), (absent, [0]), (topic, [1, 8]), (absent, [1]))
+    commit((absent, [0]), (topic, [0]), (topic, [1]))
+    commit((topic, [9]), (topic, [8]))
+    commit((absent, []))
+    commit((absent, []), (topic, [0]))
+    commit((topic, []))
+    commit((topic, []), (topic, [0]))
+    commit((topic, []), (absent, [0]))
+
+
+@script(versions=every("OffsetCommit"))
 def commit_to_strange_groups(scene: Scene, version: int) -> None:
     """No group and a generation; the empty group id, which is accepted; nothing to commit."""
     topic = scene.topic()
