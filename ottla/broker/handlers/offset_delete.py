@@ -47,9 +47,10 @@ def handle(request: OffsetDeleteRequest, call: Call) -> None:
         count = len(known.partitions) if known else 0
         missing = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]
         topic.partitions = [p for p in topic.partitions if 0 <= p.partition_index < count]
-        if missing:
+        if missing or known is None:
             error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            refused[topic.name] = _Answered(topic.name, [_AnsweredPartition(index, error) for index in missing])
+            answered = refused.setdefault(topic.name, _Answered(topic.name))
+            answered.partitions += [_AnsweredPartition(index, error) for index in missing]
     request.topics = [topic for topic in request.topics if topic.partitions]
     token = Merged(call, refused) if refused else call
     call.node.coordinator.submit(request.group_id, OffsetDeleteRequested(token, request))

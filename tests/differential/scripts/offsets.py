@@ -308,6 +308,29 @@ def delete_offsets(scene: Scene, version: int) -> None:
     delete(bo.group, {topic: [0]})
 
 
+@script()
+def delete_offsets_of_topics_listed_twice_or_empty(scene: Scene, version: int) -> None:
+    """A topic stands once in the answer as soon as anything is refused; one that is unknown even without partitions."""
+    group, topic, absent = scene.name("group"), scene.topic(partitions=2), scene.name("absent")
+    admin = scene.actor("admin")
+    admin.quietly(simple_commit(group, topic, 10, 20), 8)
+
+    def delete(*listed: tuple[str, list[int]]) -> None:
+        request = delete_offsets_request(group, {})
+        for name, indexes in listed:
+            request.topics += delete_offsets_request(group, {name: indexes}).topics
+        admin.ask(request)
+
+    delete((topic, [0]), (topic, [1]))
+    delete((topic, [0, 9]), (absent, [0]), (topic, [1, 8]), (absent, [1]))
+    delete((absent, [0]), (topic, [0]), (topic, [1]))
+    delete((topic, [9]), (topic, [8]))
+    delete((topic, [0, 0]))
+    delete((absent, []))
+    delete((absent, []), (topic, [0]))
+    delete((topic, []))
+
+
 @script(versions=some("OffsetFetch"))
 def offsets_vanish_with_their_topic(scene: Scene, version: int) -> None:
     """A deleted topic takes the offsets committed for it along."""
