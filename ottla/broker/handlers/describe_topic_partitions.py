@@ -5,7 +5,8 @@ partitions, and no more than max.request.partition.size.limit; what is left is n
 hands back to go on. A topic that is just not reached has cursor partition 0, even if there is no such topic.
 
 Errors, by topic, where topics are listed: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for a bad name; on all of
-them INVALID_REQUEST for a cursor whose topic is not listed or whose partition is negative.
+them INVALID_REQUEST for a cursor whose topic is not listed or whose partition is negative, and UNKNOWN_SERVER_ERROR for
+a topic without a name, on which Kafka stumbles if there is no cursor.
 Kafka: DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.describeTopicResponse.
 """
 
@@ -31,6 +32,8 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
     listed = [topic.name for topic in request.topics]
     if cursor is not None and (cursor.partition_index < 0 or (listed and cursor.topic_name not in listed)):
         return refuse(request, ErrorCode.INVALID_REQUEST)
+    if cursor is None and "" in listed:
+        return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
     first_name, first_partition = (cursor.topic_name, cursor.partition_index) if cursor is not None else ("", 0)
     response = DescribeTopicPartitionsResponse()
     limit: int = call.node.settings["max.request.partition.size.limit"]

@@ -51,6 +51,9 @@ def describe_topic_partitions(scene: Scene, version: int) -> None:
     ask(names[0], cursor=(names[1], 0))
     ask(names[0], cursor=(names[0], 9))
     ask(names[0], f"{run}-absent", "bad name")
+    ask(names[0], "")
+    ask(names[0], "", cursor=("", 0))
+    ask(names[0], "", cursor=(names[0], 0))
 
 
 @script(versions=every("DescribeLogDirs"))

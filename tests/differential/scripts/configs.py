@@ -193,6 +193,23 @@ def replace_topic_configs(scene: Scene, version: int) -> None:
     ask("x", {"a": "b"}, kind=3)
 
 
+@script(
+    versions=every("AlterConfigs"),
+    differs="Kafka never answers an AlterConfigs that lists a resource twice; nobody should hang",
+)
+def replace_configs_of_a_topic_twice(scene: Scene, version: int) -> None:
+    """In one request: which of the two should count? IncrementalAlterConfigs is told INVALID_REQUEST."""
+    topic = scene.topic()
+    one = AlterConfigsRequest.AlterConfigsResource(
+        resource_type=TOPIC,
+        resource_name=topic,
+        configs=[AlterConfigsRequest.AlterableConfig(name="retention.ms", value="1000")],
+    )
+    ana = scene.actor()
+    ana.send(AlterConfigsRequest(resources=[one, one]))
+    ana.hear_nothing()
+
+
 @script(versions=(1,), exempt=[Exempt("documentation", "only its presence could be compared, and we have none")])
 def settings_of_a_changed_broker(scene: Scene, version: int) -> None:
     """A setting that may change while the broker runs is set for it, shown, and taken back."""
