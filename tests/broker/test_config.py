@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import ottla
 from ottla.broker.configs.settings import CLUSTER, ConfigError, ConfigSource, Settings, parse_properties
 from ottla.broker.configs.settings_table import SETTINGS, all_settings, find_setting
 
@@ -145,3 +148,11 @@ def test_unit_is_read_off_the_name(name: str, unit: str) -> None:
     setting = find_setting(name)
     assert setting is not None
     assert setting.unit == unit
+
+
+def test_settings_that_are_said_to_count_are_read_somewhere() -> None:
+    """One that nothing goes by is a stored one. Those of internal topics are put together from two halves."""
+    package = Path(ottla.__file__).parent
+    sources = "".join(path.read_text() for path in package.rglob("*.py") if not path.name.startswith("settings_"))
+    halves = ("offsets.topic.", "transaction.state.log.")
+    assert [name for name in SETTINGS if name not in sources and not name.startswith(halves)] == []

@@ -73,7 +73,7 @@ def add_to(commands: Any) -> None:
         default="system",
         help="virtual: time stands still until it is moved through --control (default: system)",
     )
-    option("--control", metavar="HOST:PORT", help="answer scripts over HTTP there: groups, time, counters")
+    option("--control", metavar="HOST:PORT", help="answer scripts over HTTP there: nodes, groups, time, counters")
     option("--journal", metavar="FILE", type=Path, help="append there what happens in groups and why, as JSON lines")
     option(
         "--log-level",

@@ -159,6 +159,7 @@ num.network.threads int 3 1.. cluster-wide
 num.recovery.threads.per.data.dir int 2 1.. cluster-wide
 num.replica.alter.log.dirs.threads int - -
 num.replica.fetchers int 1 1.. cluster-wide
+offsets.commit.timeout.ms int 5000 1..
 offsets.load.buffer.size int 5242880 1..
 offsets.topic.compression.codec int 0 -
 principal.builder.class class org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder - per-broker

@@ -149,7 +149,9 @@ _LOGS: Final = (
     _cluster_wide("log.segment.bytes", "int", 1024 * _MIB, "Size at which a segment is closed.", at_least=_MIB),
     _cluster_wide("log.roll.ms", "long", None, "Age at which a segment is closed."),
     _read_only("log.roll.hours", "int", 168, "The same, where log.roll.ms is not given.", at_least=1),
-    _cluster_wide("log.cleaner.max.compaction.lag.ms", "long", _LONG_MAX, "The same, for compacted logs.", at_least=1),
+    _cluster_wide(
+        "log.cleaner.max.compaction.lag.ms", "long", _LONG_MAX, "How long a record waits for compaction.", at_least=1
+    ),
     _read_only("log.cleaner.enable", "boolean", True, "Compact logs whose cleanup.policy says so."),
     _cluster_wide(
         "log.cleaner.backoff.ms", "long", 15_000, "How often logs to be compacted are looked for.", at_least=0
@@ -169,7 +171,7 @@ _LOGS: Final = (
         "log.cleaner.delete.retention.ms", "long", 86_400_000, "How long compaction keeps a tombstone.", at_least=0
     ),
     _cluster_wide(
-        "log.cleaner.dedupe.buffer.size", "long", 128 * _MIB, "Memory for the keys of one log; up to 64 MiB are used."
+        "log.cleaner.dedupe.buffer.size", "long", 128 * _MIB, "Bytes for the keys of one log; up to 64 MiB are used."
     ),
     _cluster_wide(
         "log.message.timestamp.type",
@@ -221,7 +223,6 @@ _GROUPS: Final = (
     _read_only("group.max.session.timeout.ms", "int", 1_800_000, "Longest session timeout a member may ask for."),
     _read_only("group.max.size", "int", _INT_MAX, "Most members of a group.", at_least=1),
     _read_only("offset.metadata.max.bytes", "int", 4096, "Longest text beside a committed offset."),
-    _read_only("offsets.commit.timeout.ms", "int", 5000, "How long a commit may take.", at_least=1),
     _read_only("offsets.retention.minutes", "int", 10_080, "How long an empty group keeps its offsets.", at_least=1),
     _read_only(
         "offsets.retention.check.interval.ms", "long", 600_000, "How often stale offsets are looked for.", at_least=1
