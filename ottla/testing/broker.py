@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
@@ -34,6 +35,7 @@ T = TypeVar("T")
 
 #: Settings that differ from Kafka's defaults because this is a test.
 TEST_SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
+_LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 #: How long starting and stopping may take before something must be wrong.
 _PATIENCE_S: Final = 30.0
 
@@ -48,13 +50,13 @@ class BrokerNode:
     @property
     def bootstrap_server(self) -> str:
         """Its address as host:port, which it keeps when it is stopped."""
-        node = self._broker._server.cluster.all_nodes[self.node_id]
+        node = self._broker._running.cluster.all_nodes[self.node_id]
         return str(node.address)
 
     @property
     def state(self) -> Literal["up", "silent", "down"]:
         """Silent: it has died, and for ottla.failover.ms metadata go on naming it."""
-        return self._broker._server.node_state(self.node_id).value
+        return self._broker._running.node_state(self.node_id).value
 
     def stop(self, *, hard: bool = False) -> None:
         """Stop it: its partitions and groups move to other nodes, whoever has asked is answered, connections end.
@@ -64,11 +66,11 @@ class BrokerNode:
 
         Returns when nobody is connected any more. A node that is stopped stays so.
         """
-        self._broker.call(self._broker._server.stop_node(self.node_id, hard=hard))
+        self._broker.call(self._broker._running.stop_node(self.node_id, hard=hard))
 
     def start(self) -> None:
         """Start it again and return when it accepts connections. A node that is up stays so."""
-        self._broker.call(self._broker._server.start_node(self.node_id))
+        self._broker.call(self._broker._running.start_node(self.node_id))
 
 
 class Broker:
@@ -92,6 +94,10 @@ class Broker:
         log_level: what of the broker's log goes to stderr: debug, info, warning or error.
         data_dir: where to keep everything; another broker started there goes on with it (default: in memory).
         """
+        if clock not in ("system", "virtual"):
+            raise ValueError(f"clock is system or virtual, not {clock}")
+        if log_level not in _LOG_LEVELS:
+            raise ValueError(f"log_level is one of {', '.join(_LOG_LEVELS)}, not {log_level}")
         self._nodes = nodes
         self._clock = clock
         self._settings = {**TEST_SETTINGS, **{name: _text(value) for name, value in (settings or {}).items()}}
@@ -100,17 +106,17 @@ class Broker:
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
-        self._server: Server
+        self._server: Server | None = None
         self._ready: Future[None] = Future()
 
     @property
     def bootstrap_servers(self) -> str:
         """What to give to clients: every node as host:port, separated by commas."""
-        return self._server.bootstrap
+        return self._running.bootstrap
 
     def node(self, node_id: int) -> BrokerNode:
         """One of its nodes, to stop and to start; they count from 1, or from node.id. Raises `ValueError`."""
-        known = self._server.cluster.all_nodes
+        known = self._running.cluster.all_nodes
         if node_id not in known:
             raise ValueError(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
         return BrokerNode(self, node_id)
@@ -129,18 +135,28 @@ class Broker:
         thread = self._thread
         if thread is None or not thread.is_alive():
             return
-        self._loop.call_soon_threadsafe(self._server.stop)
+        self._loop.call_soon_threadsafe(self._running.stop)
         thread.join(_PATIENCE_S)
         if thread.is_alive():
             raise RuntimeError(f"the broker has not stopped within {_PATIENCE_S:.0f} s")
 
     def advance(self, ms: int) -> None:
         """Move the virtual clock on by `ms` milliseconds; returns when everything due has happened, in its order."""
-        self.call(self._server.advance(ms))
+        self.call(self._running.advance(ms))
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the broker's loop and return its result."""
+        """Run a coroutine in the broker's loop and return its result. Raises `RuntimeError` once it has stopped."""
+        if self._thread is None or not self._thread.is_alive():
+            work.close()
+            raise RuntimeError("this broker has stopped")
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
+
+    @property
+    def _running(self) -> Server:
+        """What the thread runs, or has run. Raises `RuntimeError` before it is there."""
+        if self._server is None:
+            raise RuntimeError("this broker has not been started: use it in a with block, or call start()")
+        return self._server
 
     def _run(self) -> None:
         import uvloop
@@ -180,16 +196,19 @@ class Broker:
         self.stop()
 
     async def __aenter__(self) -> Self:
-        return await _in_thread(self.start)
+        starting = asyncio.get_running_loop().run_in_executor(None, self.start)
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:  # nobody will leave a block that was never entered
+            with suppress(Exception):
+                await starting
+            await asyncio.to_thread(self.stop)
+            raise
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await _in_thread(self.stop)
-
-
-async def _in_thread(function: Callable[[], T]) -> T:
-    return await asyncio.to_thread(function)
+        await asyncio.to_thread(self.stop)
 
 
 def _text(value: object) -> str:

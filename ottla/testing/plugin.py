@@ -33,5 +33,5 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[Broker]:
     from ottla.testing.broker import Broker
 
     marker = request.node.get_closest_marker("kafka")
-    with Broker(**(marker.kwargs if marker else {})) as broker:
+    with Broker(*marker.args, **marker.kwargs) if marker else Broker() as broker:
         yield broker

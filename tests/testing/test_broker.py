@@ -1,0 +1,108 @@
+"""`ottla.testing.Broker`: what a test may do with it, in which order, and what it is told when that makes no sense.
+
+What a broker does between start and stop is told elsewhere; tests/cli/test_readme.py runs what the README shows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ottla.broker.configs.settings import ConfigError
+from ottla.testing import Broker
+
+
+def accepts(bootstrap: str) -> bool:
+    """Does anybody accept connections there?"""
+    host, _, port = bootstrap.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=5).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def broker_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "ottla"]
+
+
+def test_block_is_as_long_as_the_broker() -> None:
+    """It accepts within, and not after; nothing of it is left."""
+    with Broker() as kafka:
+        assert accepts(kafka.bootstrap_servers)
+    assert not accepts(kafka.bootstrap_servers)
+    assert broker_threads() == []
+
+
+async def test_asynchronous_block_is_as_long_as_the_broker() -> None:
+    """The loop of the test goes on while it starts and stops."""
+    async with Broker(nodes=2) as kafka:
+        assert [accepts(address) for address in kafka.bootstrap_servers.split(",")] == [True, True]
+    assert broker_threads() == []
+
+
+async def test_block_that_is_cancelled_before_it_is_entered_leaves_no_broker() -> None:
+    """As by a timeout of the test: `__aexit__` is never called then."""
+    entering = asyncio.ensure_future(Broker().__aenter__())
+    await asyncio.sleep(0)  # it has begun, in a thread of its own
+    entering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await entering
+    assert broker_threads() == []
+
+
+@pytest.mark.parametrize("settings", [{"num.partitions": "many"}, {"log.retention.ms": "soon"}])
+def test_what_keeps_it_from_starting_is_raised(settings: dict[str, object]) -> None:
+    """In the thread of the test, and no thread is left."""
+    with pytest.raises(ConfigError, match=next(iter(settings))), Broker(settings=settings):
+        pytest.fail("it has started")
+    assert broker_threads() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"clock": "sundial"}, "clock is system or virtual, not sundial"),
+        ({"log_level": "loud"}, "log_level is one of debug, info, warning, error, not loud"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused_at_once(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Broker(**arguments)
+
+
+ASKING: dict[str, Callable[[Broker], object]] = {
+    "advance": lambda broker: broker.advance(1),
+    "stop a node": lambda broker: broker.node(1).stop(),
+    "start a node": lambda broker: broker.node(1).start(),
+}
+
+
+@pytest.mark.parametrize("ask", [*ASKING.values(), lambda broker: broker.bootstrap_servers], ids=[*ASKING, "address"])
+def test_before_the_start_nothing_can_be_asked(ask: Callable[[Broker], object]) -> None:
+    with pytest.raises(RuntimeError, match="has not been started: use it in a with block, or call start"):
+        ask(Broker(clock="virtual"))
+
+
+@pytest.mark.parametrize("ask", ASKING.values(), ids=ASKING)
+def test_after_the_end_nothing_can_be_asked(ask: Callable[[Broker], object]) -> None:
+    """Nor is anybody warned of a coroutine that nobody awaits."""
+    with Broker(clock="virtual") as kafka:
+        pass
+    with pytest.raises(RuntimeError, match="has stopped"):
+        ask(kafka)
+
+
+def test_a_broker_is_started_once_and_stopped_as_often_as_one_likes() -> None:
+    broker = Broker()
+    broker.stop()
+    broker.start()
+    broker.stop()
+    broker.stop()
+    with pytest.raises(RuntimeError, match="has been started already"):
+        broker.start()
