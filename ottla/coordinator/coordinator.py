@@ -245,7 +245,7 @@ class Coordinator:
             del self._owners[group_id]
         for event in leftover:
             if event.__class__ in REFUSALS:
-                self.submit(group_id, event)  # type: ignore[arg-type]
+                self.submit(group_id, event)  # type: ignore[arg-type]  # REFUSALS knows requests only
 
     # ── Sweeping ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

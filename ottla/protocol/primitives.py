@@ -64,7 +64,7 @@ class Message:
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as Python has it for what is equal by its changing values
 
     def __repr__(self) -> str:
         values = ", ".join(
