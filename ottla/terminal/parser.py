@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ottla.terminal.exit_codes import EXIT_USAGE, fail
 
 
 class Parser(argparse.ArgumentParser):
     """argparse, saying what is wrong in one line."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Refuses what is not known, so that the command itself does, and names its own help."""
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
 
     def error(self, message: str) -> NoReturn:
         self.exit(fail(f"{message}; `{self.prog} --help` shows what can be given", EXIT_USAGE))
