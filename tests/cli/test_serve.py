@@ -181,7 +181,10 @@ WRONG = {
     "setting_form": (["--set", "num.partitions"], "is not name=value"),
     "clock": (["--clock", "stopped"], "argument --clock: invalid choice: 'stopped'"),
     "log_level": (["--log-level", "loud"], "argument --log-level: invalid choice: 'loud'"),
-    "no_such_option": (["--port", "9092"], "unrecognized arguments: --port 9092; `ottla serve --help` shows what can be given"),
+    "no_such_option": (
+        ["--port", "9092"],
+        "unrecognized arguments: --port 9092; `ottla serve --help` shows what can be given",
+    ),
     "abbreviated_option": (["--node", "3"], "unrecognized arguments: --node"),
 }
 
