@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
 from ottla.pipeline.places import local_path, read_text, write_text
-from ottla.pipeline.refusals import CannotUse, MachineRefused
+from ottla.pipeline.refusals import CannotUse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,16 +37,7 @@ class Owner:
 
 def owner_now(cluster: Cluster, topics: Sequence[str], output: str) -> Owner:
     """What a checkpoint of these topics, as they are now, is of. Raises `MachineRefused`."""
-    from confluent_kafka import KafkaException, TopicCollection
-
-    answers = cluster.admin.describe_topics(TopicCollection(list(topics)))
-    try:
-        ids = {topic: str(answer.result().topic_id) for topic, answer in answers.items()}
-    except KafkaException as error:
-        raise MachineRefused(
-            f"{cluster.bootstrap} doesn't describe its topics: {error.args[0].str()}; see what is wrong there"
-        ) from None
-    return Owner(str(cluster.cluster_id), ids, output)
+    return Owner(str(cluster.cluster_id), cluster.topic_ids(topics), output)
 
 
 def read_owner(checkpoint: str, spark: SparkSession | None = None) -> Owner | None:

@@ -96,7 +96,7 @@ class Cluster:
             raise CannotUse(f"--timeout {timeout_seconds:g} is not a number above 0; it is in seconds")
         self.bootstrap = bootstrap
         self._option = option
-        self._timeout_seconds = timeout_seconds
+        self.timeout_seconds = timeout_seconds
         self.admin: AdminClient = AdminClient(
             {"bootstrap.servers": bootstrap, "client.id": "ottla-pipeline"}, logger=_SILENT
         )
@@ -124,6 +124,18 @@ class Cluster:
                 raise MachineRefused(f"{self.bootstrap} has no topic {topic}; `ottla topics` lists those there are")
             found += [(topic, partition) for partition in self.topics[topic]]
         return found
+
+    def topic_ids(self, topics: Collection[str]) -> dict[str, str]:
+        """The ids of these topics, which no other topic ever had, in no cluster. Raises `MachineRefused`."""
+        from confluent_kafka import KafkaException, TopicCollection
+
+        answers = self.admin.describe_topics(TopicCollection(list(topics)))
+        try:
+            return {topic: str(answer.result().topic_id) for topic, answer in answers.items()}
+        except KafkaException as error:
+            raise MachineRefused(
+                f"{self.bootstrap} doesn't describe its topics: {error.args[0].str()}; see what is wrong there"
+            ) from None
 
     def spans(self, partitions: Collection[Partition], *, read_committed: bool = True) -> dict[Partition, Span]:
         """Where these logs begin and end now. Raises `MachineRefused` if a leader can't be reached.
@@ -155,7 +167,7 @@ class Cluster:
         if not partitions:
             return {}
         asked = {TopicPartition(topic, partition): spec for topic, partition in partitions}
-        answers = self.admin.list_offsets(asked, isolation_level=isolation, request_timeout=self._timeout_seconds)
+        answers = self.admin.list_offsets(asked, isolation_level=isolation, request_timeout=self.timeout_seconds)
         try:
             return {(asked.topic, asked.partition): answer.result().offset for asked, answer in answers.items()}
         except KafkaException as error:

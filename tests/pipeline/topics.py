@@ -55,7 +55,9 @@ def make_topic(bootstrap: str, topic: str, partitions: int, **config: str) -> Ad
 
 
 def send(bootstrap: str, topic: str, records: Iterable[Sent]) -> None:
-    producer = Producer({"bootstrap.servers": bootstrap, "queue.buffering.max.messages": 1_000_000})
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "message.max.bytes": 10_000_000, "queue.buffering.max.messages": 1_000_000}
+    )
     for record in records:
         producer.produce(
             topic,
