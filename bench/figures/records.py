@@ -35,10 +35,12 @@ FETCHED_CPU = Row("… CPU µs per answer", smaller_is_better=True)
 
 
 def batch_of(records: int) -> bytes:
-    """A batch of exactly `BATCH_BYTES`: equal records, the last one stretched to fit."""
+    """A batch of exactly `BATCH_BYTES`: equal records of this moment, for retention would take old ones before they are
+    fetched; the last one stretched to fit."""
+    now_ms = int(time.time() * 1000)
     value_bytes = BATCH_BYTES // records - 20
     values = [bytes([65 + index % 26]) * value_bytes for index in range(records)]
-    while len(data := batch([(None, value) for value in values])) != BATCH_BYTES:
+    while len(data := batch([(None, value) for value in values], base_timestamp=now_ms)) != BATCH_BYTES:
         values[-1] = values[-1][:1] * (len(values[-1]) + BATCH_BYTES - len(data))
     return data
 

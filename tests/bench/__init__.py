@@ -1,0 +1,1 @@
+"""What is measured is what is meant."""
