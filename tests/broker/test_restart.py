@@ -212,23 +212,39 @@ def test_a_log_that_is_damaged_harms_no_other(restarts: Restarts) -> None:
         assert "bad-0" in broker.log.named("log.offline")[0]["directory"]
 
 
-def test_leader_epochs_rise_after_a_crash_alone(restarts: Restarts) -> None:
-    """After a clean stop nothing can be lost, so nobody has to look."""
+def test_leader_epochs_rise_with_every_restart(restarts: Restarts) -> None:
+    """By two after a clean stop and after a crash, for logs with and without records, as a Kafka of one node did."""
 
     def epochs() -> list[int]:
         with restarts.broker() as broker, Client(broker.bootstrap) as client:
             topics = {topic.name: topic for topic in client.ask(MetadataRequest(ALL_TOPICS), 12).topics}
-            return [topics[name].partitions[0].leader_epoch for name in ("empty", "orders")]
+            partitions = [*topics["empty"].partitions, *topics["orders"].partitions]
+            return [partition.leader_epoch for partition in partitions]
 
     with restarts.broker() as broker, Client(broker.bootstrap) as client:
         create(client, "orders")
-        create(client, "empty")
+        create(client, "empty", 2)
         produce(client, "orders", batch_of(10))
-    assert epochs() == [0, 0]
-    for expected in (1, 2):
+    assert epochs() == [2, 2, 2]
+    for expected in (4, 6):
         (restarts.path / "clean-shutdown.json").unlink()
-        assert epochs() == [expected, expected]
-    assert epochs() == [2, 2]
+        assert epochs() == [expected] * 3
+    assert epochs() == [8, 8, 8]
     with restarts.broker() as broker, Client(broker.bootstrap) as client:
-        assert fetch(client, "orders", 0, epoch=1).error_code == ErrorCode.FENCED_LEADER_EPOCH
-        assert fetch(client, "orders", 0, epoch=2).records
+        assert fetch(client, "orders", 0, epoch=8).error_code == ErrorCode.FENCED_LEADER_EPOCH
+        assert fetch(client, "orders", 0, epoch=10).records
+
+
+def test_a_leader_epoch_is_never_used_again(restarts: Restarts) -> None:
+    """Even if the note of a log's epochs is lost: the batches tell which it was written under."""
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        create(client, "orders")
+        produce(client, "orders", batch_of(10))
+    for expected in (2, 4):
+        with restarts.broker() as broker, Client(broker.bootstrap) as client:
+            produce(client, "orders", batch_of(10))
+            assert fetch(client, "orders", 0, epoch=expected).records
+    (restarts.path / "clean-shutdown.json").unlink()
+    (restarts.path / "orders-0" / "leader-epoch-checkpoint").unlink()
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        assert fetch(client, "orders", 0, epoch=6).records

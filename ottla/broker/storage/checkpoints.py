@@ -7,7 +7,8 @@
     recovery-point-offset-checkpoint    0 ⏎ count ⏎ topic partition offset ⏎ …     one file for all logs
     cleaner-offset-checkpoint           the same: how far compaction has cleaned each
 
-Each is replaced as a whole. Whoever reads one gets None where it is missing or makes no sense.
+Each is replaced as a whole; epochs are written over as long as they become more, for that is done often. Whoever reads
+one gets None where it is missing or makes no sense.
 Kafka: CheckpointFile, LeaderEpochCheckpointFile, PartitionMetadataFile, OffsetCheckpointFile.
 """
 

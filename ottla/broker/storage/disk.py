@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ottla.broker.storage import checkpoints
-from ottla.broker.storage.contract import LogState, StorageError
+from ottla.broker.storage.contract import EpochStart, LogState, StorageError
 from ottla.broker.storage.disk_replacement import DiskReplacement
 from ottla.broker.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
 from ottla.broker.storage.files import (
@@ -39,6 +39,7 @@ from ottla.broker.storage.files import (
     sync_directory,
     sync_file,
     write_file,
+    write_over,
 )
 from ottla.broker.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFIX, encode_aborted, encode_producers
 from ottla.broker.storage.sparse_index import INDEX_SUFFIX, TIME_INDEX_SUFFIX
@@ -78,7 +79,6 @@ class DiskStorage:
         "directory",
         "disk",
         "flushed_offset",
-        "is_from_mark",
         "is_made",
         "is_offline",
         "note_leader_epoch",
@@ -96,8 +96,6 @@ class DiskStorage:
         self.is_offline = False
         #: Whether the directory is there.
         self.is_made = False
-        #: Whether a clean stop described it.
-        self.is_from_mark = False
         #: Told the leader epoch of a log that has no directory to keep it in.
         self.note_leader_epoch: Callable[[int], None] = _ignore
         self.flushed_offset = 0
@@ -105,7 +103,7 @@ class DiskStorage:
         self.snapshot_offset = _NO_SNAPSHOT
         self._producers: Sequence[ProducerEntry] = ()
         self._state: LogState | None = None
-        self._epochs_saved: tuple[object, ...] = ()
+        self._epochs_saved: tuple[EpochStart, ...] = ()
         self._log_start_saved = 0
 
     @property
@@ -167,6 +165,8 @@ class DiskStorage:
 
     def save_state(self, state: LogState) -> None:
         self._state = state
+        if self.is_offline:
+            return
         if self.is_made:
             self._write_state(state)
         elif state.leader_epochs and state.leader_epochs[-1].epoch > 0:
@@ -176,8 +176,7 @@ class DiskStorage:
         """Replace the files whose content has changed."""
         try:
             if self._epochs_saved != state.leader_epochs:
-                data = checkpoints.encode_epochs(state.leader_epochs)
-                self._put(f"{self.directory}/{checkpoints.LEADER_EPOCHS}", data)
+                self._write_epochs(checkpoints.encode_epochs(state.leader_epochs))
                 self._epochs_saved = state.leader_epochs
             if self._log_start_saved != state.log_start_offset:
                 data = checkpoints.encode_log_start(state.log_start_offset)
@@ -185,6 +184,14 @@ class DiskStorage:
                 self._log_start_saved = state.log_start_offset
         except OSError as error:
             self.go_offline("write", self.directory, error)
+
+    def _write_epochs(self, data: bytes) -> None:
+        """Every start does this for every log, so it has to be cheap. Raises OSError."""
+        path = f"{self.directory}/{checkpoints.LEADER_EPOCHS}"
+        if self._epochs_saved and len(data) >= len(checkpoints.encode_epochs(self._epochs_saved)):
+            self.disk.files.with_room(lambda: write_over(path, data))
+        else:
+            self._put(path, data)
 
     def _put(self, path: str, data: bytes) -> None:
         """Replace a small file, which survives the process from now on, and the machine soon. Raises OSError."""

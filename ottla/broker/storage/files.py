@@ -114,6 +114,18 @@ def write_at(fd: int, data: Buffer, position: int) -> None:
         raise
 
 
+def write_over(path: str, data: bytes) -> None:
+    """Put `data` over what `path` holds, which must not be longer. Survives the process. Raises OSError.
+
+    A hundredth of what `write_file` costs, and for what can be had otherwise if the machine goes down meanwhile.
+    """
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+    try:
+        write_at(fd, data, 0)
+    finally:
+        os.close(fd)
+
+
 def write_file(path: str, data: bytes, *, sync: bool = True) -> None:
     """Put `data` in the place of what `path` holds, whole or not at all. Raises OSError.
 

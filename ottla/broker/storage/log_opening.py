@@ -84,7 +84,7 @@ def open_clean(disk: Disk, directory: str, topic_id: str, mark: Mapping[str, Any
     snapshot_offset: int = mark["snapshot_offset"]
     producers = _read_snapshot(directory, snapshot_offset) if snapshot_offset >= 0 else ()
     log.restore(state, _NO_SNAPSHOT if producers is None else snapshot_offset, producers or ())
-    log.is_from_mark, log.is_made = True, mark["is_made"]
+    log.is_made = mark["is_made"]
     log.flushed_offset = log.end_offset
     return log
 
