@@ -1,0 +1,297 @@
+"""`ottla pipeline seed`: files to a topic.
+
+Records that `export` or `capture` wrote go each to the partition it was in, a task at a time for each partition, so in
+the order they had. That makes it possible to go on after a failure: what a partition has, it has from the beginning,
+and `--resume` leaves out as many. Rows of other files never had a partition: their key says where they go, as with any
+producer, and one task sends them in the order of the lines.
+
+How far it got is asked of the topic itself, whose end everybody can see: while it runs, and when it fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, Final
+
+from ottla.pipeline import cluster
+from ottla.pipeline.cluster import Cluster
+from ottla.pipeline.job import Job, Outcome
+from ottla.pipeline.launch import main
+from ottla.pipeline.places import refuse_if_absent, uri
+from ottla.pipeline.progress import Progress
+from ottla.pipeline.refusals import CannotUse, MachineRefused, Refusal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMATS: Final = ("parquet", "json", "csv")
+_SUFFIXES: Final = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+TIMESTAMP_DEFAULT: Final = "timestamp"
+_TELL_SECONDS: Final = 5.0
+#: What tasks say of a record, within all that Spark says.
+_OURS: Final = re.compile(r"((?:cannot send|not a time): .*?)(?: SQLSTATE.*)?$", re.MULTILINE)
+#: Topics made by this job keep what they get: retention goes by the records' own time, and that may be long ago.
+_NEW_TOPIC: Final = {"retention.ms": "-1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    cluster: Cluster
+    input: str
+    format: str
+    topic: str
+    partitions: int
+    from_topic: str | None
+    key: str | None
+    value: str | None
+    timestamp: str | None
+    is_resuming: bool
+    there: dict[int, int]
+    """How many records each partition has."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    cluster.add_options(parser)
+    parser.add_argument("--input", metavar="URI", required=True, help="a file, or a folder of them")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="json is an object a line; csv has a header (default: by its name, or parquet)",
+    )
+    parser.add_argument("--topic", metavar="TOPIC", required=True, help="where it goes")
+    parser.add_argument("--create", metavar="PARTITIONS", type=int, help="make the topic, if it isn't there")
+    parser.add_argument(
+        "--from-topic", metavar="TOPIC", help="of an export, only this topic (default: the one that is in it)"
+    )
+    parser.add_argument("--key", metavar="FIELD", help="of rows: what becomes the key (default: no key)")
+    parser.add_argument("--value", metavar="FIELD", help="of rows: what becomes the value (default: the row, as JSON)")
+    parser.add_argument(
+        "--timestamps",
+        metavar="FIELD",
+        nargs="?",
+        const=TIMESTAMP_DEFAULT,
+        help="keep original times, of rows from this field: milliseconds, or a date and time "
+        f"(default: the time of the write; FIELD: {TIMESTAMP_DEFAULT})",
+    )
+    there = parser.add_mutually_exclusive_group()
+    there.add_argument("--append", action="store_true", help="add to what is in the topic (default: it must be empty)")
+    there.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on where a seed of the same input ended early; nothing else may have written to the topic",
+    )
+
+
+def check(options: argparse.Namespace) -> Plan:
+    if options.create is not None and options.create < 1:
+        raise CannotUse(f"--create {options.create} is below 1; it is how many partitions the topic gets")
+    source = uri(options.input)
+    refuse_if_absent(source, "--input")
+    kafka = Cluster(options.bootstrap_server, options.timeout)
+    if options.topic not in kafka.topics and options.create is not None:
+        _create(kafka, options.topic, options.create)
+    there = _records_there(kafka, options.topic)
+    if any(there.values()) and not options.append and not options.resume:
+        raise MachineRefused(
+            f"{options.topic} has {sum(there.values()):,} records already; --append adds to them, "
+            "--resume goes on with a seed that ended early"
+        )
+    return Plan(
+        kafka,
+        source,
+        options.format or _SUFFIXES.get(PurePosixPath(source).suffix, FORMATS[0]),
+        options.topic,
+        len(there),
+        options.from_topic,
+        options.key,
+        options.value,
+        options.timestamps,
+        options.resume,
+        there,
+    )
+
+
+def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
+    from pyspark.errors import PySparkException
+
+    from ottla.pipeline.sender import sent
+    from ottla.pipeline.transforms.records import in_order
+
+    refuse_if_absent(plan.input, "--input", spark)
+    records, total = _records(spark, plan)
+    progress.step(f"sending {'' if total is None else f'{total:,} records '}to {plan.topic}")
+    try:
+        with _telling(plan, progress, total):
+            #: A line for each task.
+            lines = sent(in_order(records, _tasks(plan)), plan.cluster.bootstrap, plan.topic).collect()
+    except PySparkException as error:
+        if reason := _OURS.search(str(error)):
+            raise MachineRefused(f"{reason[1]}; what was sent before is in {plan.topic}") from error
+        raise
+    rows, size = (sum(line[name] for line in lines) for name in ("rows", "bytes"))
+    found = {
+        "cluster_id": plan.cluster.cluster_id,
+        "topic": plan.topic,
+        "input": plan.input,
+        "rows_there_before": sum(plan.there.values()),
+    }
+    return Outcome(rows, plan.partitions, size, found)
+
+
+def _create(kafka: Cluster, topic: str, partitions: int) -> None:
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
+
+    made = kafka.admin.create_topics([NewTopic(topic, partitions, config=_NEW_TOPIC)])[topic]
+    try:
+        made.result()
+    except KafkaException as error:
+        raise MachineRefused(
+            f"{kafka.bootstrap} does not make the topic {topic}: {error.args[0].str()}; make it there yourself"
+        ) from None
+    kafka.topics[topic] = list(range(partitions))
+
+
+def _records_there(kafka: Cluster, topic: str) -> dict[int, int]:
+    spans = kafka.spans(kafka.partitions([topic]), read_committed=False)
+    return {partition: span.offsets for (_, partition), span in spans.items()}
+
+
+def _records(spark: SparkSession, plan: Plan) -> tuple[DataFrame, int | None]:
+    """What is to be sent, and how many records that is, if it costs nothing to know."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from ottla.pipeline.transforms.records import (
+        are_kept,
+        kept_to_send,
+        lines_to_send,
+        rows_to_send,
+        without_first,
+    )
+
+    fields = {"key": plan.key, "value": plan.value, "timestamp": plan.timestamp}
+    frame = _read(spark, plan)
+    if not are_kept(frame):
+        if plan.is_resuming or plan.from_topic is not None:
+            option = "--resume" if plan.is_resuming else "--from-topic"
+            raise CannotUse(f"{option} needs records as `export` writes them, and {plan.input} has other rows")
+        if plan.format == "json":
+            return lines_to_send(frame, **fields), None
+        _refuse_missing(frame, fields)
+        return rows_to_send(frame, **fields), None
+    if plan.key or plan.value:
+        raise CannotUse(f"--key and --value are for rows of other files; {plan.input} has keys and values of its own")
+    frame = _one_topic(frame, plan)
+    size = frame.agg(F.count("*").alias("rows"), F.max("partition").alias("partition_max")).head()
+    assert size is not None, "an aggregate has a row"
+    partitions = (size["partition_max"] or 0) + 1
+    if partitions > plan.partitions:
+        raise MachineRefused(
+            f"the input has {partitions} partitions and {plan.topic} only {plan.partitions}; make it with as many"
+        )
+    records = kept_to_send(frame, with_timestamps=plan.timestamp is not None)
+    if not plan.is_resuming:
+        return records, size["rows"]
+    return without_first(records, plan.there), size["rows"] - sum(plan.there.values())
+
+
+def _read(spark: SparkSession, plan: Plan) -> DataFrame:
+    """The input; rows of anything but an export have their place in `_row`."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from ottla.pipeline.transforms.records import LINE, ROW, are_kept
+
+    own = spark.newSession()
+    #: A topic may be called 0815.
+    own.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    if plan.format == "json":
+        frame = own.read.text(plan.input).withColumnRenamed("value", LINE)
+    elif plan.format == "csv":
+        frame = own.read.csv(plan.input, header=True)
+    else:
+        frame = own.read.parquet(plan.input)
+        if are_kept(frame):
+            return frame
+    return frame.withColumn(
+        ROW,
+        F.struct("_metadata.file_path", "_metadata.file_block_start", F.monotonically_increasing_id().alias("row")),
+    )
+
+
+def _refuse_missing(frame: DataFrame, fields: dict[str, str | None]) -> None:
+    for name in fields.values():
+        if name is not None and name not in frame.columns:
+            raise CannotUse(f"the input has no field {name}; it has {', '.join(frame.columns[:-1])}")
+
+
+def _one_topic(frame: DataFrame, plan: Plan) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if "topic" not in frame.columns:
+        return frame
+    topics = sorted(row["topic"] for row in frame.select("topic").distinct().limit(100).collect())
+    if plan.from_topic is None and len(topics) <= 1:
+        return frame
+    if plan.from_topic not in topics:
+        asked = "several topics" if plan.from_topic is None else f"no topic {plan.from_topic}"
+        raise CannotUse(f"the input has {asked}; name one with --from-topic: {', '.join(topics)}")
+    return frame.where(F.col("topic") == F.lit(plan.from_topic))
+
+
+def _tasks(plan: Plan) -> int:
+    """More than partitions: they find their task by a hash, and two should seldom meet."""
+    return 2 * plan.partitions
+
+
+@contextmanager
+def _telling(plan: Plan, progress: Progress, total: int | None) -> Iterator[None]:
+    """Say now and then how far it is, and, when it fails, how far it got."""
+    of_total = "" if total is None else f" of {total:,}"
+    before = sum(plan.there.values())
+
+    def sent_so_far() -> int:
+        return sum(_records_there(plan.cluster, plan.topic).values()) - before
+
+    def tell() -> None:
+        while not is_over.wait(_TELL_SECONDS):
+            progress.step(f"{sent_so_far():,}{of_total} records are in {plan.topic}")
+
+    is_over = Event()
+    thread = Thread(target=tell, name="ottla pipeline seed", daemon=True)
+    thread.start()
+    try:
+        yield
+    except BaseException:
+        try:
+            progress.step(f"stopped; {sent_so_far():,}{of_total} records are in {plan.topic}")
+        except Refusal as refusal:
+            progress.step(f"stopped; how far it got can't be said: {refusal}")
+        raise
+    finally:
+        is_over.set()
+        thread.join()
+
+
+JOB: Final[Job[Any]] = Job(
+    name="seed",
+    summary="Parquet, JSON lines or CSV into a topic",
+    description="Files to a topic. What `export` or `capture` wrote goes to the partitions it was in, in order, with "
+    "keys, values and headers as they were, and with --timestamps at the times they had. Rows of other files "
+    "are sent in order of their lines, to the partition their key has.\nThe closing line counts what was sent: "
+    "records, the topic's partitions, bytes of keys and values.",
+    example="seed --input exported --from-topic orders --topic orders --create 4 --timestamps",
+    add_options=add_options,
+    check=check,
+    run=run,
+    needs_connector=False,
+)
+
+if __name__ == "__main__":
+    sys.exit(main(JOB))
