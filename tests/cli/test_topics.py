@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from ottla.testing import Broker
 from tests.cli.stage import create, find_coordinator, produce
 from tests.cli.terminal import PROGRAM, only_line, ottla, serving
 from tests.support.client import Client
@@ -53,6 +54,53 @@ def test_json_has_every_partition(bootstrap: str) -> None:
         "log_start_offset": 0,
         "log_end_offset": 2,
     }
+
+
+def test_list_may_be_said(bootstrap: str) -> None:
+    """As with groups; its options may stand before or behind it."""
+    said = ottla("topics", "--json", "list", "--bootstrap-server", bootstrap)
+    assert said.stdout == ottla("topics", "--bootstrap-server", bootstrap, "--json").stdout
+    assert said.returncode == 0
+
+
+def test_one_topic_partition_by_partition(bootstrap: str) -> None:
+    """The line it has in the list, and one for each partition."""
+    ended = ottla("topics", "describe", "orders", "--bootstrap-server", bootstrap)
+    assert ended.stdout.splitlines() == [
+        "TOPIC   PARTITIONS  REPLICATION  INTERNAL  RECORDS",
+        "orders           3            1  no              7",
+        "",
+        "PARTITION  LEADER  REPLICAS  ISR  START  END",
+        "        0       1  1         1        0    5",
+        "        1       1  1         1        0    0",
+        "        2       1  1         1        0    2",
+    ]
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_one_topic_for_scripts_is_its_entry_in_the_list(bootstrap: str) -> None:
+    described = ottla("topics", "describe", "orders", "--json", "--bootstrap-server", bootstrap)
+    listed = ottla("topics", "--json", "--bootstrap-server", bootstrap)
+    assert json.loads(described.stdout) == json.loads(listed.stdout)[2]
+
+
+def test_topic_that_nobody_has_is_one_line_and_exit_code_1(bootstrap: str) -> None:
+    """And is not created by the question."""
+    ended = ottla("topics", "describe", "absent", "--bootstrap-server", bootstrap)
+    assert only_line(ended.stderr) == "ottla: there is no topic absent; `ottla topics` lists those there are"
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "absent" not in ottla("topics", "--bootstrap-server", bootstrap).stdout
+
+
+def test_partition_without_a_leader_shows_none() -> None:
+    """Where its node is down; the others are asked all the same."""
+    with Broker(nodes=2) as kafka:
+        with Client(kafka.node(1).bootstrap_server) as client:
+            create(client, "orders", 2)
+        kafka.node(2).stop()
+        ended = ottla("topics", "describe", "orders", "--bootstrap-server", kafka.node(1).bootstrap_server)
+    lines = sorted(line.split()[1:2] + line.split()[4:] for line in ended.stdout.splitlines()[4:])
+    assert lines == [["-", "-", "-"], ["1", "0", "0"]]
 
 
 def test_replication_is_how_many_nodes_hold_a_partition() -> None:

@@ -1,35 +1,68 @@
-"""`ottla topics`: what topics there are, in any Kafka. Also a health check: it fails unless a broker answers."""
+"""`ottla topics`: what topics there are, in any Kafka; `ottla topics describe TOPIC`: the partitions of one of them.
+
+The list is a health check as well: it fails unless a broker answers.
+"""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any, Final
 
-from ottla.broker.cli.admin import Admin, add_options, ask
-from ottla.terminal.output import Columns, Item, print_json, print_table
+from ottla.broker.cli.admin import Admin, NotFound, add_options, ask
+from ottla.terminal.output import Columns, Item, print_json, print_table, printable
 
 
 def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "topics",
-        help="list topics",
-        description="List the topics of any Kafka. RECORDS counts the offsets from the start of the logs to their end; "
-        "where a log is compacted or has transactions there are fewer records.",
+        help="list topics, or describe one",
+        description="List the topics of any Kafka, or describe one. RECORDS counts the offsets from the start of the "
+        "logs to their end; where a log is compacted or has transactions there are fewer records.",
         allow_abbrev=False,
     )
     add_options(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_list)
+    actions = parser.add_subparsers(metavar="ACTION", title="actions (default: list)")
+    listing = actions.add_parser("list", help="every topic, and how many partitions", allow_abbrev=False)
+    add_options(listing, is_repeated=True)
+    describing = actions.add_parser(
+        "describe",
+        help="one topic: its partitions, who leads them, where their logs begin and end",
+        description="Describe a topic. ISR are the replicas in sync; START and END are the offsets where a log begins "
+        "and ends, '-' where nobody leads the partition.",
+        allow_abbrev=False,
+    )
+    describing.add_argument("topic", metavar="TOPIC")
+    add_options(describing, is_repeated=True)
+    describing.set_defaults(run=run_describe)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_list(options: argparse.Namespace) -> int:
     """List the topics; returns the exit code."""
-    return ask(options, list_topics, print_json if options.json else _print_table)
+    return ask(options, list_topics, print_json if options.json else _print_list)
+
+
+def run_describe(options: argparse.Namespace) -> int:
+    """Describe a topic; returns the exit code."""
+    show = print_json if options.json else _print_topic
+    return ask(options, lambda admin: describe_topic(admin, options.topic), show)
 
 
 async def list_topics(admin: Admin) -> list[Item]:
     """Every topic, by name. Offsets are None where a partition has no leader to ask."""
-    topics = await admin.topics()
+    return await _with_offsets(admin, await admin.topics())
+
+
+async def describe_topic(admin: Admin, name: str) -> Item:
+    """One topic, as it stands in the list."""
+    found = [topic for topic in await admin.topics() if topic["topic"] == name]
+    if not found:
+        raise NotFound(f"there is no topic {printable(name)}; `ottla topics` lists those there are")
+    return (await _with_offsets(admin, found))[0]
+
+
+async def _with_offsets(admin: Admin, topics: list[Item]) -> list[Item]:
     starts, ends = await admin.offsets(topics)
     return [
         {
@@ -64,14 +97,32 @@ def _records(topic: Item) -> int | None:
     return records
 
 
-_COLUMNS: Final[Columns] = {
+def _node_ids(ids: list[int]) -> str:
+    return ",".join(map(str, ids))
+
+
+_LISTED: Final[Columns] = {
     "TOPIC": "topic",
     "PARTITIONS": lambda topic: len(topic["partitions"]),
     "REPLICATION": _replication,
     "INTERNAL": "is_internal",
     "RECORDS": _records,
 }
+_PARTITIONS: Final[Columns] = {
+    "PARTITION": "partition",
+    "LEADER": lambda partition: None if partition["leader"] < 0 else partition["leader"],
+    "REPLICAS": lambda partition: _node_ids(partition["replicas"]),
+    "ISR": lambda partition: _node_ids(partition["isr"]),
+    "START": "log_start_offset",
+    "END": "log_end_offset",
+}
 
 
-def _print_table(topics: list[Item]) -> None:
-    print_table(topics, _COLUMNS)
+def _print_list(topics: list[Item]) -> None:
+    print_table(topics, _LISTED)
+
+
+def _print_topic(topic: Item) -> None:
+    print_table([topic], _LISTED)
+    print()
+    print_table(topic["partitions"], _PARTITIONS)
