@@ -56,7 +56,9 @@ class Connection:
     @property
     def has_received(self) -> bool:
         """Whether bytes, or the end of the connection, are there at this moment."""
-        return bool(self._received) or bool(select.select([self._socket], [], [], 0)[0])
+        poll = select.poll()  # and not select(), which knows no descriptor above 1023
+        poll.register(self._socket, select.POLLIN)
+        return bool(self._received) or bool(poll.poll(0))
 
     def receive_frame(self, *, timeout_seconds: float = 10.0) -> bytes:
         """The next frame without its size; raises `ConnectionClosedError` or `SilenceError`."""
