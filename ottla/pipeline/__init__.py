@@ -17,6 +17,7 @@ codes.
     session.py     Spark: pinned coordinates, settings, local or as spark-submit has it
     cluster.py     a Kafka: its id, partitions, offsets; reading topics through Spark's connector
     places.py      where files are: any URI Spark knows
+    sender.py      records to a topic, from Spark's tasks; targets.py: the topics, where a job has two clusters
     progress.py    what is going on, on stderr
 
 Modules that import PySpark at their head are the transforms, and nothing else may: a job imports them within `run`, so
