@@ -68,10 +68,12 @@ check: lint  ## the quick half of `make test`: lint, types, imports, the tests t
 clients: $(STAMP)  ## the real-client tests and the stories (OTTLA_BOOTSTRAP=host:port runs them against any broker)
 	@$(BIN)/python -m pytest tests/clients tests/stories
 
+KILLS := tests/pipeline/test_export.py::test_killed_in_mid_batch_nothing_is_lost_or_doubled
+
 .PHONY: soak
 soak: $(STAMP)  ## the drills in their long form: things go wrong at random for a while (SEED=7 ROUNDS=500)
-	@OTTLA_SOAK=1 OTTLA_SEED=$(SEED) OTTLA_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/soak
+	@OTTLA_SOAK=1 OTTLA_SEED=$(SEED) OTTLA_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/soak $(KILLS)
 
 .PHONY: test
 test: lint  ## everything CI runs: lint, types, imports, all tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup

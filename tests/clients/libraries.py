@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.support.fetching import fetching
+
 ROOT: Final = Path(__file__).parents[2]
 KAFKA_PYTHON_2: Final = ROOT / ".cache" / "kafka-python-2.0.2"
 
@@ -37,6 +39,10 @@ class Library:
             return None
         if sys.version_info >= (3, 12):
             return f"{self.name} can't be imported by Python 3.12 and later: its copy of `six` is too old"
+        with fetching(self.path):
+            return None if (self.path / "kafka" / "__init__.py").exists() else self._fetch()
+
+    def _fetch(self) -> str | None:
         print(f"fetching {self.name} into {self.path} (once)", file=sys.stderr)
         done = subprocess.run(
             [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",

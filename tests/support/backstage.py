@@ -16,13 +16,18 @@ from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
+from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
+from ottla.protocol.messages.produce import ProduceRequest
+from tests.support.batches import batch
 from tests.support.client import Client
 
 #: A broker may take so long until what it has promised shows.
 PATIENCE_SECONDS: Final = 20.0
-_BROKER: Final = 4  # the resource type
+#: Resource types.
+_TOPIC: Final = 2
+_BROKER: Final = 4
 
 
 class Backstage:
@@ -43,12 +48,26 @@ class Backstage:
         assert created.error_code == 0, f"{topic} was not created: {created}"
         self._until_led(topic, partitions)
 
+    def change_topic(self, topic: str, configs: Mapping[str, str]) -> None:
+        """Have a topic's configs say something else."""
+        changes = [IncrementalAlterConfigsRequest.AlterableConfig(name, 0, value) for name, value in configs.items()]
+        resource = IncrementalAlterConfigsRequest.AlterConfigsResource(_TOPIC, topic, changes)
+        answer = self._client.ask(IncrementalAlterConfigsRequest([resource]), 1).responses[0]
+        assert answer.error_code == 0, f"{topic} was not changed: {answer}"
+
     def add_partitions(self, topic: str, total: int) -> None:
         """Make a topic larger, and wait until its new partitions have leaders."""
         request = CreatePartitionsRequest([CreatePartitionsRequest.CreatePartitionsTopic(topic, total, None)], 10_000)
         added = self._client.ask(request, 3).results[0]
         assert added.error_code == 0, f"{topic} was not made larger: {added}"
         self._until_led(topic, total)
+
+    def produce(self, topic: str, partition: int = 0, records: bytes | None = None) -> None:
+        """Append a batch."""
+        data = ProduceRequest.PartitionProduceData(partition, records or batch())
+        request = ProduceRequest(None, -1, 10_000, [ProduceRequest.TopicProduceData(topic, partition_data=[data])])
+        answer = self._client.ask(request, 9).responses[0].partition_responses[0]
+        assert answer.error_code == 0, f"{topic} {partition}: {answer}"
 
     def end_offset(self, topic: str, partition: int = 0) -> int:
         """The offset the next message of a partition will have."""

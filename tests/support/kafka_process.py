@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.support.fetching import fetching
 from tests.support.ports import free_ports
 from tests.support.wire import Connection, ConnectionClosedError, SilenceError
 
@@ -80,19 +81,24 @@ def missing_tools() -> str | None:
 
 def class_path() -> str:
     """Java's class path for Kafka; the first time the jars are fetched, which is said on stderr."""
-    if not _jars_are_here():
-        print(f"fetching Apache Kafka {VERSION} with Maven into {CACHE} (once; about a minute)", file=sys.stderr)
-        CACHE.mkdir(parents=True, exist_ok=True)
-        (CACHE / "pom.xml").write_text(_POM)
-        copy = "org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy-dependencies"
-        done = subprocess.run(
-            ["mvn", "-q", "-B", "-f", CACHE / "pom.xml", copy, f"-DoutputDirectory={CACHE / 'jars'}"],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        if done.returncode != 0:
-            raise KafkaStartError(f"Maven could not fetch Apache Kafka:\n{_tail(done.stdout + done.stderr)}")
-        (CACHE / "complete").touch()
+    with fetching(CACHE):
+        if not _jars_are_here():
+            _fetch_jars()
     return f"{CACHE / 'jars'}/*"
+
+
+def _fetch_jars() -> None:
+    print(f"fetching Apache Kafka {VERSION} with Maven into {CACHE} (once; about a minute)", file=sys.stderr)
+    CACHE.mkdir(exist_ok=True)
+    (CACHE / "pom.xml").write_text(_POM)
+    copy = "org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy-dependencies"
+    done = subprocess.run(
+        ["mvn", "-q", "-B", "-f", CACHE / "pom.xml", copy, f"-DoutputDirectory={CACHE / 'jars'}"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise KafkaStartError(f"Maven could not fetch Apache Kafka:\n{_tail(done.stdout + done.stderr)}")
+    (CACHE / "complete").touch()
 
 
 @contextmanager
