@@ -127,14 +127,25 @@ def test_it_follows_until_ctrl_c(spark: SparkSession, bootstrap: str, pipeline: 
 def test_killed_in_mid_batch_nothing_is_lost_or_doubled(
     spark: SparkSession, bootstrap: str, pipeline: Pipeline, tmp_path: Path
 ) -> None:
-    """Killed twice while files of a batch were being written, a third run ends it: every record once, for Spark and for
-    readers that only look at the folder."""
+    """Killed twice (ten times in `make soak`) while a batch was written, each time a batch further on, the next run
+    ends it: every record once, for Spark and for readers that only look at the folder."""
+    kills = 10 if os.environ.get("OTTLA_SOAK") else 2
     make_topic(bootstrap, "killed", 4)
     records = plain_records(100_000, 4)
     send(bootstrap, "killed", records)
     out = tmp_path / "out"
-    command = ("export", "--bootstrap-server", bootstrap, "--topic", "killed", "--output", out)
-    strays = [kill_in_mid_batch(command, out) for _ in range(2)]
+    command = (
+        "export",
+        "--bootstrap-server",
+        bootstrap,
+        "--topic",
+        "killed",
+        "--output",
+        out,
+        "--batch-records",
+        100_000 // (kills + 2),
+    )
+    strays = [kill_in_mid_batch(command, out, after_batches=kill) for kill in range(kills)]
     told = pipeline(*command, "--json").json
     assert told["is_resumed"]
     assert told["stray_files_removed"] >= len(set().union(*strays)) > 0
@@ -145,9 +156,9 @@ def test_killed_in_mid_batch_nothing_is_lost_or_doubled(
     assert loose.count() == 100_000
 
 
-def kill_in_mid_batch(command: tuple[object, ...], out: Path) -> set[str]:
-    """Run it, and kill its JVM and itself as soon as a batch writes; returns the files that are in no batch."""
-    before = files(out)
+def kill_in_mid_batch(command: tuple[object, ...], out: Path, after_batches: int) -> set[str]:
+    """Run it until so many batches have ended, and kill its JVM and itself as soon as the next one writes; returns the
+    files that are in no batch."""
     arguments = [str(argument) for argument in command]
     settings = [f"spark.jars.ivy={IVY_CACHE}", "spark.master=local[2]"]
     process = subprocess.Popen(
@@ -164,6 +175,10 @@ def kill_in_mid_batch(command: tuple[object, ...], out: Path) -> set[str]:
         stderr=subprocess.PIPE,
     )
     try:
+        until(
+            lambda: len(numbers(out / "_checkpoint/commits")) >= after_batches or process.poll() is not None, "batches"
+        )
+        before = files(out)
         until(lambda: bool(files(out) - before) or process.poll() is not None, "a batch that writes")
         assert process.poll() is None, process.communicate()[1]
     finally:
@@ -171,7 +186,8 @@ def kill_in_mid_batch(command: tuple[object, ...], out: Path) -> set[str]:
         process.communicate()
     begun, ended = (numbers(out / "_checkpoint" / name) for name in ("offsets", "commits"))
     assert begun - ended == {max(begun)}, "it was in the middle of a batch"
-    return files(out) - before
+    listed = "".join(path.read_text() for path in out.glob("_spark_metadata/[0-9]*"))
+    return {name for name in files(out) if name not in listed}
 
 
 def files(out: Path) -> set[str]:

@@ -41,11 +41,8 @@ _LOOK_SECONDS: Final = 0.25
 _SEEN: Final = "export"
 #: How the connector says so.
 _RECORDS_LOST: Final = "Some data may have been lost"
-_SETTINGS: Final = {
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # A task keeps as many files open, one for each topic and day, rather than sort its records by them.
-    "spark.sql.maxConcurrentOutputFileWriters": "64",
-}
+#: Times as any reader has them, not in the form of Spark's own past.
+_PARQUET_TIMES: Final = ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +133,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     began_ms = time.time_ns() // 1_000_000
     is_resumed = _refuse_mixture(plan, spark)
     own = spark.newSession()
-    for key, value in _SETTINGS.items():
-        own.conf.set(key, value)
+    own.conf.set(*_PARQUET_TIMES)
     if not is_resumed:
         write_owner(own, plan.checkpoint, plan.owner)
     how = "going on with" if is_resumed else "exporting"
