@@ -45,7 +45,7 @@ class Cleanable:
 
     @property
     def is_due(self) -> bool:
-        if not self.dirty_bytes:
+        if not self.dirty_bytes or self.log.is_replacing:
             return False
         return self.is_overdue or self.dirty_ratio > self.log.config.min_cleanable_dirty_ratio
 

@@ -412,6 +412,11 @@ class Partition:
         return self._storage.is_offline
 
     @property
+    def is_replacing(self) -> bool:
+        """Whether the disk has not come to the end of a replacement yet."""
+        return self._storage.is_replacing
+
+    @property
     def size_bytes(self) -> int:
         """Of all batches, as DescribeLogDirs counts."""
         return sum(segment.size_bytes for segment in self._storage.segments)

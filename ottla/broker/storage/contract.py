@@ -80,6 +80,10 @@ class LogStorage(Protocol):
     def is_offline(self) -> bool:
         """Whether it has failed for good: whatever reads or writes batches raises `StorageError`."""
 
+    @property
+    def is_replacing(self) -> bool:
+        """Whether a replacement is committed and not complete yet. Until then its segment is not to be replaced."""
+
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
         """Put a batch that has its place in the log at the end of the active segment. Raises `StorageError`."""
 

@@ -110,6 +110,10 @@ class DiskStorage:
     def end_offset(self) -> int:
         return self.segments[-1].next_offset
 
+    @property
+    def is_replacing(self) -> bool:
+        return any(segment.stem != file_stem(segment.base_offset) for segment in self.segments)
+
     # Batches
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:

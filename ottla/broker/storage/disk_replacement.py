@@ -5,8 +5,10 @@
     3  the others are removed          by the worker, when 2 is on the device
     4  <base>.log                      renamed so
 
-After a crash between 2 and 4 the next start looks whether the swap is whole. If it is, 3 and 4 are done again; if not,
-then only because the machine crashed before 3, and it is the swap that goes. Kafka: LocalLog.replaceSegments.
+Until 4 it must not be replaced itself: the next start could not tell which of two swaps came last, and their names may
+be the same. After a crash between 2 and 4 the next start looks whether the swap is whole. If it is, 3 and 4 are done
+again; if not, then only because the machine crashed before 3, and it is the swap that goes. Kafka:
+LocalLog.replaceSegments.
 """
 
 from __future__ import annotations

@@ -200,6 +200,7 @@ class MemoryStorage:
 
     #: Memory does not fail once it is there.
     is_offline: Final = False
+    is_replacing: Final = False
 
     def __init__(self, log_bytes: LogBytes, wall_ms: int) -> None:
         self.segments = [MemorySegment(0, wall_ms)]

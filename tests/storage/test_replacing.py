@@ -1,0 +1,80 @@
+"""Compaction of a log on disk whose worker takes its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ottla.broker.compaction.cleanable import look_at
+from ottla.broker.compaction.log_cleaner import clean
+from ottla.broker.logs.partition import Partition
+from ottla.broker.storage.disk import Disk
+from ottla.broker.storage.files import OpenFiles
+from ottla.broker.storage.worker import Then, Work
+from tests.broker.partitions import NOW_MS, fill, new_partition, read_all
+from tests.broker.scene import Log
+from tests.storage.disks import after_crash, new_log
+from tests.support.batches import batch
+
+COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"}
+
+
+class LateWorker:
+    """Does nothing before it is told to."""
+
+    def __init__(self) -> None:
+        self.jobs: list[tuple[Work, Then]] = []
+
+    def do(self, work: Work, then: Then) -> None:
+        self.jobs.append((work, then))
+
+    def drain(self) -> None:
+        jobs, self.jobs = self.jobs, []
+        for work, then in jobs:
+            work()
+            then(None)
+
+
+def closed_segment(log: Partition, number: int) -> None:
+    fill(log, batch([(b"a", b"%d" % number)]), batch([(b"b", b"%d" % number)]))
+    log._roll(NOW_MS)
+
+
+def done(work: Iterator[None]) -> None:
+    for _ in work:
+        pass
+
+
+def test_a_segment_on_its_way_is_not_compacted_again(tmp_path: Path) -> None:
+    """Two that stand for the same offsets might be on the disk then, and a crash would leave the older one, without all
+    that came after it."""
+    worker = LateWorker()
+    storage = new_log(tmp_path / "log", Disk(OpenFiles(100), worker, Log()))
+    log = new_partition(COMPACTED, storage=storage)
+    for number in range(3):
+        closed_segment(log, number)
+        cleanable = look_at(log, NOW_MS)
+        if cleanable.is_due:
+            done(clean(cleanable, NOW_MS, 1 << 20))
+            log.cleaned_offset = cleanable.end_offset
+    assert log.is_replacing
+    assert len(list(Path(storage.directory).glob("*.swap.log"))) == 1
+    expected = {record.key: record.value for record in read_all(log)}
+    again = new_partition(COMPACTED, storage=after_crash(storage))
+    assert {record.key: record.value for record in read_all(again)} == expected == {b"a": b"2", b"b": b"2"}
+
+
+def test_it_is_when_it_has_arrived(tmp_path: Path) -> None:
+    """What was put off is made up for."""
+    worker = LateWorker()
+    log = new_partition(COMPACTED, storage=new_log(tmp_path / "log", Disk(OpenFiles(100), worker, Log())))
+    closed_segment(log, 0)
+    done(clean(look_at(log, NOW_MS), NOW_MS, 1 << 20))
+    closed_segment(log, 1)
+    assert not look_at(log, NOW_MS).is_due
+    worker.drain()
+    assert look_at(log, NOW_MS).is_due
+    done(clean(look_at(log, NOW_MS), NOW_MS, 1 << 20))
+    worker.drain()
+    assert [record.value for record in read_all(log)] == [b"1", b"1"]
+    log.close()
