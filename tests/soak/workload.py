@@ -4,11 +4,12 @@
     workload.begin()
     while …:
         …something happens to the broker…
-        workload.goes_on()       # one more order was acknowledged, what was read is committed
+        workload.goes_on()       # one more order was acknowledged; the next one and a commit are under way
     workload.end()               # nothing is missing, nothing is there twice, nothing is out of order
 
 The producer is idempotent and never idle: an order is a few hundred numbered messages, and the next one is given as
-soon as the last is acknowledged. Members commit what they have received.
+soon as the last is acknowledged. Members commit what they have received; a commit may be refused while nobody can take
+it, and is as good as not asked for then.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final
 
-from tests.clients.client_process import ClientProcess, Message, TopicPartition, until
+from ottla.protocol.errors import ErrorCode
+from tests.clients.client_process import ClientProcess, Message, RefusedError, TopicPartition, until
 from tests.clients.conftest import Start
 from tests.clients.libraries import Library
 from tests.clients.sharing import LONG_MS, share
@@ -38,6 +40,8 @@ class Workload:
         self._stored: dict[int, list[int]] = defaultdict(list)
         #: What a commit was acknowledged for.
         self._committed: dict[TopicPartition, int] = {}
+        #: What members have been told to commit and have not answered yet.
+        self._committing: dict[ClientProcess, dict[TopicPartition, int]] = {}
         self._next = 0
 
     def begin(self) -> None:
@@ -48,10 +52,11 @@ class Workload:
         self._order()
 
     def goes_on(self) -> None:
-        """Return when the order is acknowledged, the next one is under way, and members have committed."""
+        """Return when the order and the commits are answered and the next ones under way."""
         self._take_answer()
         self._order()
         for member in self._members:
+            self._take_commit(member)
             self._commit(member)
 
     def end(self) -> None:
@@ -61,7 +66,9 @@ class Workload:
         until(lambda: sum(len(member.messages) for member in self._members) >= total, "all is read", *self._members)
         for member in self._members:
             assert not member.failures, member.story
+            self._take_commit(member)
             self._commit(member)
+            assert self._take_commit(member)
         received: dict[int, list[Message]] = defaultdict(list)
         for member in self._members:
             for message in member.messages:
@@ -93,12 +100,26 @@ class Workload:
             self._stored[partition].append(offset)
 
     def _commit(self, member: ClientProcess) -> None:
-        """Commit what the member has received of the partitions it holds."""
+        """Have the member commit what it has received of the partitions it holds."""
         ends = {
             (message.topic or self.name, message.partition or 0): (message.offset or 0) + 1
             for message in list(member.messages)
         }
         wanted = {where: ends[where] for where in member.holds if where in ends}
         if wanted:
-            member.ask("commit", offsets=[[*where, offset, ""] for where, offset in wanted.items()])
-            self._committed |= wanted
+            member.tell("commit", offsets=[[*where, offset, ""] for where, offset in wanted.items()])
+            self._committing[member] = wanted
+
+    def _take_commit(self, member: ClientProcess) -> bool:
+        """Wait for the answer to the last commit; says whether it was acknowledged."""
+        wanted = self._committing.pop(member, None)
+        if wanted is None:
+            return False
+        try:
+            member.answer("commit")
+        except RefusedError as refused:
+            if refused.code is None or ErrorCode(refused.code).retriable:
+                return False
+            raise
+        self._committed |= wanted
+        return True

@@ -46,6 +46,8 @@ class Confluent(Program):
         super().__init__(bootstrap, client_id)
         self.consumer: Any = None
         self._admin: Any = None
+        self._producer: Any = None
+        self._producer_config: dict[str, Any] = {}
 
     @property
     def common(self) -> dict[str, Any]:
@@ -71,16 +73,15 @@ class Confluent(Program):
         idempotent: bool = False,
         bytes_max: int = 1_048_576,
     ) -> list[list[int]]:
-        producer = Producer(
-            {
-                "compression.type": codec,
-                "acks": acks,
-                "enable.idempotence": idempotent,
-                "message.max.bytes": bytes_max,
-                "linger.ms": 5,
-                **self.common,
-            }
-        )
+        config = {
+            "compression.type": codec,
+            "acks": acks,
+            "enable.idempotence": idempotent,
+            "message.max.bytes": bytes_max,
+            "linger.ms": 5,
+            **self.common,
+        }
+        producer = self._kept_producer(config) if idempotent else Producer(config)
         delivered: dict[int, Any] = {}
         errors: list[KafkaError] = []
         for number, message in enumerate(messages):
@@ -106,6 +107,12 @@ class Confluent(Program):
             raise _refusal(errors[0]) if errors else Refused(None, f"{left} messages were not delivered")
         stored = [delivered[number] for number in range(len(messages))]
         return [[message.partition(), message.offset()] for message in stored]
+
+    def _kept_producer(self, config: dict[str, Any]) -> Any:
+        """An idempotent one goes on where it was: another would have another id, and take half a second to get it."""
+        if self._producer is None or self._producer_config != config:
+            self._producer, self._producer_config = Producer(config), config
+        return self._producer
 
     # ── consuming ─────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,0 +1,80 @@
+"""`kill -9` again and again, at any moment and at the worst, under groups of real clients and a compacted topic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from tests.clients.conftest import starter
+from tests.clients.libraries import CONFLUENT, name_of, who_can
+from tests.soak.conftest import Drill
+from tests.soak.ledger import Ledger
+from tests.soak.mortal import Moment, Mortal
+from tests.soak.workload import Workload
+from tests.support.backstage import Backstage
+
+SETTINGS: Final = {
+    "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.backoff.ms": "20",
+    "offsets.topic.num.partitions": "3",
+}
+SMALL_SEGMENTS: Final = {"internal.segment.bytes": "5000"}
+COMPACTED: Final = {
+    "cleanup.policy": "compact",
+    "internal.segment.bytes": "40000",
+    "min.cleanable.dirty.ratio": "0.01",
+}
+#: The log of the groups rolls and is compacted all along as well.
+GROUP_LOG: Final = {"internal.segment.bytes": "5000", "min.cleanable.dirty.ratio": "0.01"}
+
+
+def test_killed_again_and_again(drill: Drill, tmp_path: Path) -> None:
+    """Nothing acknowledged is lost or there twice, commits hold, compaction leaves the last of each key, and what was
+    deleted stays so."""
+    rounds = drill.rounds(short=4, long=50)
+    moments = shuffled(rounds, drill.random)
+    libraries = who_can("idempotence") if drill.is_long else [CONFLUENT]
+    with Mortal(tmp_path / "data", SETTINGS) as broker, starter(broker.bootstrap) as start:
+        ledger = Ledger(start, CONFLUENT, "accounts", Random(drill.seed))
+        workloads = [Workload(start, library, str(name_of(library)), partitions=3) for library in libraries]
+        with Backstage(broker.bootstrap) as backstage:
+            backstage.create_topic(ledger.name, configs=COMPACTED)
+            for workload in workloads:
+                backstage.create_topic(workload.name, partitions=3, configs=SMALL_SEGMENTS)
+        ledger.begin()
+        for workload in workloads:
+            workload.begin()
+        with Backstage(broker.bootstrap) as backstage:
+            backstage.change_topic(GROUP_TOPIC, GROUP_LOG)
+        for moment in moments:
+            watched = f"{ledger.name}-0" if moment is Moment.COMPACTION else f"{workloads[0].name}-0"
+            die_while_they_work(broker, moment, watched, workloads, ledger, drill.random)
+        for workload in workloads:
+            workload.end()
+        ledger.check()
+
+
+def shuffled(rounds: int, random: Random) -> list[Moment]:
+    """Each moment as often as the others."""
+    moments = [list(Moment)[number % len(Moment)] for number in range(rounds)]
+    random.shuffle(moments)
+    return moments
+
+
+def die_while_they_work(
+    broker: Mortal, moment: Moment, watched: str, workloads: Sequence[Workload], ledger: Ledger, random: Random
+) -> None:
+    """Return when the broker is back and everybody has got on."""
+    with ThreadPoolExecutor(1) as pool:
+        dying = pool.submit(broker.die_and_return, moment, watched, random)
+        is_over = False
+        while not is_over:
+            is_over = dying.done()
+            for workload in workloads:
+                workload.goes_on()
+            ledger.goes_on()
+        dying.result()
