@@ -13,6 +13,7 @@ from typing import Any, Final, Self
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
+from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -64,10 +65,20 @@ class Backstage:
 
     def produce(self, topic: str, partition: int = 0, records: bytes | None = None) -> None:
         """Append a batch."""
+        error = self.try_to_produce(topic, partition, records)
+        assert error == 0, f"{topic} {partition}: {error}"
+
+    def try_to_produce(self, topic: str, partition: int = 0, records: bytes | None = None) -> int:
+        """Append a batch; returns the error."""
         data = ProduceRequest.PartitionProduceData(partition, records or batch())
         request = ProduceRequest(None, -1, 10_000, [ProduceRequest.TopicProduceData(topic, partition_data=[data])])
-        answer = self._client.ask(request, 9).responses[0].partition_responses[0]
-        assert answer.error_code == 0, f"{topic} {partition}: {answer}"
+        error: int = self._client.ask(request, 9).responses[0].partition_responses[0].error_code
+        return error
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic."""
+        deleted = self._client.ask(DeleteTopicsRequest(topic_names=[topic], timeout_ms=10_000), 4).responses[0]
+        assert deleted.error_code == 0, f"{topic} was not deleted: {deleted}"
 
     def end_offset(self, topic: str, partition: int = 0) -> int:
         """The offset the next message of a partition will have."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +26,15 @@ class OttlaProcess:
 
 
 @contextmanager
-def ottla(settings: Mapping[str, str] | None = None, *arguments: str) -> Iterator[OttlaProcess]:
-    """`ottla serve` on a free port for the length of the `with`; its log goes to our stderr."""
+def ottla(
+    settings: Mapping[str, str] | None = None, *arguments: str, within: Sequence[str] = ()
+) -> Iterator[OttlaProcess]:
+    """`ottla serve` on a free port for the length of the `with`; its log goes to our stderr.
+
+    `within`: a command that becomes the one behind it, such as `prlimit`.
+    """
     command: list[str | Path] = [
+        *within,
         Path(sys.executable).with_name("ottla"),
         "serve",
         "--listen",
