@@ -25,16 +25,23 @@ INTERVAL_MS_MAX: Final = 2**63 - 1
 
 
 class Housekeeping:
-    """Looks after all logs of a cluster, from its first topic on."""
+    """Looks after all logs of a cluster, from its first topic on.
+
+    Made when the broker serves: a recovery may take longer than the first interval, and then there would be no tasks.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._is_started = False
-        cluster.on_topic_created.append(self._start)
+        cluster.on_topic_created.append(self._topic_created)
+        if cluster.topics:
+            self._start()
 
-    def _start(self, _topic: Topic) -> None:
-        if self._is_started:
-            return
+    def _topic_created(self, _topic: Topic) -> None:
+        if not self._is_started:
+            self._start()
+
+    def _start(self) -> None:
         self._is_started = True
         cluster, settings = self._cluster, self._cluster.settings
         self._repeat(

@@ -70,7 +70,6 @@ class Server:
         self.log = log
         self.clock = clock or SystemClock()
         self.cluster = Cluster(settings, self.clock, log)
-        Housekeeping(self.cluster)
         self._listen = listen
         self._advertise = advertise
         first = settings.first_node_id
@@ -120,6 +119,7 @@ class Server:
                     for listener in self._all_listeners:
                         await listener.accept()
                     self._watch_idle_connections(timer)
+                    Housekeeping(self.cluster)
                     self._read_groups()
                     on_ready()
                     await self._stopping.wait()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ottla.broker.cluster.store import ClusterStore
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
@@ -23,6 +24,7 @@ from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.purgatory import VirtualClock
 from tests.broker.partitions import batch_of, numbered
+from tests.support.batches import batch
 from tests.support.client import Client
 from tests.support.running_broker import RunningBroker
 
@@ -248,3 +250,27 @@ def test_a_leader_epoch_is_never_used_again(restarts: Restarts) -> None:
     (restarts.path / "orders-0" / "leader-epoch-checkpoint").unlink()
     with restarts.broker() as broker, Client(broker.bootstrap) as client:
         assert fetch(client, "orders", 0, epoch=6).records
+
+
+def test_logs_are_looked_after_however_long_their_recovery_took(
+    restarts: Restarts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was due meanwhile is done when the broker serves."""
+    clock = VirtualClock()
+    configs = {"cleanup_policy": "compact", "internal_segment_bytes": "500", "min_cleanable_dirty_ratio": "0.01"}
+    with restarts.broker(clock=clock) as broker, Client(broker.bootstrap) as client:
+        for name in ("orders", "prices"):
+            create(client, name, **configs)
+            for number in range(4):
+                produce(client, name, batch([(b"key", b"%d" % number * 300)]))
+    open_log = ClusterStore.open_log
+
+    def open_slowly(store: ClusterStore, *log: Any) -> Any:
+        clock.move_to(clock.now_ms() + 60_000)
+        store._cluster.timer.fire_due()
+        return open_log(store, *log)
+
+    monkeypatch.setattr(ClusterStore, "open_log", open_slowly)
+    with restarts.broker(clock=clock) as broker, Client(broker.bootstrap):
+        broker.advance(60_000)
+        assert {event["topic"] for event in broker.log.named("log.cleaned")} == {"orders", "prices"}
