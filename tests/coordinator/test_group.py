@@ -230,7 +230,7 @@ def groups_in_all_states() -> list[Group]:
         ([], ["unheard of"], set()),
         (["Stable"], ["consumer", "CLASSIC"], {"STABLE"}),
     ],
-    ids=str,
+    ids=lambda value: ", ".join(sorted(value)) or "none",
 )
 def test_listing_with_filters(states: list[str], types: list[str], found: set[str]) -> None:
     """By state, trimmed and whatever the case; by type; an unknown value lets nothing pass, no value everything."""

@@ -28,7 +28,12 @@ from tests.support.running_broker import PATIENCE_SECONDS, RunningBroker
 from tests.support.wire import ConnectionClosedError
 
 #: Kept because they once found something, or to have some; another one is drawn for each run.
-SEEDS: Final = (1, 2, 1_674_266_506, int(os.environ.get("OTTLA_FUZZ_SEED", SystemRandom().randrange(2**32))))
+SEEDS: Final = (
+    1,
+    2,
+    1_674_266_506,
+    pytest.param(int(os.environ.get("OTTLA_FUZZ_SEED", SystemRandom().randrange(2**32))), id="drawn"),
+)
 FRAMES_PER_VERSION: Final = int(os.environ.get("OTTLA_FUZZ_FRAMES", "6"))
 #: Requests that meet what others have left behind get more.
 MORE: Final = {Lane.AT_ONCE: 1, Lane.GROUP: 2, Lane.MAY_WAIT: 4}

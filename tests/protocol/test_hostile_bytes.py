@@ -23,7 +23,12 @@ from tests.protocol.peers.kafka import KafkaCodec, Reading, Refusal, assert_same
 from tests.protocol.strategies import Kind, kinds_and_versions, plain_message
 
 #: Kept because they once found something, or to have some; a new one is drawn for each run.
-SEEDS: Final = (1, 2, 3, int(os.environ.get("OTTLA_FUZZ_SEED", random.SystemRandom().randrange(2**32))))
+SEEDS: Final = (
+    1,
+    2,
+    3,
+    pytest.param(int(os.environ.get("OTTLA_FUZZ_SEED", random.SystemRandom().randrange(2**32))), id="drawn"),
+)
 
 _REPLACEMENTS: Final = re.compile("\ufffd+")
 
