@@ -48,8 +48,8 @@ generate: $(STAMP) $(SCHEMA_JARS)  ## write ottla/protocol/messages/ from Kafka'
 	@$(BIN)/python -m ottla.protocol.generate $(addprefix --jar ,$(SCHEMA_JARS))
 
 .PHONY: bench
-bench: $(STAMP)  ## measure beside the mock, kfake, Kafka (AGAINST=host:port, ONLY=heartbeats)
-	@$(BIN)/python -m bench $(if $(AGAINST),--against $(AGAINST)) $(if $(ONLY),--only $(ONLY))
+bench: $(STAMP)  ## measure beside the mock, kfake, Kafka (AGAINST=host:port, ONLY=heartbeats, STORED_GB=10)
+	@STORED_GB=$(STORED_GB) $(BIN)/python -m bench $(if $(AGAINST),--against $(AGAINST)) $(if $(ONLY),--only $(ONLY))
 
 .PHONY: bench-pipeline
 bench-pipeline: $(STAMP)  ## measure the Spark jobs (ONLY=lag,rebalances SCALE=0.01)

@@ -105,8 +105,14 @@ def create_topic(broker: Broker, topic: str, *, partitions: int = 1) -> None:
             error = client.ask(CreateTopicsRequest(topics=[new], timeout_ms=10_000), 4).topics[0].error_code
             if error != 0:
                 raise UnableError(f"creating a topic was answered with error {error}")
-        deadline = time.monotonic() + _READY_SECONDS_MAX
-        request = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=topic)])
+    until_led(broker, topic)
+
+
+def until_led(broker: Broker, topic: str) -> None:
+    """Wait until every partition has a leader."""
+    deadline = time.monotonic() + _READY_SECONDS_MAX
+    request = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=topic)])
+    with Client(broker.bootstrap) as client:
         while time.monotonic() < deadline:
             found = client.ask(request, 4).topics[0]
             if found.error_code == 0 and all(partition.leader_id >= 0 for partition in found.partitions):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.figures import client, commits, crowds, heartbeats, latency, records, start
+from bench.figures import client, commits, crowds, heartbeats, holds, latency, records, restart, start, stored
 from bench.figures.figure import Figure, Row, Values
 
 __all__ = ["ALL", "Figure", "Row", "Values"]
@@ -15,4 +15,7 @@ ALL: list[Figure] = [
     client.FIGURE,
     crowds.FIGURE,
     latency.FIGURE,
+    restart.FIGURE,
+    holds.FIGURE,
+    stored.FIGURE,
 ]

@@ -66,13 +66,27 @@ def measure(broker: Broker, seconds: float) -> Values:
     }
 
 
-def _produce(broker: Broker, topic: str, data: bytes) -> Load:
+def produce_request(topic: str, data: bytes) -> ProduceRequest:
     partition = ProduceRequest.PartitionProduceData(index=0, records=data)
-    request = ProduceRequest(
-        acks=-1,
-        timeout_ms=10_000,
-        topic_data=[ProduceRequest.TopicProduceData(name=topic, partition_data=[partition])],
+    topic_data = ProduceRequest.TopicProduceData(name=topic, partition_data=[partition])
+    return ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=[topic_data])
+
+
+def fetch_request(topic: str, offset: int) -> FetchRequest:
+    """For an answer of `ANSWER_BYTES`."""
+    partition = FetchRequest.FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=ANSWER_BYTES)
+    return FetchRequest(
+        replica_id=-1,
+        max_wait_ms=500,
+        min_bytes=1,
+        max_bytes=ANSWER_BYTES,
+        session_epoch=-1,
+        topics=[FetchRequest.FetchTopic(topic=topic, partitions=[partition])],
     )
+
+
+def _produce(broker: Broker, topic: str, data: bytes) -> Load:
+    request = produce_request(topic, data)
     if not broker.is_echo:
         _until_produced(broker, request)
     answered = ProduceResponse.PartitionProduceResponse(index=0)
@@ -95,25 +109,7 @@ def _until_produced(broker: Broker, request: ProduceRequest) -> None:
 
 def _fetch(broker: Broker, topic: str, *, records_per_batch: int) -> Load:
     requests = [
-        FetchRequest(
-            replica_id=-1,
-            max_wait_ms=500,
-            min_bytes=1,
-            max_bytes=ANSWER_BYTES,
-            session_epoch=-1,
-            topics=[
-                FetchRequest.FetchTopic(
-                    topic=topic,
-                    partitions=[
-                        FetchRequest.FetchPartition(
-                            partition=0,
-                            fetch_offset=number * BATCHES_PER_ANSWER * records_per_batch,
-                            partition_max_bytes=ANSWER_BYTES,
-                        )
-                    ],
-                )
-            ],
-        )
+        fetch_request(topic, number * BATCHES_PER_ANSWER * records_per_batch)
         for number in range(BATCHES // BATCHES_PER_ANSWER)
     ]
     if broker.is_echo:

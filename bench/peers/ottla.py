@@ -1,15 +1,24 @@
-"""Ottla, as installed in this environment."""
+"""Ottla, as installed in this environment: in memory, and with everything on disk."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
 from bench.broker import Broker, process
 
 PROGRAM: Final = Path(sys.executable).with_name("ottla")
+ON_DISK: Final = "ottla on disk"
+
+
+def serving(peer: str, *arguments: str) -> AbstractContextManager[Broker]:
+    """`ottla serve` on a free port."""
+    delay = "group.initial.rebalance.delay.ms=0"
+    return process(peer, [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--set", delay, *arguments])
 
 
 class Ottla:
@@ -22,7 +31,16 @@ class Ottla:
         pass
 
     def start(self) -> AbstractContextManager[Broker]:
-        return process(
-            self.name,
-            [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--set", "group.initial.rebalance.delay.ms=0"],
-        )
+        return serving(self.name)
+
+
+class OttlaOnDisk(Ottla):
+    name = ON_DISK
+
+    @contextmanager
+    def start(self) -> Iterator[Broker]:
+        with (
+            tempfile.TemporaryDirectory(prefix="ottla-bench-") as directory,
+            serving(self.name, "--data-dir", directory) as broker,
+        ):
+            yield broker
