@@ -151,6 +151,32 @@ def test_damaged_recovery_points_are_none(path: Path) -> None:
     assert again.open_log("t", TOPIC_ID, 0, WALL_MS).end_offset == 5
 
 
+@pytest.mark.parametrize("damage", [b"", b"0\n9\n", b"\xff\xfe"])
+def test_a_damaged_note_of_what_was_cleaned_is_none(path: Path, damage: bytes) -> None:
+    """More is cleaned anew, and nothing is lost."""
+    data_dir = sorted_out(path, ("t", TOPIC_ID))
+    append(data_dir.open_log("t", TOPIC_ID, 0, WALL_MS), (0, 5))
+    data_dir.save_cleaned_offset("t", 0, 3)
+    data_dir.release()
+    again = sorted_out(path, ("t", TOPIC_ID))
+    assert again.cleaned_offset("t", 0) == 3
+    again.release()
+    (path / "cleaner-offset-checkpoint").write_bytes(damage)
+    again = sorted_out(path, ("t", TOPIC_ID))
+    assert again.cleaned_offset("t", 0) == 0
+    assert again.open_log("t", TOPIC_ID, 0, WALL_MS).end_offset == 5
+
+
+@pytest.mark.parametrize("damage", [b"", b"version: 9\n", b"\xff\xfe"])
+def test_a_log_whose_metadata_are_damaged_is_its_topic_s(path: Path, damage: bytes) -> None:
+    """Nobody else's directory has that name."""
+    data_dir = sorted_out(path, ("t", TOPIC_ID))
+    append(data_dir.open_log("t", TOPIC_ID, 0, WALL_MS), (0, 5))
+    data_dir.release()
+    (path / "t-0" / "partition.metadata").write_bytes(damage)
+    assert sorted_out(path, ("t", TOPIC_ID)).open_log("t", TOPIC_ID, 0, WALL_MS).end_offset == 5
+
+
 def test_a_deletion_that_was_cut_short_is_finished(path: Path) -> None:
     """Whether the log had been renamed or not, and a new topic of the same name is another one."""
     data_dir = sorted_out(path)
