@@ -310,3 +310,18 @@ async def test_a_full_disk_leaves_the_group_as_it_was() -> None:
 
 def committed_error(response: Any) -> int:
     return response.topics[0].partitions[0].error_code  # type: ignore[no-any-return]
+
+
+async def test_who_wants_to_know_that_groups_are_loaded_is_told_once() -> None:
+    """When the log has been read, and not again when another node reads it."""
+    async with running_scene(nodes=2) as scene:
+        await scene.settle()
+        told: list[int] = []
+        scene.cluster.on_groups_loaded.append(lambda: told.append(len(scene.coordinator(2).groups)))
+        scene.write([offset(7)])
+        scene.coordination.resign(0, 1)
+        await scene.load(node_id=2)
+        assert told == [1]
+        scene.coordination.resign(0, 2)
+        await scene.load(node_id=1)
+        assert told == [1]

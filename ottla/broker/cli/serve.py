@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -110,6 +111,9 @@ def run(options: argparse.Namespace) -> int:
             data_dir=options.data_dir,
             log=log,
         )
+        # What groups hold after a restart is there to stay: a full collection, which would halt all clients for some
+        # milliseconds, need not look at it.
+        server.cluster.on_groups_loaded.append(gc.freeze)
         _raise_open_files_limit()
         _run_until_signal(server, log, on_ready=lambda: _tell_ready(server, settings, log))
     except ConfigError as error:

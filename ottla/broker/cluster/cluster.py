@@ -88,6 +88,8 @@ class Cluster:
         self.on_node_died: list[Callable[[Node], None]] = []
         #: Called with the topic, the partition's number, and who led it before, -1 for nobody.
         self.on_leader_changed: list[Callable[[Topic, int, int], None]] = []
+        #: Called once, when groups have been read for the first time: those that were there at the start, if any.
+        self.on_groups_loaded: list[Callable[[], object]] = []
         #: How many partitions were ever placed: the next one goes to the next node.
         self.partitions_placed = 0
         self._names_by_unified: dict[str, list[str]] = {}

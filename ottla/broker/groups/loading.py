@@ -59,6 +59,8 @@ class GroupLoading:
         while self._waiting:
             yield from self._waiting.popleft()
         self._is_reading = False
+        while self._cluster.on_groups_loaded:
+            self._cluster.on_groups_loaded.pop()()
 
     def _load(self, coordinator: Coordinator, loading: Loading, log: Partition) -> Job:
         """Go on as long as the partition is still to be loaded there."""
