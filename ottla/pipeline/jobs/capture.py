@@ -146,8 +146,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
         .observe(written, F.count("*").alias("rows"))
         .write.parquet(plan.output)
     )
-    #: Of a frame that Spark knows to be empty it observes nothing, and would let us wait for ever.
-    counted = met.get if offsets else dict.fromkeys(["rows", *plan.fields], 0)
+    counted = met.get
     redacted_in = {field: counted[field] for field in plan.fields}
     for field, count in redacted_in.items():
         if counted["rows"] and not count:
@@ -160,7 +159,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
         "redacted": redacted_in,
     }
     partitions = sum(span.offsets > 0 for span in plan.spans.values())
-    return Outcome(written.get["rows"] if offsets else 0, partitions, size_bytes(spark, plan.output), found)
+    return Outcome(written.get["rows"], partitions, size_bytes(spark, plan.output), found)
 
 
 def _refuse_numbers(options: argparse.Namespace) -> None:

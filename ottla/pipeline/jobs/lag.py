@@ -103,7 +103,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
         "cluster_id": plan.cluster.cluster_id,
         "groups": total["groups"],
         "committed_offsets": total["offsets"],
-        "lag": total["lag"],
+        "lag": total["lag"] or 0,
         "unreadable": unreadable,
         "offsets": items,
     }
