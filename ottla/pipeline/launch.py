@@ -1,7 +1,7 @@
 """What is the same for every job: its options, the looks before Spark starts, the session, the closing line.
 
-Exit codes are the broker's: 0 fine, 1 the machine refused, 2 what the user wrote can't be used; each with one line on
-stderr. On stdout is what the job found, and then the closing line; with `--json`, one object that has both.
+Exit codes are the broker's: 0 fine, 1 the machine refused, 2 what the user wrote can't be used, 130 Ctrl-C; each with
+one line on stderr. On stdout is what the job found, and then the closing line; with `--json`, one object that has both.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def run(job: Job[JobPlan], options: argparse.Namespace, open_spark: Open = open_
     except Refusal as refusal:
         return fail(str(refusal), refusal.exit_code)
     except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
+        return fail(f"{job.name} was stopped before its end", EXIT_INTERRUPTED)
     return 0
 
 

@@ -11,14 +11,18 @@ resolve. What Spark ships itself is excluded, which leaves 4 jars, 10 MB, instea
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from threading import Event, current_thread, main_thread
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla.pipeline.refusals import MachineRefused
 
@@ -40,14 +44,14 @@ EXCLUDES: Final = (
 _CONNECTOR_CLASS: Final = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 #: For every session. Times are UTC wherever a person or another program meets them. Debugging is that each call of
-#: PySpark looks where in our code it came from, which takes longer than what is called.
+#: PySpark looks where in our code it came from, which takes longer than what is called. The rule leaves out of a plan
+#: what turns out to be empty, and with it what was to be observed there: who asks for that would wait for ever.
 _ALWAYS: Final = {
+    "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
 }
-#: PySpark's own loggers, which write a stack trace to stderr for an error that is raised, and told, as well.
-_CHATTERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 #: For a JVM that we start ourselves.
 _OWN: Final = {
     "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
@@ -79,6 +83,7 @@ def open_session(
         _submitted_session(name, settings) if is_submitted() else _own_session(name, settings, needs_connector, jars)
     )
     with opened as spark:
+        _silence_py4j()
         if needs_connector and not _has_connector(spark):
             raise MachineRefused(
                 f"this Spark has no Kafka connector; give spark-submit --packages {CONNECTOR} "
@@ -94,7 +99,8 @@ def _submitted_session(name: str, settings: Mapping[str, str]) -> Iterator[Spark
     builder = SparkSession.builder.appName(f"ottla {name}")
     for key, value in {**_ALWAYS, **settings}.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    with _ctrl_c_held_back():
+        spark = builder.getOrCreate()
     try:
         yield spark
     finally:
@@ -127,23 +133,63 @@ def _own_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf(loadDefaults=False).setAll(list(chosen.items()))
     try:
-        with log.open("wb") as log_file:
-            gateway = launch_gateway(conf, {"cwd": folder, "stderr": log_file, "stdout": log_file})  # type: ignore[no-untyped-call]
-        process = gateway.proc
-        try:
-            spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
-            try:
-                yield spark
-            finally:
-                spark.stop()
-        finally:
-            gateway.shutdown()
-            process.stdin.close()  # the JVM ends when nobody can tell it anything any more
-            process.wait(_END_SECONDS_MAX)
+        with ExitStack() as ends:
+            with log.open("wb") as log_file, _ctrl_c_held_back():
+                gateway = launch_gateway(conf, {"cwd": folder, "stderr": log_file, "stdout": log_file})  # type: ignore[no-untyped-call]
+                ends.callback(_end_jvm, gateway)
+                spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
+                ends.callback(spark.stop)
+            yield spark
     except (PySparkException, Py4JError) as error:
         raise MachineRefused(_failure(error, log)) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end_jvm(gateway: Any) -> None:
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # the JVM ends when nobody can tell it anything any more
+    try:
+        gateway.proc.wait(_END_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        gateway.proc.kill()
+        gateway.proc.wait()
+
+
+@contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """While Spark starts; a JVM that is left by who started it is there for ever. A second Ctrl-C isn't held back.
+
+    After it Ctrl-C is Python's own again. PySpark's answer to it would be a call to the JVM amid the one under way,
+    which breaks both; an exception is enough, for on its way out it stops the session and all that runs.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+    is_asked = Event()
+
+    def ask(*_: object) -> None:
+        if is_asked.is_set():
+            raise KeyboardInterrupt
+        is_asked.set()
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if is_asked.is_set():
+        raise KeyboardInterrupt
+
+
+def _silence_py4j() -> None:
+    """Of calls that Ctrl-C breaks off it tells with a stack trace each, partly by the root's logger."""
+    logging.getLogger("py4j").propagate = False
+    logging.getLogger().addFilter(_is_not_py4j)
+
+
+def _is_not_py4j(record: logging.LogRecord) -> bool:
+    return record.module != "java_gateway"
 
 
 def _local_cores(master: str) -> int:

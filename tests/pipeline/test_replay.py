@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
+from threading import Thread
+from typing import TYPE_CHECKING
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from tests.pipeline.conftest import BROKER_SETTINGS, Pipeline
 from tests.pipeline.topics import LATE_MS, ODD_RECORDS, Sent, make_topic, read, send
 from tests.support.ottla_process import ottla
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +74,38 @@ def test_to_another_topic_with_original_times(bootstrap: str, pipeline: Pipeline
 
     again = pipeline(*words)
     assert (again.exit_code, again.stderr) == (1, f"ottla: {copy} has 6 records already; --append adds to them\n")
+
+
+def test_ctrl_c_ends_it_in_one_line(spark: SparkSession, bootstrap: str, pipeline: Pipeline) -> None:
+    """Of an hour's recording the first record is there when Ctrl-C comes. The session does nothing of its own about it,
+    as PySpark would, so this is how every job ends."""
+    topic, copy = "replay-stopped", "replay-stopped-copy"
+    make_topic(bootstrap, topic, 1)
+    send(bootstrap, topic, [Sent(0, None, b"first", LATE_MS), Sent(0, None, b"last", LATE_MS + 3_600_000)])
+
+    def interrupt() -> None:
+        """Raises in this thread if the record doesn't come; the job is interrupted all the same."""
+        consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False})
+        consumer.assign([TopicPartition(copy, 0, 0)])
+        try:
+            seen.extend(consumer.consume(1, 60))
+        finally:
+            consumer.close()
+            os.kill(os.getpid(), signal.SIGINT)
+
+    make_topic(bootstrap, copy, 1)
+    seen: list[object] = []
+    thread = Thread(target=interrupt)
+    thread.start()
+    words = ("replay", "--source", bootstrap, "--target", bootstrap, "--topic", topic, "--to-topic", copy)
+    try:
+        ended = pipeline(*words)
+    finally:
+        thread.join()
+        spark.sparkContext.cancelAllJobs()  # the session isn't of this job alone, and so goes on
+    assert len(seen) == 1
+    assert (ended.exit_code, ended.stdout) == (130, "")
+    assert ended.stderr.splitlines()[-1] == "ottla: replay was stopped before its end"
 
 
 def test_refusals(bootstrap: str, elsewhere: str, pipeline: Pipeline) -> None:
