@@ -15,6 +15,7 @@ what `--json` adds. Around both, `launch.py` does what is the same for all: opti
 codes.
 
     session.py     Spark: pinned coordinates, settings, local or as spark-submit has it
+    address.py     where a Kafka is, and how to get in: TLS and SASL for both kinds of client
     cluster.py     a Kafka: its id, partitions, offsets; reading topics through Spark's connector
     places.py      where files are: any URI Spark knows
     sender.py      records to a topic, from Spark's tasks; targets.py: the topics, where a job has two clusters

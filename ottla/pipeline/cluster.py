@@ -15,8 +15,10 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ottla.pipeline.address import Address, read_security
 from ottla.pipeline.refusals import CannotUse, MachineRefused
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ _SCHEMA: Final = (
 )
 _HEADERS_SCHEMA: Final = f"{_SCHEMA}, headers array<struct<key:string,value:binary>>"
 
+#: What librdkafka says of a broker that hangs up at it, when it is not a matter of certificates.
+_NO_TLS: Final = "SSL handshake failed"
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 #: For all that the connector reads. A consumer asks for the next records before it has to, and at a log's end the
@@ -72,6 +76,7 @@ def add_options(parser: argparse.ArgumentParser, option: str = "--bootstrap-serv
         default=BOOTSTRAP_DEFAULT,
         help=f"any broker of {what}, as executors reach it (default: {BOOTSTRAP_DEFAULT})",
     )
+    add_command_config(parser, option)
     if "--timeout" not in parser._option_string_actions:
         parser.add_argument(
             "--timeout",
@@ -82,29 +87,61 @@ def add_options(parser: argparse.ArgumentParser, option: str = "--bootstrap-serv
         )
 
 
+def add_command_config(parser: argparse.ArgumentParser, option: str) -> None:
+    """How to get into the cluster that this option names."""
+    parser.add_argument(
+        _command_config(option),
+        metavar="FILE",
+        type=Path,
+        help=f"settings of TLS and SASL for {option}, a file as Kafka's own tools take it (default: neither)",
+    )
+
+
+def find(options: argparse.Namespace, option: str = "--bootstrap-server") -> Cluster:
+    """The cluster that this option names. Raises `Refusal`."""
+    bootstrap: str = getattr(options, option.removeprefix("--").replace("-", "_"))
+    file_option = _command_config(option)
+    path: Path | None = getattr(options, file_option.removeprefix("--").replace("-", "_"))
+    security = {} if path is None else read_security(path, file_option)
+    return Cluster(Address(bootstrap, security), options.timeout, option)
+
+
+def _command_config(option: str) -> str:
+    return "--command-config" if option == "--bootstrap-server" else f"{option}-command-config"
+
+
 class Cluster:
     """A Kafka that has answered."""
 
-    def __init__(self, bootstrap: str, timeout_seconds: float, option: str = "--bootstrap-server") -> None:
+    def __init__(self, address: Address, timeout_seconds: float, option: str = "--bootstrap-server") -> None:
         """Ask it for its topics. Raises `Refusal`; `option` is what the user called it."""
-        from confluent_kafka import KafkaException
+        from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import AdminClient
 
-        if not _is_bootstrap(bootstrap):
-            raise CannotUse(f"{option} {bootstrap} is not HOST:PORT, such as {BOOTSTRAP_DEFAULT}")
+        self.address, self.bootstrap = address, address.bootstrap
+        if not _is_bootstrap(self.bootstrap):
+            raise CannotUse(f"{option} {self.bootstrap} is not HOST:PORT, such as {BOOTSTRAP_DEFAULT}")
         if not 0 < timeout_seconds < math.inf:
             raise CannotUse(f"--timeout {timeout_seconds:g} is not a number above 0; it is in seconds")
-        self.bootstrap = bootstrap
-        self._option = option
         self.timeout_seconds = timeout_seconds
-        self.admin: AdminClient = AdminClient(
-            {"bootstrap.servers": bootstrap, "client.id": "ottla-pipeline"}, logger=_SILENT
-        )
+        refusals: list[str] = []
+
+        def told(error: KafkaError) -> None:
+            if error.code() in {KafkaError._AUTHENTICATION, KafkaError._SSL} or _NO_TLS in error.str():
+                refusals.append(error.str())
+
+        settings: dict[str, Any] = {**address.for_librdkafka(), "client.id": "ottla-pipeline", "error_cb": told}
+        self.admin: AdminClient = AdminClient(settings, logger=_SILENT)
         try:
             described = self.admin.list_topics(timeout=timeout_seconds)
         except KafkaException:
+            self.admin.poll(0)
+            if refusals:
+                raise MachineRefused(
+                    f"{self.bootstrap} doesn't let us in: {refusals[-1]}; see {_command_config(option)}"
+                ) from None
             raise MachineRefused(
-                f"nothing answers at {bootstrap}; start a broker with `ottla serve`, "
+                f"nothing answers at {self.bootstrap}; start a broker with `ottla serve`, "
                 f"or name another with {option} HOST:PORT"
             ) from None
         self.cluster_id = described.cluster_id
@@ -179,7 +216,7 @@ class Cluster:
 
 def read(
     spark: SparkSession,
-    bootstrap: str,
+    address: Address,
     spans: Mapping[Partition, Span],
     *,
     read_committed: bool = True,
@@ -202,8 +239,8 @@ def read(
         ends.setdefault(topic, {})[str(partition)] = span.end
     reader = own.read.format("kafka").options(
         **READER_OPTIONS,
+        **address.for_connector(),
         **{
-            "kafka.bootstrap.servers": bootstrap,
             "kafka.isolation.level": "read_committed" if read_committed else "read_uncommitted",
             "assign": json.dumps(
                 {topic: [int(partition) for partition in of_topic] for topic, of_topic in ends.items()}
@@ -218,7 +255,7 @@ def read(
 
 def topic_stream(
     spark: SparkSession,
-    bootstrap: str,
+    address: Address,
     partitions: Collection[Partition],
     *,
     batch_records: int,
@@ -237,8 +274,8 @@ def topic_stream(
     which = {"assign": json.dumps(topics)} if has_internal else {"subscribe": ",".join(topics)}
     reader = spark.readStream.format("kafka").options(
         **READER_OPTIONS,
+        **address.for_connector(),
         **{
-            "kafka.bootstrap.servers": bootstrap,
             "kafka.isolation.level": "read_committed",
             "startingOffsets": "earliest",
             "maxOffsetsPerTrigger": str(batch_records),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ottla.pipeline.address import Address
 from ottla.pipeline.sender import Batches
 
 if TYPE_CHECKING:
@@ -29,21 +30,21 @@ _Row: TypeAlias = tuple[str, str, int, int, str | None]
 _Outcome: TypeAlias = tuple[str, int, int, str | None]
 
 
-def committed(positions: DataFrame, bootstrap: str) -> DataFrame:
+def committed(positions: DataFrame, address: Address) -> DataFrame:
     """Commit when the result is asked for: group, written, kept, refusal; a line for each group.
 
     `positions` are group, topic, partition, offset, metadata. To do it again changes nothing.
     """
     ordered = positions.select(*_COLUMNS).repartition("group").sortWithinPartitions("group")
-    return ordered.mapInArrow(_commit_all(bootstrap), _OUTCOME_SCHEMA)
+    return ordered.mapInArrow(_commit_all(address), _OUTCOME_SCHEMA)
 
 
-def _commit_all(bootstrap: str) -> Callable[[Batches], Batches]:
+def _commit_all(address: Address) -> Callable[[Batches], Batches]:
     def commit_all(batches: Batches) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
         from confluent_kafka.admin import AdminClient
 
-        admin = AdminClient({"bootstrap.servers": bootstrap, "client.id": "ottla-pipeline"})
+        admin = AdminClient({**address.for_librdkafka(), "client.id": "ottla-pipeline"})
         groups = ((group, list(rows)) for group, rows in groupby(_rows(batches), key=lambda row: row[0]))
         while some := dict(islice(groups, _GROUPS_AT_ONCE)):
             columns = zip(*_commit(admin, some), strict=True)

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ottla.pipeline.address import Address
+
 if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame
@@ -46,25 +48,25 @@ class NotSentError(Exception):
         super().__init__(f"cannot send: {reason}")
 
 
-def sent(records: DataFrame, bootstrap: str, topic: str) -> DataFrame:
+def sent(records: DataFrame, address: Address, topic: str) -> DataFrame:
     """Send records (`to send`) when the result is asked for: rows and bytes, a line for each task.
 
     Records of a partition go in the order they have within a task.
     """
-    return records.select(*COLUMNS).mapInArrow(_send_all(bootstrap, topic), _SENT_SCHEMA)
+    return records.select(*COLUMNS).mapInArrow(_send_all(address, topic), _SENT_SCHEMA)
 
 
-def _send_all(bootstrap: str, topic: str) -> Callable[[Batches], Batches]:
+def _send_all(address: Address, topic: str) -> Callable[[Batches], Batches]:
     def send_all(batches: Batches) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
 
-        rows, size = send(batches, bootstrap, topic)
+        rows, size = send(batches, address, topic)
         yield pyarrow.RecordBatch.from_pydict({"rows": [rows], "bytes": [size]})
 
     return send_all
 
 
-def send(batches: Batches, bootstrap: str, topic: str, *, linger_ms: int = _LINGER_MS) -> tuple[int, int]:
+def send(batches: Batches, address: Address, topic: str, *, linger_ms: int = _LINGER_MS) -> tuple[int, int]:
     """Send a task's records (`to send`, and any columns more) and wait until a broker has them all.
 
     Returns rows and bytes. `linger_ms` is how long a record may wait for others to go with.
@@ -77,7 +79,7 @@ def send(batches: Batches, bootstrap: str, topic: str, *, linger_ms: int = _LING
         failures.append(error.str())
 
     producer = Producer(
-        {**_PRODUCER, "bootstrap.servers": bootstrap, "client.id": "ottla-pipeline", "linger.ms": linger_ms}
+        {**_PRODUCER, **address.for_librdkafka(), "client.id": "ottla-pipeline", "linger.ms": linger_ms}
     )
     rows = size = 0
     try:

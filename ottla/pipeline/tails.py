@@ -38,7 +38,7 @@ def last_records(cluster: Cluster, spans: Mapping[Partition, Span]) -> dict[Part
     looking = {partition: span for partition, span in spans.items() if span.offsets}
     if not looking:
         return found
-    consumer = Consumer({**_CONSUMER, "bootstrap.servers": cluster.bootstrap})
+    consumer = Consumer({**_CONSUMER, **cluster.address.for_librdkafka()})
     try:
         while looking:
             starts = {partition: max(span.end - back, span.start) for partition, span in looking.items()}

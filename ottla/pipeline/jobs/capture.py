@@ -104,7 +104,7 @@ def check(options: argparse.Namespace) -> Plan:
     since, until = _time(options.since, "--from"), _time(options.until, "--to")
     redact = _load(options.redact) if options.redact is not None else None
     refuse_unless_free(options.output, "--output")
-    kafka = Cluster(options.bootstrap_server, options.timeout)
+    kafka = cluster.find(options)
     spans = kafka.spans(kafka.partitions(sorted(set(options.topic))))
     return Plan(
         kafka,
@@ -232,7 +232,7 @@ def _chosen(spark: SparkSession, plan: Plan) -> DataFrame:
     """The records asked for."""
     from ottla.pipeline.transforms.sampling import first_of_each_partition, sampled, within
 
-    records = cluster.read(spark, plan.cluster.bootstrap, plan.spans, with_headers=True)
+    records = cluster.read(spark, plan.cluster.address, plan.spans, with_headers=True)
     records = within(records, plan.since, plan.until)
     if plan.sample < 1:
         records = sampled(records, plan.sample, by_key=plan.is_sampled_by_key)

@@ -110,7 +110,7 @@ def check(options: argparse.Namespace) -> Plan:
     topics = sorted(set(options.topic))
     output = uri(options.output).rstrip("/")
     checkpoint = uri(options.checkpoint).rstrip("/") if options.checkpoint else f"{output}/{CHECKPOINT_NAME}"
-    kafka = Cluster(options.bootstrap_server, options.timeout)
+    kafka = cluster.find(options)
     partitions = kafka.partitions(topics)
     kafka.spans(partitions)
     plan = Plan(
@@ -180,7 +180,7 @@ def _start(spark: SparkSession, plan: Plan) -> StreamingQuery:
         when = {"processingTime": f"{plan.every_seconds} seconds"}
     records = topic_stream(
         spark,
-        plan.cluster.bootstrap,
+        plan.cluster.address,
         plan.cluster.partitions(plan.topics),
         batch_records=plan.batch_records,
         may_miss_records=plan.may_miss_records,

@@ -59,7 +59,7 @@ def check(options: argparse.Namespace) -> Plan:
         raise CannotUse(f"--top {options.top} is below 0; it is how many partitions to show")
     if options.output is not None:
         refuse_unless_free(options.output, "--output")
-    kafka = Cluster(options.bootstrap_server, options.timeout)
+    kafka = cluster.find(options)
     #: A fresh broker has none before the first group comes.
     offsets_log = kafka.spans(kafka.partitions([OFFSETS_TOPIC]) if OFFSETS_TOPIC in kafka.topics else [])
     led = [partition for partition in kafka.partitions(kafka.topics) if partition not in kafka.leaderless]
@@ -80,7 +80,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     progress.step(f"reading {len(pieces)} partitions of {OFFSETS_TOPIC}")
     seen, commits_seen = Observation(), Observation()
     size = F.length("key") + F.coalesce(F.length("value"), F.lit(0))
-    records = cluster.read(spark, plan.cluster.bootstrap, plan.offsets_log).observe(
+    records = cluster.read(spark, plan.cluster.address, plan.offsets_log).observe(
         seen, F.count("*").alias("records"), F.sum(size).alias("bytes")
     )
     commits = offset_commits(records).observe(commits_seen, F.count_if(~F.col("is_readable")).alias("unreadable"))

@@ -60,6 +60,7 @@ class Plan:
 def add_options(parser: argparse.ArgumentParser) -> None:
     cluster.add_options(parser, "--source", "the cluster to mirror")
     parser.add_argument("--target", metavar="HOST:PORT", required=True, help="any broker of the cluster to mirror to")
+    cluster.add_command_config(parser, "--target")
     parser.add_argument(
         "--topic",
         metavar="TOPIC",
@@ -82,8 +83,8 @@ def check(options: argparse.Namespace) -> Plan:
     internal = sorted(INTERNAL_TOPICS.intersection(options.topic))
     if internal:
         raise CannotUse(f"{internal[0]} is a cluster's own and stays there; committed offsets are mirrored anyway")
-    source = Cluster(options.source, options.timeout, "--source")
-    target = Cluster(options.target, options.timeout, "--target")
+    source = cluster.find(options, "--source")
+    target = cluster.find(options, "--target")
     targets.refuse_same(source, target)
     topics = sorted(set(options.topic)) or sorted(source.topics.keys() - INTERNAL_TOPICS)
     if not topics:
@@ -116,9 +117,9 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     sent = _send_new(spark, plan, progress)
     there = plan.target.spans(plan.here)
     progress.step(f"comparing {len(plan.here)} partitions")
-    marks = mirror.marks(read(spark, plan.target.bootstrap, there, with_headers=True), plan.topic_ids).persist()
+    marks = mirror.marks(read(spark, plan.target.address, there, with_headers=True), plan.topic_ids).persist()
     try:
-        digests = mirror.digests(read(spark, plan.source.bootstrap, plan.here, with_headers=True))
+        digests = mirror.digests(read(spark, plan.source.address, plan.here, with_headers=True))
         compared = [row.asDict() for row in mirror.compared(digests, marks).orderBy("topic", "partition").collect()]
         _refuse_unequal(plan, compared, there)
         groups = _commit(spark, plan, marks, there, progress) if plan.offsets_log else NO_GROUPS
@@ -186,7 +187,7 @@ def _send_new(spark: SparkSession, plan: Plan, progress: Progress) -> dict[str, 
         if not new:
             continue
         progress.step(f"{topic}: up to {sum(span.offsets for span in new.values()):,} records are new")
-        records = marked(read(spark, plan.source.bootstrap, new, with_headers=True), topic_id)
+        records = marked(read(spark, plan.source.address, new, with_headers=True), topic_id)
         ordered = in_order(kept_to_send(records, with_timestamps=True), len(new))
         lines = ordered.mapInArrow(_send_all(plan, topic), _SENT_SCHEMA)
         total = lines.agg(F.sum("rows"), F.sum("bytes")).head()
@@ -197,7 +198,7 @@ def _send_new(spark: SparkSession, plan: Plan, progress: Progress) -> dict[str, 
 
 def _send_all(plan: Plan, topic: str) -> Callable[[Batches], Batches]:
     """What a task does with the records of a topic."""
-    bootstrap, topic_id, timeout_seconds = plan.target.bootstrap, plan.topic_ids[topic], plan.target.timeout_seconds
+    address, topic_id, timeout_seconds = plan.target.address, plan.topic_ids[topic], plan.target.timeout_seconds
 
     def send_all(batches: Batches) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
@@ -205,9 +206,9 @@ def _send_all(plan: Plan, topic: str) -> Callable[[Batches], Batches]:
 
         context = TaskContext.get()
         if context is not None and context.attemptNumber() > 0:
-            target = Cluster(bootstrap, timeout_seconds, "--target")
+            target = Cluster(address, timeout_seconds, "--target")
             batches = without_mirrored(batches, target, topic, topic_id)
-        rows, size = send(batches, bootstrap, topic)
+        rows, size = send(batches, address, topic)
         yield pyarrow.RecordBatch.from_pydict({"rows": [rows], "bytes": [size]})
 
     return send_all
@@ -255,7 +256,7 @@ def _commit(
 
     progress.step("taking committed offsets along")
     own = marks.sparkSession
-    commits = newest_commits(offset_commits(read(own, plan.source.bootstrap, plan.offsets_log)))
+    commits = newest_commits(offset_commits(read(own, plan.source.address, plan.offsets_log)))
     #: Kept, and so nothing that comes behind it is worked out before it; see `newest_commits`.
     commits = kept = commits.persist()
     if plan.groups:
@@ -265,7 +266,7 @@ def _commit(
     refused = F.col("refusal").isNotNull()
     named = F.sort_array(F.collect_list(F.when(refused, F.struct("group", "refusal"))))
     total = (
-        committed(translated(commits, marks, starts), plan.target.bootstrap)
+        committed(translated(commits, marks, starts), plan.target.address)
         .agg(
             F.count("*").alias("groups"),
             F.sum("written").alias("offsets_written"),

@@ -47,6 +47,7 @@ class Plan:
 def add_options(parser: argparse.ArgumentParser) -> None:
     cluster.add_options(parser, "--source", "the cluster where the recording is")
     parser.add_argument("--target", metavar="HOST:PORT", required=True, help="any broker of the cluster to play it to")
+    cluster.add_command_config(parser, "--target")
     parser.add_argument("--topic", metavar="TOPIC", required=True, help="the recording")
     parser.add_argument(
         "--to-topic", metavar="TOPIC", help="where it is played, made if it isn't there (default: --topic)"
@@ -67,8 +68,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def check(options: argparse.Namespace) -> Plan:
     if not 0 < options.speed < math.inf:
         raise CannotUse(f"--speed {options.speed:g} is not a number above 0; 10 is ten times as fast as it came")
-    source = Cluster(options.source, options.timeout, "--source")
-    target = Cluster(options.target, options.timeout, "--target")
+    source = cluster.find(options, "--source")
+    target = cluster.find(options, "--target")
     to_topic = options.to_topic or options.topic
     if to_topic == options.topic:
         targets.refuse_same(source, target)
@@ -90,7 +91,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     from ottla.pipeline.transforms.pace import due, in_due_order
     from ottla.pipeline.transforms.records import kept_to_send
 
-    records = due(read(spark, plan.source.bootstrap, plan.spans, with_headers=True))
+    records = due(read(spark, plan.source.address, plan.spans, with_headers=True))
     recorded = records.agg(F.count("*").alias("rows"), (F.max("due_ms") - F.min("due_ms")).alias("span_ms")).head()
     assert recorded is not None, "an aggregate has a row"
     recorded_ms = recorded["span_ms"] or 0
@@ -129,13 +130,13 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
 
 def _play(plan: Plan) -> Callable[[Batches], Batches]:
     """What the task does."""
-    bootstrap, topic, speed = plan.target.bootstrap, plan.to_topic, plan.speed
+    address, topic, speed = plan.target.address, plan.to_topic, plan.speed
 
     def play(batches: Batches) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
 
         pace = Pace(speed)
-        rows, size = send(pace.pieces(batches), bootstrap, topic, linger_ms=_LINGER_MS)
+        rows, size = send(pace.pieces(batches), address, topic, linger_ms=_LINGER_MS)
         late_ms_max = pace.late_seconds_max * 1000
         yield pyarrow.RecordBatch.from_pydict({"rows": [rows], "bytes": [size], "late_ms_max": [late_ms_max]})
 

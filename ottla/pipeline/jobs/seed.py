@@ -94,7 +94,7 @@ def check(options: argparse.Namespace) -> Plan:
         raise CannotUse(f"--create {options.create} is below 1; it is how many partitions the topic gets")
     source = uri(options.input)
     refuse_if_absent(source, "--input")
-    kafka = Cluster(options.bootstrap_server, options.timeout)
+    kafka = cluster.find(options)
     if options.topic not in kafka.topics and options.create is not None:
         _create(kafka, options.topic, options.create)
     there = _records_there(kafka, options.topic)
@@ -130,7 +130,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     try:
         with _telling(plan, progress, total):
             #: A line for each task.
-            lines = sent(in_order(records, _tasks(plan)), plan.cluster.bootstrap, plan.topic).collect()
+            lines = sent(in_order(records, _tasks(plan)), plan.cluster.address, plan.topic).collect()
     except PySparkException as error:
         if reason := _OURS.search(str(error)):
             raise MachineRefused(f"{reason[1]}; what was sent before is in {plan.topic}") from error
