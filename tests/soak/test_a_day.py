@@ -192,7 +192,7 @@ def held_after_a_rest(broker: Broker) -> Held:
         return Held(
             cluster.timer.size,
             len(asyncio.all_tasks()),
-            operations.fetch.watched + operations.produce.watched,
+            operations.fetch.delayed + operations.produce.delayed,  # the completed ones linger until there are enough
             sum(len(coordinator.groups) for coordinator in cluster.group_coordination.of_node.values()),
             len(cluster.logs.partitions),
             sum(log.size_bytes for log in cluster.logs.partitions),
