@@ -151,6 +151,42 @@ def test_damaged_recovery_points_are_none(path: Path) -> None:
     assert again.open_log("t", TOPIC_ID, 0, WALL_MS).end_offset == 5
 
 
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_a_topic_made_anew_under_a_name_that_was_there_at_the_start(path: Path, is_clean: bool) -> None:
+    """Its logs are new: nobody looks for files that went with the former topic."""
+    data_dir = sorted_out(path, ("t", TOPIC_ID))
+    append(data_dir.open_log("t", TOPIC_ID, 0, WALL_MS), (0, 5))
+    if is_clean:
+        data_dir.flush()
+        data_dir.close()
+    else:
+        data_dir.release()
+    again = sorted_out(path, ("t", TOPIC_ID))
+    former = again.open_log("t", TOPIC_ID, 0, WALL_MS)
+    again.forget("t", 1)
+    former.delete()
+    fresh = again.open_log("t", OTHER_ID, 0, WALL_MS)
+    assert not fresh.is_offline
+    append(fresh, (0, 1))
+    assert fresh.end_offset == 1
+
+
+def test_what_was_flushed_of_a_deleted_topic_is_not_asked_of_one_made_anew(path: Path) -> None:
+    """A crash before the next checkpoint finds the recovery point of the former topic, under the same name."""
+    data_dir = sorted_out(path, ("t", TOPIC_ID))
+    former = data_dir.open_log("t", TOPIC_ID, 0, WALL_MS)
+    append(former, (0, 5))
+    former.flush()
+    data_dir.save_recovery_points_soon()
+    data_dir.forget("t", 1)
+    former.delete()
+    append(data_dir.open_log("t", OTHER_ID, 0, WALL_MS), (0, 2))
+    data_dir.release()
+    fresh = sorted_out(path, ("t", OTHER_ID)).open_log("t", OTHER_ID, 0, WALL_MS)
+    assert not fresh.is_offline
+    assert fresh.end_offset == 2
+
+
 @pytest.mark.parametrize("damage", [b"", b"0\n9\n", b"\xff\xfe"])
 def test_a_damaged_note_of_what_was_cleaned_is_none(path: Path, damage: bytes) -> None:
     """More is cleaned anew, and nothing is lost."""

@@ -4,8 +4,8 @@
     log-start-offset            0 ⏎ 57 ⏎                    ours; Kafka has one file for all logs
     partition.metadata          version: 0 ⏎ topic_id: …    whose log it is
 
-    recovery-point-offset-checkpoint    0 ⏎ count ⏎ topic partition offset ⏎ …     one file for all logs
-    cleaner-offset-checkpoint           the same: how far compaction has cleaned each
+    recovery-point-offset-checkpoint    0 ⏎ count ⏎ topic's id partition offset ⏎ …     one file for all logs
+    cleaner-offset-checkpoint           0 ⏎ count ⏎ topic partition offset ⏎ …          how far each was compacted
 
 Each is replaced as a whole; epochs are written over as long as they become more, for that is done often. Whoever reads
 one gets None where it is missing or makes no sense.

@@ -166,7 +166,7 @@ class DataDir:
         elif name in self._names and self._holds(directory, topic_id):
             self._tell_progress()
             log = open_after_crash(
-                self.disk, directory, topic_id, self._recovery_points.get((topic, index), 0), wall_ms
+                self.disk, directory, topic_id, self._recovery_points.get((topic_id, index), 0), wall_ms
             )
         else:
             log = DiskStorage(self.disk, directory, topic_id, wall_ms)
@@ -220,9 +220,11 @@ class DataDir:
         self._names.discard(name)
 
     def forget(self, topic: str, partitions: int) -> None:
-        """A topic is deleted; its logs have been told."""
+        """A topic is about to be deleted. If it is made anew, its logs are new."""
         for index in range(partitions):
-            self._logs.pop(f"{topic}-{index}", None)
+            name = f"{topic}-{index}"
+            self._logs.pop(name, None)
+            self._names.discard(name)
             self._cleaned_offsets.pop((topic, index), None)
 
     # Checkpoints and the end
@@ -235,15 +237,15 @@ class DataDir:
             self.disk.worker.do(lambda: self._save_recovery_points(points), self._recovery_points_saved)
 
     def _flushed(self) -> dict[tuple[str, int], int]:
+        """By topic id: a topic that is deleted and made anew has nothing to do with what was flushed of the old one."""
         points = {}
         for name, log in self._logs.items():
             if log.flushed_offset > 0:
-                topic, _, index = name.rpartition("-")
-                points[topic, int(index)] = log.flushed_offset
+                points[log.topic_id, int(name.rpartition("-")[2])] = log.flushed_offset
         return points
 
     def _save_recovery_points(self, points: Mapping[tuple[str, int], int]) -> None:
-        rows = ((topic, index, offset) for (topic, index), offset in points.items())
+        rows = ((topic_id, index, offset) for (topic_id, index), offset in points.items())
         write_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}", checkpoints.encode_offsets(rows))
 
     def _recovery_points_saved(self, error: OSError | None) -> None:
