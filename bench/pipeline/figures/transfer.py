@@ -8,20 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
-
 from bench.figures.figure import Row, Values
 from bench.pipeline.stage import PipelineFigure, Stage
+from bench.pipeline.topic import PARTITIONS, RECORDS, fill
 
-RECORDS: Final = 1_000_000
 WARM_UP_RECORDS: Final = 50_000
-PARTITIONS: Final = 4
-KEY_BYTES: Final = 8
-VALUE: Final = b"v" * (100 - KEY_BYTES)
 _EXPORT: Final = "export, records a second"
 _SEED: Final = "seed with timestamps, records a second"
-_FLUSH_SECONDS: Final = 0.1
 
 
 def measure(stage: Stage) -> Values:
@@ -30,7 +23,7 @@ def measure(stage: Stage) -> Values:
 
 
 def _there_and_back(stage: Stage, topic: str, records: int) -> Values:
-    _fill(stage.bootstrap, topic, records)
+    fill(stage.bootstrap, topic, records)
     at, folder = ("--bootstrap-server", stage.bootstrap), stage.folder / topic
     export_seconds, exported = stage.run("export", *at, "--topic", topic, "--output", folder)
     seed_seconds, seeded = stage.run(
@@ -38,22 +31,6 @@ def _there_and_back(stage: Stage, topic: str, records: int) -> Values:
     )
     assert exported["rows"] == seeded["rows"] == records
     return {_EXPORT: records / export_seconds, _SEED: records / seed_seconds}
-
-
-def _fill(bootstrap: str, topic: str, records: int) -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic(topic, PARTITIONS)])[topic].result()
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "batch.size": 1_000_000})
-    for number in range(records):
-        key = b"%0*d" % (KEY_BYTES, number)
-        while True:
-            try:
-                producer.produce(topic, VALUE, key, number % PARTITIONS)
-                break
-            except BufferError:
-                producer.poll(_FLUSH_SECONDS)
-    while producer.flush(_FLUSH_SECONDS):
-        pass
 
 
 FIGURE: Final = PipelineFigure("transfer", [Row(_EXPORT, goal="≥ 150,000"), Row(_SEED, goal="≥ 90,000")], measure)
