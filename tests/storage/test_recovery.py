@@ -256,7 +256,8 @@ def test_a_snapshot_of_what_was_cut_off_is_not_used(with_all: DiskStorage) -> No
 
 
 def test_a_crash_while_segments_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the commit the old ones are there, after it the new one, whatever of its way was still to be gone."""
+    """Before the first of the old ones is removed they are there, after it the new one, whatever of its way was still
+    to be gone."""
     for crash_at in ("before the commit", "before the old are removed", "before the last name"):
         log = filled(tmp_path / crash_at.replace(" ", "-"))
         before = content(log)
@@ -271,22 +272,25 @@ def test_a_crash_while_segments_are_replaced(tmp_path: Path, monkeypatch: pytest
             if crash_at != "before the commit":
                 replacement.commit()
         again = after_crash(log)
-        expected = before if crash_at == "before the commit" else [(0, batch(20, 10) + batch(50, 10)), before[2]]
+        replaced = [(0, batch(20, 10) + batch(50, 10)), before[2]]
+        expected = replaced if crash_at == "before the last name" else before
         assert content(again) == expected, crash_at
         assert not [name for name in os.listdir(log.directory) if "swap" in name or "cleaned" in name]
 
 
-def test_a_swap_that_was_not_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine went down: what it was to replace is all there, and stays."""
+@pytest.mark.parametrize("bytes_left", [0, 70, 100, 200])
+def test_a_swap_that_was_not_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_left: int) -> None:
+    """The machine went down: what it was to replace is all there, and stays, however whole the swap looks."""
     log = filled(tmp_path / "log")
     before = content(log)
     replacement = log.replace(log.segments[:2])
+    replacement.append(batch(20, 10), 29, WALL_MS)
     replacement.append(batch(50, 10), 59, WALL_MS)
     with monkeypatch.context() as patched:
         patched.setattr(type(log.disk.worker), "do", lambda *_: None)
         replacement.commit()
     (swap,) = Path(log.directory).glob("*.swap.log")
-    overwrite(swap, 70)
+    os.truncate(swap, bytes_left)
     assert content(after_crash(log)) == before
 
 

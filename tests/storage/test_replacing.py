@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from ottla.broker.compaction.cleanable import look_at
 from ottla.broker.compaction.log_cleaner import clean
 from ottla.broker.logs.partition import Partition
+from ottla.broker.storage.contract import StorageError
 from ottla.broker.storage.disk import Disk
 from ottla.broker.storage.files import OpenFiles
 from ottla.broker.storage.worker import Then, Work
@@ -78,3 +83,38 @@ def test_it_is_when_it_has_arrived(tmp_path: Path) -> None:
     worker.drain()
     assert [record.value for record in read_all(log)] == [b"1", b"1"]
     log.close()
+
+
+def test_files_of_a_topic_made_anew_are_not_those_to_be_removed(tmp_path: Path) -> None:
+    """The worker comes to it late: by then another log is in a directory of that name."""
+    worker = LateWorker()
+    disk = Disk(OpenFiles(100), worker, Log())
+    log = new_partition(COMPACTED, storage=new_log(tmp_path / "log", disk))
+    closed_segment(log, 0)
+    closed_segment(log, 1)
+    done(clean(look_at(log, NOW_MS), NOW_MS, 1 << 20))
+    log.delete()
+    anew = new_log(tmp_path / "log", disk)
+    fill(new_partition(COMPACTED, storage=anew), batch([(b"a", b"anew")]))
+    worker.drain()
+    assert Path(anew.segments[0].path + ".log").stat().st_size == anew.segments[0].size_bytes > 0
+    assert after_crash(anew).end_offset == 1
+
+
+def test_a_directory_that_turns_read_only_takes_the_log_offline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cleaner is told in the way it can deal with, and the broker goes on."""
+    storage = new_log(tmp_path / "log")
+    log = new_partition(COMPACTED, storage=storage)
+    closed_segment(log, 0)
+    closed_segment(log, 1)
+
+    def refusing(_path: str, **_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "unlink", refusing)
+        with pytest.raises(StorageError, match="Read-only file system"):
+            done(clean(look_at(log, NOW_MS), NOW_MS, 1 << 20))
+    assert log.is_offline

@@ -6,9 +6,10 @@
     4  <base>.log                      renamed so
 
 Until 4 it must not be replaced itself: the next start could not tell which of two swaps came last, and their names may
-be the same. After a crash between 2 and 4 the next start looks whether the swap is whole. If it is, 3 and 4 are done
-again; if not, then only because the machine crashed before 3, and it is the swap that goes. Kafka:
-LocalLog.replaceSegments.
+be the same. After a crash between 2 and 4 the next start looks whether the first of the others is there, which is the
+first to be removed. If so, they are all there, and nobody knows how much of the swap is: it goes. If not, 3 and 4 are
+done again. The worker goes by the directory as it was opened at 2, for that may be another topic's by the time it comes
+to 3. Kafka: LocalLog.replaceSegments.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ottla.broker.storage.contract import find_run
 from ottla.broker.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
-from ottla.broker.storage.files import sync_directory, sync_file, write_file
+from ottla.broker.storage.files import sync_file, write_file
 from ottla.broker.storage.producer_snapshot import TXN_INDEX_SUFFIX, encode_aborted
 from ottla.broker.storage.sparse_index import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 
@@ -35,6 +36,7 @@ SWAP: Final = ".swap"
 SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, LOG_SUFFIX)
 #: After so many bytes what was written is flushed, so that there is little left to flush at the end.
 _SYNC_BYTES: Final = 8 << 20
+_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class DiskReplacement:
@@ -45,7 +47,10 @@ class DiskReplacement:
         self._old = cast("list[DiskSegment]", list(old))
         first = self._old[0]
         stem = f"{file_stem(first.base_offset)}{CLEANED}"
-        remove_segment_files(f"{log.directory}/{stem}")
+        try:
+            remove_segment_files(f"{log.directory}/{stem}")
+        except OSError as error:
+            log.fail("replace segments in", log.directory, error)
         self._segment = DiskSegment(log, first.base_offset, first.created_ms, log.disk.files, stem)
         self._bytes_flushed = 0
 
@@ -83,18 +88,26 @@ class DiskReplacement:
         for old in self._old:
             old.abandon_index()
             old.let_go()
-        self._finish_later([old.path for old in self._old])
+        self._finish_later()
         return segment
 
-    def _finish_later(self, old_paths: Sequence[str]) -> None:
+    def _finish_later(self) -> None:
         log, segment = self._log, self._segment
-        swap_path = segment.path
+        swap_path, swap_stem, old_stems = segment.path, segment.stem, [old.stem for old in self._old]
+        try:
+            directory = log.disk.files.with_room(lambda: os.open(log.directory, _DIRECTORY))
+        except OSError as error:
+            log.go_offline("replace segments in", log.directory, error)
+            return
 
         def remove_old() -> None:
-            sync_file(swap_path + LOG_SUFFIX)
-            sync_directory(log.directory)
-            for path in old_paths:
-                remove_segment_files(path)
+            try:
+                sync_file(swap_stem + LOG_SUFFIX, directory)
+                os.fsync(directory)
+                for stem in old_stems:
+                    remove_segment_files(stem, directory)
+            finally:
+                os.close(directory)
 
         def then(error: OSError | None) -> None:
             if error is not None:
@@ -117,11 +130,12 @@ class DiskReplacement:
             remove_segment_files(self._segment.path)
 
 
-def remove_segment_files(path: str) -> None:
-    """Remove what there is of a segment; `path` is without a suffix. Raises OSError."""
+def remove_segment_files(path: str, directory: int | None = None) -> None:
+    """Remove what there is of a segment; `path` is without a suffix, and seen from `directory` if that is given. Raises
+    OSError."""
     for suffix in reversed(SUFFIXES):
         with suppress(FileNotFoundError):
-            os.unlink(path + suffix)
+            os.unlink(path + suffix, dir_fd=directory)
 
 
 def rename_segment_files(path: str, new_path: str) -> None:

@@ -162,10 +162,13 @@ def sync_directory(path: str) -> None:
         os.close(fd)
 
 
-def sync_file(path: str) -> None:
-    """What was written to a file would survive the machine. One that has gone needs nothing. Raises OSError."""
+def sync_file(path: str, directory: int | None = None) -> None:
+    """What was written to a file would survive the machine. One that has gone needs nothing. Raises OSError.
+
+    `directory`: an open one from where `path` is seen.
+    """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory)
     except FileNotFoundError:
         return
     try:

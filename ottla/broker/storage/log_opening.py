@@ -126,27 +126,15 @@ def _tidy(directory: str, names: Sequence[str]) -> list[str]:
 
 def _finish_swap(directory: str, names: Sequence[str], stem: str, base_offset: int, end_offset: int) -> None:
     """A segment was about to take the place of others."""
-    path = f"{directory}/{stem}"
-    old = [name for name in names if (found := _LOG_NAME.fullmatch(name)) and base_offset <= int(found[1]) < end_offset]
-    if old and not _is_whole(path):
-        remove_segment_files(path)  # the machine went down before it was flushed; the others are all there
+    path, base = f"{directory}/{stem}", file_stem(base_offset)
+    if base + LOG_SUFFIX in names:
+        remove_segment_files(path)  # nobody knows whether it had been flushed; the others are all there
         return
-    for name in old:
-        remove_segment_files(f"{directory}/{name.removesuffix(LOG_SUFFIX)}")
-    rename_segment_files(path, f"{directory}/{file_stem(base_offset)}")
-
-
-def _is_whole(path: str) -> bool:
-    from ottla.broker.storage.batch_scan import check
-
-    with open(path + LOG_SUFFIX, "rb") as file:
-        fd = file.fileno()
-        try:
-            for _ in check(lambda position, size: os.pread(fd, size, position), 0, os.fstat(fd).st_size, 0):
-                pass
-        except DamagedError:
-            return False
-    return True
+    remove_segment_files(f"{directory}/{base}")  # what is left of the first beside its log
+    for name in names:
+        if (found := _LOG_NAME.fullmatch(name)) and base_offset <= int(found[1]) < end_offset:
+            remove_segment_files(f"{directory}/{name.removesuffix(LOG_SUFFIX)}")
+    rename_segment_files(path, f"{directory}/{base}")
 
 
 def _recover_segments(log: DiskStorage, base_offsets: Sequence[int], recovery_offset: int) -> None:
