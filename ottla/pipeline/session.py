@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -59,6 +60,9 @@ _OWN: Final = {
     "spark.master": "local[*]",
     "spark.ui.enabled": "false",
 }
+#: PySpark's word for a JVM that doesn't get as far as talking to us, and how such a one says why.
+_NEVER_SPOKE: Final = "JAVA_GATEWAY_EXITED"
+_DIED: Final = re.compile(r'^(?:Exception in thread "main"|Error:) (.+)$', re.MULTILINE)
 _END_SECONDS_MAX: Final = 10.0
 
 
@@ -219,7 +223,8 @@ def _failure(error: Exception, log: Path) -> str:
             f"Spark's connector {CONNECTOR} can't be fetched; where there is a network run "
             f"`ottla pipeline fetch-jars DIR`, and give --jars DIR here (Spark's log: {kept})"
         )
-    return f"Spark failed: {_reason(str(error))} (Spark's log: {kept})"
+    died = _DIED.search(said) if _NEVER_SPOKE in str(error) else None
+    return f"Spark failed: {died[1] if died else _reason(str(error))} (Spark's log: {kept})"
 
 
 def _reason(text: str) -> str:

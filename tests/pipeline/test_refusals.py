@@ -156,6 +156,21 @@ def test_every_job_tells_of_itself(capsys: pytest.CaptureFixture[str]) -> None:
         assert job.example.split()[0] == job.name
 
 
+def test_a_jvm_that_does_not_start(tmp_path: Path) -> None:
+    """Only Spark knows what a master is, so this comes late. The line says what it died of, and where the rest is."""
+    (tmp_path / "journal.jsonl").touch()
+    ended = ottla("pipeline", "rebalances", str(tmp_path), "--conf", "spark.master=locl")
+    assert ended.returncode == EXIT_MACHINE
+    step, line = ended.stderr.splitlines()
+    assert (step, "Master must either be yarn or start with spark" in line) == (
+        "ottla rebalances: starting Spark",
+        True,
+    )
+    log = Path(line.rpartition("Spark's log: ")[2].rstrip(")"))
+    assert "SparkSubmit" in log.read_text()
+    log.unlink()
+
+
 def test_the_command_line_hands_over() -> None:
     """`ottla pipeline` is this, options and all; listing jobs loads no Spark, and so is quick."""
     ended = ottla("pipeline", "--help")
