@@ -115,6 +115,49 @@ def test_a_flush_that_fails(log: DiskStorage, monkeypatch: pytest.MonkeyPatch) -
     check_offline(partition)
 
 
+@pytest.mark.parametrize("attempts_failing", [1, 99])
+def test_a_flush_for_which_there_is_no_descriptor(
+    log: DiskStorage, monkeypatch: pytest.MonkeyPatch, attempts_failing: int
+) -> None:
+    """It is tried again with fewer files open. If that doesn't help the log is offline: the batch that was refused is
+    in it, and the next must not get the same offset."""
+    opened = os.open
+    attempts = 0
+
+    def short(path: str, flags: int, *rest: int, **more: int) -> int:
+        nonlocal attempts
+        if flags & os.O_DIRECTORY:
+            attempts += 1
+            if attempts <= attempts_failing:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return opened(path, flags, *rest, **more)
+
+    partition = new_partition({"flush.messages": "1"}, storage=log)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", short)
+        error = produce(partition, batch_of(1)).error
+    assert attempts >= 2
+    if attempts_failing == 1:
+        assert error is ErrorCode.NONE
+        assert produce(partition, batch_of(1)).base_offset == 1
+    else:
+        assert error is ErrorCode.KAFKA_STORAGE_ERROR
+        check_offline(partition)
+
+
+def test_retention_finds_damage_when_it_closes_the_active_segment(log: DiskStorage) -> None:
+    """That log is offline, and retention goes on with the others."""
+    partition = new_partition({"retention.ms": "1000"}, storage=log)
+    fill(partition, sized_batch(300), sized_batch(300))
+    partition.close()
+    again = reopened(log)
+    os.truncate(log.segments[0].path + ".log", 450)
+    os.unlink(log.segments[0].path + ".index")
+    partition = new_partition({"retention.ms": "1000"}, storage=again)
+    partition.apply_retention(NOW_MS + 100_000)
+    check_offline(partition)
+
+
 def test_a_disk_that_can_be_read_no_more(
     partition: Partition, log: DiskStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,10 +255,10 @@ def test_a_roll_that_fails(partition: Partition, log: DiskStorage, monkeypatch: 
     fill(partition, batch_of(1))
     open_file = os.open
 
-    def refuse(path: str, *rest: int) -> int:
+    def refuse(path: str, *rest: int, **more: int) -> int:
         if path.endswith(f"{1:020d}.log"):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return open_file(path, *rest)
+        return open_file(path, *rest, **more)
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "open", refuse)

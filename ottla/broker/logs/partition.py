@@ -178,6 +178,8 @@ class Partition:
         """
         if self.is_closed:
             return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if self._storage.is_offline:
+            return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
         if len(batch) > self.config.rules.max_message_bytes:
             return AppendResult(ErrorCode.MESSAGE_TOO_LARGE)
         header = read_header(batch)
@@ -202,6 +204,8 @@ class Partition:
         """End the producer's transaction on this partition with a control batch, even if none is open here."""
         if self.is_closed:
             return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if self._storage.is_offline:
+            return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
         batch = build_marker(marker, producer_id, producer_epoch, wall_ms)
         self._maybe_roll(len(batch), self.log_end_offset, wall_ms, wall_ms)
         error = self.producers.check_marker(producer_id, producer_epoch, marker.coordinator_epoch, transaction_version)
@@ -312,7 +316,7 @@ class Partition:
                 diverging_epoch = epoch, end_offset
         if fetch_offset < self.log_start_offset or (fetch_offset > self.log_end_offset and not diverging_epoch):
             return ReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)
-        aborted: list[AbortedTransaction] | None = [] if isolation is IsolationLevel.READ_COMMITTED else None
+        aborted: list[AbortedTransaction] | None = None
         if diverging_epoch is not None:
             found = LogRange(NO_RECORDS, -1, -1)
         else:
@@ -323,7 +327,7 @@ class Partition:
             segments = self._storage.segments
             try:
                 found = read_range(segments, fetch_offset, end_offset, bytes_max, is_first=is_first)
-                if isolation is IsolationLevel.READ_COMMITTED:
+                if isolation is IsolationLevel.READ_COMMITTED and not found.is_too_large:
                     aborted = aborted_between(segments, fetch_offset, found)
             except StorageError:
                 return ReadResult(ErrorCode.KAFKA_STORAGE_ERROR)

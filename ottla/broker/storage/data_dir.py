@@ -33,9 +33,16 @@ from typing import Any, Final
 
 from ottla.broker.storage import checkpoints
 from ottla.broker.storage.cluster_journal import JOURNAL, ClusterJournal
-from ottla.broker.storage.contract import StorageError
 from ottla.broker.storage.disk import DELETE_SUFFIX, NAME_BYTES_MAX, Disk, DiskStorage, remove_directory
-from ottla.broker.storage.files import TEMPORARY_SUFFIX, OpenFiles, describe, read_file, write_file
+from ottla.broker.storage.files import (
+    TEMPORARY_SUFFIX,
+    OpenFiles,
+    describe,
+    is_short_of_descriptors,
+    read_file,
+    sync_directory,
+    write_file,
+)
 from ottla.broker.storage.log_opening import describe_log, open_after_crash, open_clean
 from ottla.broker.storage.worker import Worker
 
@@ -141,6 +148,7 @@ class DataDir:
             self.was_clean = True
         with suppress(FileNotFoundError):
             os.unlink(mark_path)
+            sync_directory(self.path)  # or it might be back after the machine went down, and be wrong
         points = read_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}")
         decoded = checkpoints.decode_offsets(points)
         if points is not None and decoded is None and not self.was_clean:
@@ -297,8 +305,11 @@ class DataDir:
 
 
 def _flush(log: DiskStorage) -> None:
-    with suppress(StorageError):
-        log.flush()
+    try:
+        log.sync()
+    except OSError as error:
+        if not is_short_of_descriptors(error):  # else it is tried again when the log is closed
+            log.go_offline("flush", log.directory, error)
 
 
 def _read_json(path: str) -> Any:

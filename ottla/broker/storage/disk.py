@@ -130,7 +130,8 @@ class DiskStorage:
             return
         with suppress(StorageError):  # which has taken the log offline, and lets the next append fail
             segment.create()
-        closed.finish()
+        with suppress(StorageError):  # the same, if what is in it turns out to be no batches; an index is made anew
+            closed.finish()
         path = closed.path + LOG_SUFFIX
 
         def sync() -> None:
@@ -235,22 +236,25 @@ class DiskStorage:
     # Flushing and closing
 
     def flush(self) -> None:
+        try:
+            self.disk.files.with_room(self.sync)
+        except OSError as error:
+            # Be it for want of a descriptor: a batch that was to be flushed is in the log, and its producer is refused.
+            self.go_offline("flush", self.directory, error)
+            raise StorageError(_reason("flush", self.directory, error)) from error
+
+    def sync(self) -> None:
+        """Flush, and touch no other log: several threads may do so for a log each. Raises OSError."""
         if self.is_offline or self.flushed_offset >= self.end_offset:
             return
         for segment in self.segments:
             if segment.next_offset > self.flushed_offset and segment.size_bytes:
-                try:
-                    if segment.fd >= 0:
-                        os.fdatasync(segment.fd)
-                    else:
-                        sync_file(segment.path + LOG_SUFFIX)
-                except OSError as error:
-                    self.fail("flush", segment.path + LOG_SUFFIX, error)
+                if segment.fd >= 0:
+                    os.fdatasync(segment.fd)
+                else:
+                    sync_file(segment.path + LOG_SUFFIX)
         if not self._is_directory_synced:
-            try:
-                sync_directory(self.directory)
-            except OSError as error:
-                self.fail("flush", self.directory, error)
+            sync_directory(self.directory)
             self._is_directory_synced = True
         self.flushed_offset = self.end_offset
 
