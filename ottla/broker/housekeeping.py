@@ -66,7 +66,9 @@ class Housekeeping:
         interval_ms = settings["log.flush.scheduler.interval.ms"]
         if interval_ms < INTERVAL_MS_MAX:
             self._repeat(
-                lambda: cluster.logs.flush_due(cluster.clock.wall_ms()), first_ms=interval_ms, interval_ms=interval_ms
+                lambda: cluster.background.start(cluster.logs.flush_due(cluster.clock.wall_ms())),
+                first_ms=interval_ms,
+                interval_ms=interval_ms,
             )
         interval_ms = max(1, settings["log.flush.offset.checkpoint.interval.ms"])
         self._repeat(store.data_dir.save_recovery_points_soon, first_ms=interval_ms, interval_ms=interval_ms)

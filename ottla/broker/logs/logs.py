@@ -53,10 +53,11 @@ class Logs:
         self._partitions.append(partition)
         return partition
 
-    def flush_due(self, wall_ms: int) -> None:
-        """Flush every log that has not been flushed for flush.ms."""
+    def flush_due(self, wall_ms: int) -> Job:
+        """Flush every log that has not been flushed for flush.ms, one with each step."""
         for partition in self.partitions:
             partition.flush_if_due(wall_ms)
+            yield
 
     def close(self) -> None:
         """Stop: everything is kept, on the device where it is on disk."""
