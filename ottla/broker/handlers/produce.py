@@ -106,6 +106,8 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
     cluster, version = call.node.cluster, call.api_version
     sent: dict[Key, _Sent] = {}
     refused: dict[Key, AppendResult] = {}
+    #: Whose records are null, unless the partition is listed again with others.
+    without_records: set[Key] = set()
     is_transactional = False
     for listed_topic in request.topic_data:
         if version >= 13:
@@ -128,10 +130,16 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
                 refused[key] = AppendResult(ErrorCode.UNKNOWN_TOPIC_ID)
             elif topic is None or find_partition(topic, listed.index) is None:
                 refused[key] = AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            elif listed.records is None:
+                without_records.add(key)
             elif error:
                 refused[key] = AppendResult(error)
             else:
                 sent[key] = _Sent(topic, header, batch)
+                without_records.discard(key)
+    for key in without_records:
+        sent.pop(key, None)
+        refused.setdefault(key, AppendResult(ErrorCode.INVALID_RECORD))
     if is_transactional:
         _check_transaction(request, sent)
     return sent, refused

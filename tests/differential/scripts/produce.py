@@ -258,6 +258,9 @@ def produce_one_partition_twice(scene: Scene, version: int) -> None:
     request.topic_data[0].partition_data[1].index = 0
     ana.ask(request)
     ana.ask(fetch(topic, 0), 11)
+    request.topic_data[0].partition_data[0].records = None
+    ana.ask(request)
+    ana.ask(fetch(topic, 0), 11)
 
 
 @script(versions=(9,))
