@@ -168,3 +168,15 @@ def test_a_topic_made_anew_is_not_taken_for_cleaned(tmp_path: Path) -> None:
             assert log.cleaned_offset == 0
             server.cluster.logs.note_cleaned(log, 5)
             server.cluster.delete_topic(server.cluster.topics["prices"])
+
+
+def test_the_group_log_keeps_its_partitions(tmp_path: Path) -> None:
+    """A setting that says another number is for a group log that is made anew: where a group is, it is looked for."""
+    for count, offset in ((50, 5), (1, 6), (99, 7)):
+        settings = {"offsets.topic.num.partitions": count}
+        with Broker(data_dir=tmp_path, settings=settings) as broker, Client(broker.bootstrap_servers) as client:
+            find_coordinator(client)
+            if count != 50:
+                assert committed(client) == offset - 1
+            commit(client, offset)
+            assert len(broker._server.cluster.topics["__consumer_offsets"].partitions) == 50

@@ -90,6 +90,9 @@ class Cluster:
         self.on_leader_changed: list[Callable[[Topic, int, int], None]] = []
         #: Called once, when groups have been read for the first time: those that were there at the start, if any.
         self.on_groups_loaded: list[Callable[[], object]] = []
+        #: How many partitions the group log has: what it had at the start counts, then the setting. Kafka:
+        #: GroupCoordinatorService.startup.
+        self.group_partitions_count: int = settings["offsets.topic.num.partitions"]
         #: How many partitions were ever placed: the next one goes to the next node.
         self.partitions_placed = 0
         self._names_by_unified: dict[str, list[str]] = {}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def group_partition(cluster: Cluster, group_id: str) -> int:
     """The partition of __consumer_offsets that keeps a group."""
-    return partition_for(group_id, cluster.settings["offsets.topic.num.partitions"])
+    return partition_for(group_id, cluster.group_partitions_count)
 
 
 def group_coordinator(cluster: Cluster, group_id: str) -> Node | None:

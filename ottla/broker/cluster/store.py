@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.cluster.cluster import Cluster, uuid_text
+from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.refused import Refused
 from ottla.broker.storage.contract import StorageError
 from ottla.broker.storage.files import describe
@@ -130,6 +131,8 @@ class ClusterStore:
                 self._restore_topic(change)
                 yield
         self._is_restoring = False
+        if (group_topic := self._cluster.topics.get(GROUP_TOPIC)) is not None:
+            self._cluster.group_partitions_count = len(group_topic.partitions)
 
     def _forget_deleted(self, latest: Collection[Change], changes: Sequence[Change]) -> None:
         known = {

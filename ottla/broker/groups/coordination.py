@@ -51,8 +51,8 @@ class GroupLogOnTopic:
         return log.append_internal(batch, wall_ms).error
 
 
-def group_config(settings: Settings) -> GroupConfig:
-    """The coordinator's part of the settings."""
+def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
+    """The coordinator's part of the settings, for a group log of so many partitions."""
     return GroupConfig(
         group_min_session_timeout_ms=settings["group.min.session.timeout.ms"],
         group_max_session_timeout_ms=settings["group.max.session.timeout.ms"],
@@ -61,7 +61,7 @@ def group_config(settings: Settings) -> GroupConfig:
         offset_metadata_max_bytes=settings["offset.metadata.max.bytes"],
         offsets_retention_ms=settings["offsets.retention.minutes"] * _MS_PER_MINUTE,
         offsets_retention_check_interval_ms=settings["offsets.retention.check.interval.ms"],
-        offsets_topic_num_partitions=settings["offsets.topic.num.partitions"],
+        offsets_topic_num_partitions=partitions_count,
     )
 
 
@@ -69,7 +69,7 @@ class GroupCoordination:
     """The coordinators of all nodes, and what they have to know of the cluster's topics."""
 
     def __init__(self, cluster: Cluster) -> None:
-        config = group_config(cluster.settings)
+        config = group_config(cluster.settings, cluster.group_partitions_count)
         log = GroupLogOnTopic(cluster)
         notes = tell_all([NotesToLog(cluster.log), *cluster.note_sinks])
         self._log = cluster.log
