@@ -63,11 +63,11 @@ def handle(request: FetchRequest, call: Call) -> FetchResponse | None:
     )
     if isinstance(context, ErrorCode):
         return FetchResponse(error_code=context)
-    fetch = _sort_out(context, call)
+    fetch = _sort_out(context, call, is_follower=replica_id >= 0)
     if not fetch.wanted:
         return fetch.answer([])
     if request.isolation_level not in (0, 1):
-        return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR, names_topics=version < 13)
     params = _params(request, replica_id, version, cluster.settings["fetch.max.bytes"])
     results = read_partitions(node, params, fetch.wanted)
     if request.max_wait_ms <= 0 or _is_enough(results, params.min_bytes):
@@ -79,15 +79,15 @@ def handle(request: FetchRequest, call: Call) -> FetchResponse | None:
     return None
 
 
-def refuse(request: FetchRequest, error_code: int) -> FetchResponse:
-    """From v13 on, where topics have no names, the error on top says it all."""
+def refuse(request: FetchRequest, error_code: int, *, names_topics: bool = False) -> FetchResponse:
+    """The error on top, and for each topic with a name; "" is one if the request `names_topics`."""
     return FetchResponse(
         error_code=error_code,
         session_id=request.session_id,
         responses=[
             _Topic(topic.topic, partitions=[_error(partition.partition, error_code) for partition in topic.partitions])
             for topic in request.topics
-            if topic.topic
+            if names_topics or topic.topic
         ],
     )
 
@@ -132,6 +132,8 @@ class _Fetch:
     wanted: list[FetchedPartition]
     #: What does not exist, with its answer.
     unknown: Found
+    #: A replica knows where the other nodes are.
+    is_follower: bool
 
     def answer(self, results: Sequence[ReadResult]) -> FetchResponse:
         """The answer with what was read of each partition in `wanted`."""
@@ -152,7 +154,8 @@ class _Fetch:
                 response.responses.append(_Topic(partition.topic or "", partition.topic_id, []))
                 previous = topic
             response.responses[-1].partitions.append(data)
-        response.node_endpoints = list(endpoints.values())
+        if not self.is_follower:
+            response.node_endpoints = list(endpoints.values())
         return response
 
     def answer_later(self, read: Callable[[], Sequence[ReadResult]]) -> None:
@@ -172,7 +175,7 @@ class _Fetch:
             endpoints[leader_id] = FetchResponse.NodeEndpoint(leader_id, leader.host, leader.port, leader.rack)
 
 
-def _sort_out(context: FetchContext, call: Call) -> _Fetch:
+def _sort_out(context: FetchContext, call: Call, *, is_follower: bool) -> _Fetch:
     """Tell what can be read from what does not exist; unknown ids come first in the answer, then unknown partitions."""
     cluster = call.node.cluster
     wanted: list[FetchedPartition] = []
@@ -190,7 +193,7 @@ def _sort_out(context: FetchContext, call: Call) -> _Fetch:
             unknown.append((partition, ReadResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, aborted=[])))
         else:
             wanted.append(partition)
-    return _Fetch(call, context, wanted, unknown_ids + unknown)
+    return _Fetch(call, context, wanted, unknown_ids + unknown, is_follower)
 
 
 def _params(request: FetchRequest, replica_id: int, version: int, max_bytes: int) -> FetchParams:

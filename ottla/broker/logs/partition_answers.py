@@ -67,7 +67,7 @@ class ReadResult:
     last_stable_offset: int = -1
     log_start_offset: int = -1
     log_end_offset: int = -1
-    #: None for readers who read everything.
+    #: None for readers who read everything, and where the log was not read or its next batch is too large.
     aborted: list[AbortedTransaction] | None = None
     #: (epoch, end offset) the reader's log must be cut to: it read what is not in this log. There are no records then.
     diverging_epoch: tuple[int, int] | None = None

@@ -28,6 +28,8 @@ class LogRange(NamedTuple):
     records: Buffer
     segment_base_offset: int
     position: int
+    #: There are none since the first batch is larger than the room there is. No room at all is another thing to Kafka.
+    is_too_large: bool = False
 
 
 class TimestampOffset(NamedTuple):
@@ -73,7 +75,7 @@ def read_range(
         position, batch_bytes = segment.find(fetch_offset)
     if batch_bytes > bytes_max:
         if not is_first:
-            return LogRange(NO_RECORDS, segment.base_offset, position)
+            return LogRange(NO_RECORDS, segment.base_offset, position, is_too_large=bytes_max > 0)
         bytes_max = batch_bytes
     end = segment.size_bytes
     if end_offset < segment.next_offset:

@@ -48,6 +48,23 @@ def fetch_unknown_partitions(scene: Scene, version: int) -> None:
 
 
 @script(versions=every("Fetch"))
+def fetch_with_an_isolation_level_that_is_not(scene: Scene, version: int) -> None:
+    """An error for all that is listed, a topic without a name included; by ids only the error on top."""
+    topic = new_topic(scene)
+    ana = scene.actor()
+    ana.ask(_both(fetch(topic, 0, isolation_level=2), fetch(Topic(""), 0)))
+
+
+@script(versions=every("Fetch")[12:])
+def fetch_as_a_follower_with_an_old_epoch(scene: Scene, version: int) -> None:
+    """Who is no replica is told who leads, and not where that node is reached, as consumers are."""
+    topic = new_topic(scene)
+    ana = scene.actor()
+    replica = FetchRequest.ReplicaState(replica_id=7)
+    ana.ask(fetch(topic, 0, replica_state=replica))
+
+
+@script(versions=every("Fetch"))
 def fetch_within_sizes(scene: Scene, version: int) -> None:
     """The first batch comes whole however small the limits are; after it they count."""
     topic = new_topic(scene, partitions=2)
@@ -70,6 +87,8 @@ def fetch_within_sizes(scene: Scene, version: int) -> None:
     ):
         ana.ask(fetch(topic, 0, 0, **limits))
     ana.ask(fetch(topic, 5, 0, max_bytes=1))
+    for limits in ({"max_bytes": 1}, {"max_bytes": ONE_BYTES + THREE_BYTES + ONE_BYTES + 1}):
+        ana.ask(fetch(topic, 0, 0, isolation_level=1, **limits))
 
 
 @script(versions=every("Fetch"))
@@ -133,6 +152,7 @@ def fetch_with_the_last_epoch_fetched(scene: Scene, version: int) -> None:
     ana = scene.actor()
     for epoch, offset in ((0, 1), (0, 4), (5, 1), (1, 4)):
         ana.ask(fetch(topic, offset, last_fetched_epoch=epoch))
+        ana.ask(fetch(topic, offset, last_fetched_epoch=epoch, isolation_level=1))
 
 
 class Session:
