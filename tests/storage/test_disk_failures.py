@@ -158,6 +158,19 @@ def test_retention_finds_damage_when_it_closes_the_active_segment(log: DiskStora
     check_offline(partition)
 
 
+@pytest.mark.parametrize("wrong_by", [-1, 1])
+def test_a_mark_that_tells_another_end_than_the_log(log: DiskStorage, wrong_by: int) -> None:
+    """Nothing is written at an offset that is taken, nor beyond a hole."""
+    append(log, (0, 5), (5, 5))
+    log.flush()
+    log.close()
+    log.segments[-1].next_offset += wrong_by
+    again = reopened(log)
+    with pytest.raises(StorageError, match="it ends at offset 10 instead of"):
+        append(again, (10 + wrong_by, 1))
+    assert again.is_offline
+
+
 def test_a_disk_that_can_be_read_no_more(
     partition: Partition, log: DiskStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

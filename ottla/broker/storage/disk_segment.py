@@ -226,8 +226,11 @@ class DiskSegment(Segment):
             self._damaged(str(damage))
 
     def _check_from(self, index: SparseIndex) -> None:
-        for _ in check(self._read, index.last_position(self.size_bytes), self.size_bytes, self.base_offset):
-            pass
+        end_offset = self.base_offset
+        for batch in check(self._read, index.last_position(self.size_bytes), self.size_bytes, self.base_offset):
+            end_offset = batch.last_offset + 1
+        if end_offset != self.next_offset:
+            raise DamagedError(f"it ends at offset {end_offset} instead of {self.next_offset}")
 
     def take_over(
         self, size_bytes: int, next_offset: int, first_timestamp: int, max_timestamp: int, modified_ms: int
