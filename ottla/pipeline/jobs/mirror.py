@@ -188,7 +188,7 @@ def _send_new(spark: SparkSession, plan: Plan, progress: Progress) -> dict[str, 
             continue
         progress.step(f"{topic}: up to {sum(span.offsets for span in new.values()):,} records are new")
         records = marked(read(spark, plan.source.address, new, with_headers=True), topic_id)
-        ordered = in_order(kept_to_send(records, with_timestamps=True), len(new))
+        ordered = in_order(kept_to_send(records, with_timestamps=True), 1 + max(number for _, number in new))
         lines = ordered.mapInArrow(_send_all(plan, topic), _SENT_SCHEMA)
         total = lines.agg(F.sum("rows"), F.sum("bytes")).head()
         assert total is not None, "an aggregate has a row"

@@ -130,7 +130,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     try:
         with _telling(plan, progress, total):
             #: A line for each task.
-            lines = sent(in_order(records, _tasks(plan)), plan.cluster.address, plan.topic).collect()
+            lines = sent(in_order(records, plan.partitions), plan.cluster.address, plan.topic).collect()
     except PySparkException as error:
         if reason := _OURS.search(str(error)):
             raise MachineRefused(f"{reason[1]}; what was sent before is in {plan.topic}") from error
@@ -243,11 +243,6 @@ def _one_topic(frame: DataFrame, plan: Plan) -> DataFrame:
         asked = "several topics" if plan.from_topic is None else f"no topic {plan.from_topic}"
         raise CannotUse(f"the input has {asked}; name one with --from-topic: {', '.join(topics)}")
     return frame.where(F.col("topic") == F.lit(plan.from_topic))
-
-
-def _tasks(plan: Plan) -> int:
-    """More than partitions: they find their task by a hash, and two should seldom meet."""
-    return 2 * plan.partitions
 
 
 @contextmanager

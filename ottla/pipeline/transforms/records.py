@@ -18,6 +18,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from ottla.pipeline.transforms.task_keys import task_keys
+
 HEADERS_TYPE: Final = "array<struct<key:string,value:binary>>"
 KEPT: Final = ("partition", "offset", "timestamp", "timestampType", "key", "value", "headers")
 #: Folders of the layout: topic=orders/date=2026-03-01/part-….parquet.
@@ -94,8 +96,12 @@ def without_first(records: DataFrame, done: dict[int, int]) -> DataFrame:
 
 
 def in_order(records: DataFrame, tasks: int) -> DataFrame:
-    """Records to send, those of a partition in one task and in order; those without a partition all in one."""
-    return records.repartition(tasks, "partition").sortWithinPartitions("partition", "position")
+    """Records to send, those of a partition in one task and in order; those without a partition all in one.
+
+    With as many tasks as partitions each has its own. Left to Spark's hash, four would share two tasks, and two one.
+    """
+    key = F.get(F.array(*map(F.lit, task_keys(tasks))), F.col("partition") % tasks)
+    return records.repartition(tasks, key).sortWithinPartitions("partition", "position")
 
 
 def _to_send(rows: DataFrame, *, key: Column, value: Column, timestamp: Column | None) -> DataFrame:

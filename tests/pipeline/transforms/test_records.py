@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ottla.pipeline.transforms.records import LINE, lines_to_send, rows_to_send, without_first
+import pytest
+
+from ottla.pipeline.transforms.records import LINE, in_order, lines_to_send, rows_to_send, without_first
 from ottla.pipeline.transforms.sampling import first_of_each_partition, sampled, within
 
 if TYPE_CHECKING:
@@ -21,6 +23,23 @@ def records(spark: SparkSession, count: int) -> DataFrame:
         for number in range(count)
     ]
     return spark.createDataFrame(rows, "topic string, partition int, offset bigint, key binary, timestamp timestamp")
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 4, 7])
+def test_each_partition_has_a_task_of_its_own(spark: SparkSession, partitions: int) -> None:
+    """None waits for another, whatever Spark's hash of their numbers is; and in a task they are in order."""
+    rows = [(number % partitions, -number) for number in range(40)]
+    ordered = in_order(spark.createDataFrame(rows, "partition int, position bigint"), partitions)
+    tasks = [[tuple(row) for row in task] for task in ordered.rdd.glom().collect()]
+    assert sorted(sorted({row[0] for row in task}) for task in tasks) == [[number] for number in range(partitions)]
+    assert all(task == sorted(task) for task in tasks)
+
+
+def test_without_partitions_all_are_in_one_task(spark: SparkSession) -> None:
+    rows = [(None, -number) for number in range(40)]
+    ordered = in_order(spark.createDataFrame(rows, "partition int, position bigint"), 4)
+    counts = [len(task) for task in ordered.rdd.glom().collect()]
+    assert sorted(counts) == [0, 0, 0, 40]
 
 
 def test_a_row_is_json_unless_a_field_is_named(spark: SparkSession) -> None:
