@@ -122,9 +122,10 @@ def send_by_key(bootstrap: str, topic: str, keys: list[bytes]) -> None:
 
 
 def counts_of(bootstrap: str, topic: str, partitions: int) -> list[int]:
+    from ottla.pipeline.address import Address
     from ottla.pipeline.cluster import Cluster
 
-    spans = Cluster(bootstrap, 10).spans([(topic, partition) for partition in range(partitions)])
+    spans = Cluster(Address(bootstrap), 10).spans([(topic, partition) for partition in range(partitions)])
     return [span.end for span in spans.values()]
 
 
