@@ -11,25 +11,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from enum import IntEnum
 from typing import Any, Final
 
-from ottla.broker.configs.resources import ConfigResource
+from ottla.broker.configs.resources import ConfigResource, Operation
 from ottla.broker.configs.values import format_value
 from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
 
 #: A value is written into Kafka's metadata log with an int16 length; only appending can make one longer.
 _VALUE_LENGTH_MAX: Final = 0x7FFF
-
-
-class Operation(IntEnum):
-    """What to do with one config. Kafka: AlterConfigOp.OpType."""
-
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
 
 
 def change_each(resources: Sequence[Any], change: Callable[[Any], None], result_class: Callable[..., Any]) -> list[Any]:
@@ -56,8 +46,10 @@ def check_keys(names: Iterable[str], null: Sequence[str]) -> None:
         raise Refused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(null)}")
 
 
-def changed(resource: ConfigResource, changes: Iterable[tuple[str, int, str]]) -> dict[str, str]:
+def changed(resource: ConfigResource, changes: Sequence[tuple[str, int, str]]) -> dict[str, str]:
     """What the resource will say after these changes: (name, operation, value). Raises `Refused`."""
+    for name, operation, _ in changes:
+        resource.check_operation(name, operation)
     texts = dict(resource.said)
     for name, operation, value in changes:
         match operation:
@@ -68,9 +60,7 @@ def changed(resource: ConfigResource, changes: Iterable[tuple[str, int, str]]) -
             case Operation.APPEND | Operation.SUBTRACT:
                 texts[name] = _changed_list(resource, name, texts.get(name), Operation(operation), value)
             case _:
-                code = resource.unknown_operation
-                text = f"Unknown operations type {operation}" if code is ErrorCode.INVALID_REQUEST else None
-                raise Refused(code, text)
+                raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
     for name, text in texts.items():
         if len(text) > _VALUE_LENGTH_MAX:
             raise Refused(ErrorCode.INVALID_CONFIG, f"{name} would be longer than {_VALUE_LENGTH_MAX} characters.")

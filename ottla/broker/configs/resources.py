@@ -51,17 +51,24 @@ class ResourceType(IntEnum):
     GROUP = 32
 
 
+class Operation(IntEnum):
+    """What to do with one config. Kafka: AlterConfigOp.OpType."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
 #: What Java reads as an int, more or less; Python would read more, and take its time over it.
 _NODE_ID: Final = re.compile(r"[+-]?[0-9]{1,10}")
 
 RESOURCE_TYPES: Final = frozenset(ResourceType)
+_OPERATIONS: Final = frozenset(Operation)
 
 
 class ConfigResource(Protocol):
     """One thing that has configs."""
-
-    #: What an operation that is none is answered with.
-    unknown_operation: ErrorCode
 
     def describe(self) -> list[ConfigEntry]:
         """Its configs, by name. Raises `Refused`."""
@@ -72,6 +79,9 @@ class ConfigResource(Protocol):
     @property
     def said(self) -> Mapping[str, str]:
         """What it says now."""
+
+    def check_operation(self, name: str, operation: int) -> None:
+        """May this be asked for, before anything is changed? Raises `Refused`."""
 
     def check(self, texts: Mapping[str, str]) -> None:
         """Raise `Refused` if it can't say this."""
@@ -99,8 +109,6 @@ def find_resource(resource_type: int, name: str, node: Node) -> ConfigResource:
 class TopicResource:
     """A topic's configs."""
 
-    unknown_operation = ErrorCode.UNKNOWN_SERVER_ERROR
-
     def __init__(self, name: str, node: Node) -> None:
         self._name = name
         self._node = node
@@ -119,6 +127,9 @@ class TopicResource:
     def said(self) -> Mapping[str, str]:
         return {} if self._topic is None else self._topic.configs
 
+    def check_operation(self, name: str, operation: int) -> None:
+        """Kafka stumbles over what is no operation, but only when it gets there."""
+
     def check(self, texts: Mapping[str, str]) -> None:
         if not self._name:
             raise Refused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
@@ -134,8 +145,6 @@ class TopicResource:
 
 class NodeResource:
     """The settings of one broker. Only the broker itself is asked for them."""
-
-    unknown_operation = ErrorCode.INVALID_REQUEST
 
     def __init__(self, name: str, node: Node) -> None:
         self._node = node
@@ -167,6 +176,9 @@ class NodeResource:
     def said(self) -> Mapping[str, str]:
         return self._node.cluster.settings.layer(str(self._node.node_id))
 
+    def check_operation(self, name: str, operation: int) -> None:
+        _check_is_operation(operation)
+
     def check(self, texts: Mapping[str, str]) -> None:
         _check_broker_configs(texts)
         if "min.insync.replicas" in texts:
@@ -180,8 +192,6 @@ class NodeResource:
 
 class ClusterResource:
     """The settings that all brokers have where they say nothing themselves."""
-
-    unknown_operation = ErrorCode.INVALID_REQUEST
 
     def __init__(self, node: Node) -> None:
         self._cluster = node.cluster
@@ -205,6 +215,9 @@ class ClusterResource:
     def said(self) -> Mapping[str, str]:
         return self._settings.layer(CLUSTER)
 
+    def check_operation(self, name: str, operation: int) -> None:
+        _check_is_operation(operation)
+
     def check(self, texts: Mapping[str, str]) -> None:
         _check_broker_configs(texts)
         per_broker = [name for name in texts if _is(name, PER_BROKER)]
@@ -224,7 +237,6 @@ class ClusterResource:
 class LoggerResource:
     """The levels of a broker's loggers. There are none that clients could set; see --log-level."""
 
-    unknown_operation = ErrorCode.INVALID_REQUEST
     said: Mapping[str, str] = {}
 
     def __init__(self, name: str, node: Node) -> None:
@@ -238,9 +250,16 @@ class LoggerResource:
     def setting(self, name: str) -> Setting | None:
         return None
 
+    def check_operation(self, name: str, operation: int) -> None:
+        match operation:
+            case Operation.SET | Operation.DELETE:
+                raise Refused(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
+            case Operation.APPEND | Operation.SUBTRACT:
+                raise Refused(ErrorCode.INVALID_REQUEST, "A logger's level is no list.")
+        raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
+
     def check(self, texts: Mapping[str, str]) -> None:
-        for name in texts:
-            raise Refused(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
+        """No operation gets here."""
 
     def apply(self, texts: Mapping[str, str]) -> None:
         """There is nothing it could have been asked to say."""
@@ -248,8 +267,6 @@ class LoggerResource:
 
 class GroupResource:
     """What is set for a group, whether there is such a group or not."""
-
-    unknown_operation = ErrorCode.UNKNOWN_SERVER_ERROR
 
     def __init__(self, name: str, node: Node) -> None:
         self._name = name
@@ -267,6 +284,9 @@ class GroupResource:
     def said(self) -> Mapping[str, str]:
         return self._node.cluster.group_configs.get(self._name, {})
 
+    def check_operation(self, name: str, operation: int) -> None:
+        """As topics have it."""
+
     def check(self, texts: Mapping[str, str]) -> None:
         if not self._name:
             raise Refused(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
@@ -281,8 +301,6 @@ class GroupResource:
 
 class ClientMetricsResource:
     """A subscription to clients' metrics."""
-
-    unknown_operation = ErrorCode.UNKNOWN_SERVER_ERROR
 
     def __init__(self, name: str, node: Node) -> None:
         self._name = name
@@ -301,6 +319,9 @@ class ClientMetricsResource:
     def said(self) -> Mapping[str, str]:
         return self._configs.get(self._name, {})
 
+    def check_operation(self, name: str, operation: int) -> None:
+        """As topics have it."""
+
     def check(self, texts: Mapping[str, str]) -> None:
         if not self._name:
             raise Refused(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
@@ -318,6 +339,11 @@ def _keep(said: dict[str, dict[str, str]], name: str, texts: Mapping[str, str]) 
         said[name] = dict(texts)
     else:
         said.pop(name, None)
+
+
+def _check_is_operation(operation: int) -> None:
+    if operation not in _OPERATIONS:
+        raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown operations type {operation}")
 
 
 def _check_node_id(name: str, node: Node) -> None:

@@ -155,6 +155,21 @@ def alter_topic_configs_wrongly(scene: Scene, version: int) -> None:
     ana.ask(two)
 
 
+@script(versions=every("IncrementalAlterConfigs"))
+def alter_by_operations_that_are_refused(scene: Scene, version: int) -> None:
+    """Brokers look for unknown operations before anything else; loggers are no lists, and must be there."""
+    ana = scene.actor()
+    for changes in (
+        [("compression.type", SUBTRACT, "gzip"), ("num.io.threads", 4, "1")],
+        [("num.io.threads", 4, "1"), ("compression.type", SUBTRACT, "gzip")],
+    ):
+        for name in ("", "1"):
+            ana.ask(_incremental(BROKER, name, *changes, validate_only=True))
+    for operation in (SET, DELETE, APPEND, SUBTRACT, 4):
+        ana.ask(_incremental(LOGGER, "1", ("no.such.logger", operation, "INFO")))
+    ana.ask(_incremental(LOGGER, "1"))
+
+
 @script(versions=every("AlterConfigs"))
 def replace_topic_configs(scene: Scene, version: int) -> None:
     """The older way: what is not listed goes back to its default."""
