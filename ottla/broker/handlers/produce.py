@@ -91,8 +91,8 @@ def refuse(request: ProduceRequest, error_code: int, message: str | None = None)
         raise CloseConnection(f"Produce with acks=0 failed: {error_code!r}")
     indexes: dict[tuple[str, bytes], dict[int, None]] = {}
     for topic in request.topic_data:
-        listed = indexes.setdefault((topic.name, topic.topic_id), {})
-        listed.update((partition.index, None) for partition in topic.partition_data)
+        for partition in topic.partition_data:
+            indexes.setdefault((topic.name, topic.topic_id), {})[partition.index] = None
     return ProduceResponse(
         [
             _Topic(name, topic_id, [_Partition(index, error_code, -1, error_message=message) for index in listed])

@@ -83,6 +83,14 @@ def produce_without_a_whole_batch(scene: Scene, version: int) -> None:
 
 
 @script(versions=every("Produce"))
+def produce_no_batch_beside_no_partitions(scene: Scene, version: int) -> None:
+    """When all is refused at once, for bytes that are no batch, topics that list no partition are left out."""
+    request = produce(new_topic(scene), b"\0" * 61)
+    request.topic_data += produce(new_topic(scene, "other")).topic_data
+    scene.actor().ask(request)
+
+
+@script(versions=every("Produce"))
 def produce_with_a_lying_header(scene: Scene, version: int) -> None:
     """Checksum, base offset, counts, control bit, producer without sequence, codec, timestamps' type."""
     topic = new_topic(scene)
