@@ -7,7 +7,7 @@ With validate_only everything is checked and nothing changed.
 v1 is flexible.
 
 Errors, by resource: as AlterConfigs has them; besides, INVALID_CONFIG for appending to what is no list,
-INVALID_REQUEST for an operation that is none (UNKNOWN_SERVER_ERROR for topics and groups, on which Kafka stumbles).
+INVALID_REQUEST for an operation that is none (UNKNOWN_SERVER_ERROR unless it is for a broker: Kafka stumbles over it).
 Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlterConfigs.
 """
 
