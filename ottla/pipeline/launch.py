@@ -90,11 +90,21 @@ def run(job: Job[JobPlan], options: argparse.Namespace, open_spark: Open = open_
             with progress.watching(spark.sparkContext):
                 outcome = job.run(spark, plan, progress)
             _tell(job, outcome, time.monotonic() - started, as_json=options.json)
-    except Refusal as refusal:
-        return fail(str(refusal), refusal.exit_code)
-    except KeyboardInterrupt:
-        return fail(f"{job.name} was stopped before its end", EXIT_INTERRUPTED)
+    except (Exception, KeyboardInterrupt) as error:
+        if _is_interruption(error):
+            return fail(f"{job.name} was stopped before its end", EXIT_INTERRUPTED)
+        if isinstance(error, Refusal):
+            return fail(str(error), error.exit_code)
+        raise
     return 0
+
+
+def _is_interruption(error: BaseException) -> bool:
+    """Whether it is Ctrl-C, or what came of it: a call that PySpark makes on the way out may fail in its turn."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, KeyboardInterrupt):
+        found = found.__context__
+    return found is not None
 
 
 def spark_settings(options: argparse.Namespace) -> dict[str, str]:

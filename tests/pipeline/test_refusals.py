@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ottla.pipeline import machine
 from ottla.pipeline.cli import find_job, job_names, main
-from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE
+from ottla.pipeline.refusals import MachineRefused
+from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, EXIT_USAGE
 from tests.cli.terminal import ottla
 from tests.support.ports import free_ports
 
@@ -141,6 +143,21 @@ def test_no_extra(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
         EXIT_MACHINE,
         "pyspark not installed; `pip install 'ottla[spark]'` brings what the pipeline needs",
     )
+
+
+def test_ctrl_c_is_ctrl_c_whatever_fails_on_the_way_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A call of PySpark's while the exception passes by may break too, and what it raises takes its place."""
+
+    def interrupted(_options: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise MachineRefused("the JVM doesn't answer") from OSError()
+
+    monkeypatch.setattr("ottla.pipeline.jobs.rebalances.JOB", replace(find_job("rebalances"), check=interrupted))
+    assert refused(capsys, "rebalances", tmp_path) == (EXIT_INTERRUPTED, "rebalances was stopped before its end")
 
 
 def test_every_job_tells_of_itself(capsys: pytest.CaptureFixture[str]) -> None:
