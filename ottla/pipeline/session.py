@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.pipeline.refusals import MachineRefused
 
 if TYPE_CHECKING:
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 SPARK_VERSION: Final = "4.0.0"
@@ -64,6 +65,7 @@ _OWN: Final = {
 _NEVER_SPOKE: Final = "JAVA_GATEWAY_EXITED"
 _DIED: Final = re.compile(r'^(?:Exception in thread "main"|Error:) (.+)$', re.MULTILINE)
 _END_SECONDS_MAX: Final = 10.0
+_DOWNLOAD_ATTEMPTS: Final = 3
 
 
 def is_submitted() -> bool:
@@ -118,7 +120,6 @@ def _own_session(
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
-    from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     folder = Path(tempfile.mkdtemp(prefix="ottla-spark-"))
@@ -138,8 +139,8 @@ def _own_session(
     conf = SparkConf(loadDefaults=False).setAll(list(chosen.items()))
     try:
         with ExitStack() as ends:
-            with log.open("wb") as log_file, _ctrl_c_held_back():
-                gateway = launch_gateway(conf, {"cwd": folder, "stderr": log_file, "stdout": log_file})  # type: ignore[no-untyped-call]
+            with _ctrl_c_held_back():
+                gateway = _launched_jvm(conf, folder, log)
                 ends.callback(_end_jvm, gateway)
                 spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
                 ends.callback(spark.stop)
@@ -148,6 +149,22 @@ def _own_session(
         raise MachineRefused(_failure(error, log)) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _launched_jvm(conf: SparkConf, folder: Path, log: Path) -> Any:
+    """Start Spark's JVM. A registry may fail to hand over one of the jars; asked again it mostly does."""
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+
+    attempts_left = _DOWNLOAD_ATTEMPTS
+    while True:
+        attempts_left -= 1
+        try:
+            with log.open("wb") as log_file:
+                return launch_gateway(conf, {"cwd": folder, "stderr": log_file, "stdout": log_file})  # type: ignore[no-untyped-call]
+        except PySparkException:
+            if not attempts_left or b"download failed" not in log.read_bytes():
+                raise
 
 
 def _end_jvm(gateway: Any) -> None:
