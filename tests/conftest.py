@@ -19,6 +19,7 @@ HERE: Final = Path(__file__).parent
 TOGETHER: Final = frozenset({"differential", "pipeline"})
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist looks at the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """`make test` has two processes (`--dist loadgroup`): a module, or one of these folders, stays in one of them."""
     for item in items:
