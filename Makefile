@@ -76,4 +76,4 @@ soak: $(STAMP)  ## the drills in their long form: things go wrong at random for 
 
 .PHONY: test
 test: lint  ## everything CI runs: lint, types, imports, all tests
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
