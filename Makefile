@@ -68,12 +68,13 @@ check: lint  ## the quick half of `make test`: lint, types, imports, the tests t
 clients: $(STAMP)  ## the real-client tests and the stories (OTTLA_BOOTSTRAP=host:port runs them against any broker)
 	@$(BIN)/python -m pytest tests/clients tests/stories
 
-KILLS := tests/pipeline/test_export.py::test_killed_in_mid_batch_nothing_is_lost_or_doubled
+#: What is longer in the long run, apart from the drills.
+LONGER := tests/pipeline/test_export.py::test_killed_in_mid_batch_nothing_is_lost_or_doubled tests/differential
 
 .PHONY: soak
 soak: $(STAMP)  ## the drills in their long form: things go wrong at random for a while (SEED=7 ROUNDS=500)
-	@OTTLA_SOAK=1 OTTLA_SEED=$(SEED) OTTLA_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/soak $(KILLS)
+	@OTTLA_SOAK=1 OTTLA_SEED=$(SEED) OTTLA_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/soak $(LONGER)
 
 .PHONY: test
 test: lint  ## everything CI runs: lint, types, imports, all tests
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from itertools import takewhile
+from typing import Final
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -19,7 +22,14 @@ def _case(script: Script, version: int, *marks: pytest.MarkDecorator) -> Paramet
 
 
 PLAYS = [(script, version) for script in all_scripts() for version in script.versions]
-CASES = [_case(*play) for play in PLAYS]
+KAFKA_TRIES: Final = 3
+#: Kafka is a slow player: it is asked again in the newest version of each request, and in all in the long run of `make
+#: soak`.
+CASES_OF_KAFKA = [
+    _case(script, version)
+    for script, version in PLAYS
+    if version == max(script.versions) or os.environ.get("OTTLA_SOAK")
+]
 #: A difference on purpose that is gone makes its test fail: then the reason is to go as well.
 CASES_OF_OTTLA = [
     _case(script, version, *([pytest.mark.xfail(reason=script.differs, strict=True)] if script.differs else []))
@@ -49,17 +59,28 @@ def kafka() -> Iterator[str]:
 @pytest.mark.parametrize(("script", "version"), CASES_OF_OTTLA)
 def test_ottla_answers_as_kafka_did(ottla: str, script: Script, version: int) -> None:
     """The transcript is the recorded one, but for what the script exempts with a reason."""
-    _play_and_compare(script, version, ottla, script.exempt)
+    difference = _difference(script, version, ottla, script.exempt)
+    assert not difference, _said(script, version, difference)
 
 
-@pytest.mark.parametrize(("script", "version"), CASES)
+@pytest.mark.parametrize(("script", "version"), CASES_OF_KAFKA)
 def test_kafka_answers_as_recorded(kafka: str, script: Script, version: int) -> None:
-    """The golden files are Kafka's: nobody has bent them towards Ottla."""
-    _play_and_compare(script, version, kafka, ())
+    """The golden files are Kafka's: nobody has bent them towards Ottla.
+
+    Kafka's threads race when the machine is busy (a group is Dead until an earlier write to its partition is
+    committed), so it may have another try.
+    """
+    tries = (_difference(script, version, kafka, ()) for _ in range(KAFKA_TRIES))
+    differences = list(takewhile(bool, tries))
+    assert len(differences) < KAFKA_TRIES, _said(script, version, differences[-1])
 
 
-def _play_and_compare(script: Script, version: int, bootstrap: str, exempt: tuple[Exempt, ...]) -> None:
+def _difference(script: Script, version: int, bootstrap: str, exempt: tuple[Exempt, ...]) -> str:
+    """Between what is recorded of Kafka and what this broker answers; empty if there is none."""
     recorded = golden.read(script.area).get(script.name, {}).get(version)
     assert recorded, "nothing is recorded: python -m tests.differential --record"
-    difference = golden.difference(recorded, run(script.play, bootstrap, version), exempt)
-    assert not difference, f"{script.name} v{version}: {script.play.__doc__}\n{difference}"
+    return golden.difference(recorded, run(script.play, bootstrap, version), exempt)
+
+
+def _said(script: Script, version: int, difference: str) -> str:
+    return f"{script.name} v{version}: {script.play.__doc__}\n{difference}"
