@@ -1,4 +1,4 @@
-"""For all tests: how hard Hypothesis tries.
+"""For all tests: how hard Hypothesis tries, how processes share the tests out, and that Ctrl-C is Ctrl-C.
 
 `quick`, the default, keeps `make test` short; every run draws new examples all the same. `thorough` is for a night, or
 for a change to what the examples attack: `OTTLA_HYPOTHESIS=thorough make test`. A failure prints a blob that
@@ -8,8 +8,17 @@ for a change to what the examples attack: `OTTLA_HYPOTHESIS=thorough make test`.
 from __future__ import annotations
 
 import os
+import signal
+from typing import TYPE_CHECKING, Final
 
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    import pytest
+    from xdist.scheduler import LoadFileScheduling
+
+#: The folder whose tests share a Spark session.
+PIPELINE: Final = "tests/pipeline/"
 
 # Time says nothing on a machine that others use too: no deadline, and no complaint that drawing is slow.
 settings.register_profile(
@@ -17,3 +26,23 @@ settings.register_profile(
 )
 settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=2_000)
 settings.load_profile(os.environ.get("OTTLA_HYPOTHESIS", "quick"))
+
+# A shell that starts a command in the background has it ignore Ctrl-C, and so all that the command starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes one process longest goes first, so that the other one ends no later than it must."""
+    items.sort(key=lambda item: not item.nodeid.startswith(PIPELINE))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadFileScheduling:
+    """A file's tests go to one process, and so does all of the pipeline: what they share is made once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return PIPELINE if nodeid.startswith(PIPELINE) else super()._split_scope(nodeid)
+
+    return Scheduling(config, log)
