@@ -126,6 +126,16 @@ def write_over(path: str, data: bytes) -> None:
         os.close(fd)
 
 
+def write_tail(path: str, data: bytes, position: int) -> None:
+    """Have the file end with `data` at `position`. Survives the process. Raises OSError."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+    try:
+        os.ftruncate(fd, position)
+        write_at(fd, data, position)
+    finally:
+        os.close(fd)
+
+
 def write_file(path: str, data: bytes, *, sync: bool = True) -> None:
     """Put `data` in the place of what `path` holds, whole or not at all. Raises OSError.
 

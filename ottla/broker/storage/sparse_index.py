@@ -12,13 +12,14 @@ Entries go to the files a page at a time and when the segment is let go. Kafka: 
 
 from __future__ import annotations
 
-import os
 import struct
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from itertools import pairwise
 from typing import Final
+
+from ottla.broker.storage.files import read_file, write_tail
 
 #: Kafka's index.interval.bytes.
 INTERVAL_BYTES: Final = 4096
@@ -29,7 +30,6 @@ _ENTRY_BYTES: Final = 8
 _LOW: Final = 0xFFFF_FFFF
 _TIME: Final = struct.Struct(">qi")
 _UNSAVED_ENTRIES_MAX: Final = 512
-_WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
 
 
 class SparseIndex:
@@ -115,12 +115,12 @@ class SparseIndex:
     def save(self, path: str) -> None:
         """Write what is not in the files yet; `path` is the segment's without a suffix. Raises OSError."""
         if self._entries_saved < len(self._entries) or not self._has_files:
-            _write_tail(path + INDEX_SUFFIX, _big_endian(self._entries[self._entries_saved :]), self._entries_saved * 8)
+            write_tail(path + INDEX_SUFFIX, _big_endian(self._entries[self._entries_saved :]), self._entries_saved * 8)
             self._entries_saved = len(self._entries)
         if self._times_saved < len(self._times) or not self._has_files:
             fresh = self._times[self._times_saved :]
             data = b"".join(_TIME.pack(fresh[number], fresh[number + 1]) for number in range(0, len(fresh), 2))
-            _write_tail(path + TIME_INDEX_SUFFIX, data, self._times_saved // 2 * _TIME.size)
+            write_tail(path + TIME_INDEX_SUFFIX, data, self._times_saved // 2 * _TIME.size)
             self._times_saved = len(self._times)
         self._has_files = True
 
@@ -129,7 +129,7 @@ class SparseIndex:
         """What the files of a segment hold; None if they can't be its: it is `size_bytes` long, and its offsets end
         before `relative_end`. `is_trusted`: only their ends are looked at. Raises OSError."""
         index = cls()
-        entries, times = _read(path + INDEX_SUFFIX), _read(path + TIME_INDEX_SUFFIX)
+        entries, times = read_file(path + INDEX_SUFFIX), read_file(path + TIME_INDEX_SUFFIX)
         if entries is None or times is None or len(entries) % _ENTRY_BYTES or len(times) % _TIME.size:
             return None if size_bytes else index
         index._entries.frombytes(entries)
@@ -165,21 +165,3 @@ def _big_endian(entries: array[int]) -> bytes:
     if sys.byteorder == "little":
         entries.byteswap()
     return entries.tobytes()
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-
-
-def _write_tail(path: str, data: bytes, position: int) -> None:
-    """Have the file end with `data` at `position`."""
-    fd = os.open(path, _WRITE, 0o644)
-    try:
-        os.ftruncate(fd, position)
-        os.pwrite(fd, data, position)
-    finally:
-        os.close(fd)
