@@ -73,15 +73,15 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
 
     from ottla.pipeline.transforms.lag import lag
     from ottla.pipeline.transforms.offset_commits import newest_commits, offset_commits
+    from ottla.pipeline.transforms.records import key_and_value_bytes
 
     if plan.output is not None:
         refuse_unless_free(plan.output, "--output", spark)
     pieces = [span for span in plan.offsets_log.values() if span.offsets]
     progress.step(f"reading {len(pieces)} partitions of {OFFSETS_TOPIC}")
     seen, commits_seen = Observation(), Observation()
-    size = F.length("key") + F.coalesce(F.length("value"), F.lit(0))
     records = cluster.read(spark, plan.cluster.address, plan.offsets_log).observe(
-        seen, F.count("*").alias("records"), F.sum(size).alias("bytes")
+        seen, F.count("*").alias("records"), F.sum(key_and_value_bytes()).alias("bytes")
     )
     commits = offset_commits(records).observe(commits_seen, F.count_if(~F.col("is_readable")).alias("unreadable"))
     if plan.groups:

@@ -22,13 +22,3 @@ def lag(commits: DataFrame, ends: DataFrame) -> DataFrame:
         )
         .select("group", "topic", "partition", "committed_offset", "log_end_offset", "lag", "committed_at", "metadata")
     )
-
-
-def lag_by_group(lags: DataFrame) -> DataFrame:
-    """A line for each group: its partitions, how far it is behind in all and at most, and when it last committed."""
-    return lags.groupBy("group").agg(
-        F.count("*").alias("partitions"),
-        F.sum("lag").alias("lag"),
-        F.max("lag").alias("lag_max"),
-        F.max("committed_at").alias("committed_at"),
-    )
