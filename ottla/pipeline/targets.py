@@ -1,7 +1,7 @@
-"""Topics at the other end, where a job has two clusters: there, and as wide as at the source.
+"""Topics to write to: there, and, where a job has two clusters, as wide as at the source.
 
-A topic that is made gets what the source's own says of keeping records, and nothing else of its settings: those are the
-target's business. Above all not `message.timestamp.type`, with which every record would have the time of the copy.
+Made to be as at a source, a topic gets what the source's own says of keeping records, and nothing else of its settings:
+those are the target's business. Above all not `message.timestamp.type`, with which every record would have the time of the copy.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _COPIED: Final = {
     "segment.ms",
 }
 _TIMESTAMP_TYPE: Final = "message.timestamp.type"
+_AS_THERE: Final = " as it is at the source"
 _LOOK_SECONDS: Final = 0.05
 
 
@@ -82,6 +83,14 @@ def compacted(target: Cluster, topics: Sequence[str]) -> set[str]:
     }
 
 
+def make(target: Cluster, topic: str, partitions: int, settings: dict[str, str]) -> None:
+    """Make a topic, and return when the cluster knows it. Raises `MachineRefused`."""
+    from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
+
+    _wait(target, target.admin.create_topics([NewTopic(topic, partitions, config=settings)]))
+    _until_led(target, {topic: partitions})
+
+
 def make_as_wide(source: Cluster, target: Cluster, names: dict[str, str]) -> None:
     """Make topics and add partitions at the target, until there are as many. Raises `MachineRefused`.
 
@@ -101,9 +110,9 @@ def make_as_wide(source: Cluster, target: Cluster, names: dict[str, str]) -> Non
         if name in target.topics and len(target.topics[name]) < len(source.topics[topic])
     ]
     if topics:
-        _wait(target, target.admin.create_topics(topics))
+        _wait(target, target.admin.create_topics(topics), _AS_THERE)
     if narrow:
-        _wait(target, target.admin.create_partitions(narrow))
+        _wait(target, target.admin.create_partitions(narrow), _AS_THERE)
     if topics or narrow:
         _until_led(target, {name: len(source.topics[topic]) for topic, name in names.items()})
 
@@ -147,7 +156,7 @@ def _settings(cluster: Cluster, topics: Sequence[str]) -> dict[str, dict[str, tu
         ) from None
 
 
-def _wait(target: Cluster, answers: dict[str, Future[None]]) -> None:
+def _wait(target: Cluster, answers: dict[str, Future[None]], how: str = "") -> None:
     from confluent_kafka import KafkaException
 
     for topic, answer in answers.items():
@@ -155,6 +164,6 @@ def _wait(target: Cluster, answers: dict[str, Future[None]]) -> None:
             answer.result()
         except KafkaException as error:
             raise MachineRefused(
-                f"{target.bootstrap} does not make the topic {topic} as it is at the source: {error.args[0].str()}; "
+                f"{target.bootstrap} does not make the topic {topic}{how}: {error.args[0].str()}; "
                 "make it there yourself"
             ) from None

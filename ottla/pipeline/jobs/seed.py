@@ -20,7 +20,7 @@ from pathlib import PurePosixPath
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.pipeline import cluster
+from ottla.pipeline import cluster, targets
 from ottla.pipeline.cluster import Cluster
 from ottla.pipeline.job import Job, Outcome
 from ottla.pipeline.launch import main
@@ -96,7 +96,7 @@ def check(options: argparse.Namespace) -> Plan:
     refuse_if_absent(source, "--input")
     kafka = cluster.find(options)
     if options.topic not in kafka.topics and options.create is not None:
-        _create(kafka, options.topic, options.create)
+        targets.make(kafka, options.topic, options.create, _NEW_TOPIC)
     there = _records_there(kafka, options.topic)
     if any(there.values()) and not options.append and not options.resume:
         raise MachineRefused(
@@ -143,20 +143,6 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
         "rows_there_before": sum(plan.there.values()),
     }
     return Outcome(rows, plan.partitions, size, found)
-
-
-def _create(kafka: Cluster, topic: str, partitions: int) -> None:
-    from confluent_kafka import KafkaException
-    from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
-
-    made = kafka.admin.create_topics([NewTopic(topic, partitions, config=_NEW_TOPIC)])[topic]
-    try:
-        made.result()
-    except KafkaException as error:
-        raise MachineRefused(
-            f"{kafka.bootstrap} does not make the topic {topic}: {error.args[0].str()}; make it there yourself"
-        ) from None
-    kafka.topics[topic] = list(range(partitions))
 
 
 def _records_there(kafka: Cluster, topic: str) -> dict[int, int]:
