@@ -19,7 +19,7 @@ from tests.clients.programs.program import (
     main,
     raw,
     say,
-    text,
+    say_polled,
 )
 
 
@@ -154,21 +154,7 @@ class KafkaPython(Program):
 
     def turn(self) -> None:
         polled = self.consumer.poll(timeout_ms=int(self.turn_seconds * 1000))
-        messages = [
-            {
-                "topic": record.topic,
-                "partition": record.partition,
-                "offset": record.offset,
-                "timestamp_ms": record.timestamp,
-                "key": text(record.key),
-                "value": text(record.value),
-                "headers": [[name, text(value)] for name, value in record.headers],
-            }
-            for records in polled.values()
-            for record in records
-        ]
-        if messages:
-            say(messages=messages)
+        say_polled(polled)
 
     def seek(self, topic: str, partition: int, offset: int) -> None:
         self.consumer.seek(TopicPartition(topic, partition), offset)

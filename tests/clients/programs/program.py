@@ -18,6 +18,7 @@ import os
 import queue
 import sys
 import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 #: How long one look for messages takes at most, if nothing else is said; words are listened to in between.
@@ -54,6 +55,25 @@ def say(**what: Any) -> None:
     """Tell the test something."""
     sys.stdout.write(json.dumps(what) + "\n")
     sys.stdout.flush()
+
+
+def say_polled(polled: Mapping[Any, Sequence[Any]]) -> None:
+    """Tell of the messages of a poll, which kafka-python and aiokafka give alike: lists, by partition."""
+    messages = [
+        {
+            "topic": record.topic,
+            "partition": record.partition,
+            "offset": record.offset,
+            "timestamp_ms": record.timestamp,
+            "key": text(record.key),
+            "value": text(record.value),
+            "headers": [[name, text(value)] for name, value in record.headers],
+        }
+        for records in polled.values()
+        for record in records
+    ]
+    if messages:
+        say(messages=messages)
 
 
 class Program:
