@@ -48,7 +48,10 @@ _CONNECTOR_CLASS: Final = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 #: For every session. Times are UTC wherever a person or another program meets them. Debugging is that each call of
 #: PySpark looks where in our code it came from, which takes longer than what is called. The rule leaves out of a plan
 #: what turns out to be empty, and with it what was to be observed there: who asks for that would wait for ever.
+#: Of the records for a task of ours Spark looks after each one how long they are by now, and where headers are missing
+#: that takes the longer the more there are; so there are few at a time (the default is 10,000, at twice the time).
 _ALWAYS: Final = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
     "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.session.timeZone": "UTC",

@@ -1,7 +1,8 @@
 """Topics to write to: there, and, where a job has two clusters, as wide as at the source.
 
 Made to be as at a source, a topic gets what the source's own says of keeping records, and nothing else of its settings:
-those are the target's business. Above all not `message.timestamp.type`, with which every record would have the time of the copy.
+those are the target's business. Above all not `message.timestamp.type`, with which every record would have the time of
+the copy.
 """
 
 from __future__ import annotations
