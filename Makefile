@@ -75,6 +75,9 @@ LONGER := tests/pipeline/test_export.py::test_killed_in_mid_batch_nothing_is_los
 soak: $(STAMP)  ## the drills in their long form: things go wrong at random for a while (SEED=7 ROUNDS=500)
 	@OTTLA_SOAK=1 OTTLA_SEED=$(SEED) OTTLA_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/soak $(LONGER)
 
+#: A test that hangs ends the run, and says where it hung.
+HANGS := --max-worker-restart 0 -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
+
 .PHONY: test
 test: lint  ## everything CI runs: lint, types, imports, all tests
-	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(HANGS)
