@@ -31,6 +31,9 @@ settings.load_profile(os.environ.get("OTTLA_HYPOTHESIS", "quick"))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What we start has buffers, as at a user's.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes one process longest goes first, so that the other one ends no later than it must."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -168,16 +170,38 @@ def test_what_the_user_wrote_wrong_is_one_line_and_exit_code_2(arguments: list[s
     assert ended.returncode == 2
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
     ("command", "exit_code"), [("topics --json --bootstrap-server", 1), ("topics --help --bootstrap-server", 0)]
 )
-def test_reader_that_has_seen_enough_leaves_no_traceback(bootstrap: str, command: str, exit_code: int) -> None:
-    """As in `ottla topics --json | head -1`."""
+def test_reader_that_has_seen_enough_leaves_no_traceback(
+    bootstrap: str, command: str, exit_code: int, unbuffered: str
+) -> None:
+    """As in `ottla topics --json | head -1`, whenever Python writes what it is given."""
     with subprocess.Popen(
-        [PROGRAM, *command.split(), bootstrap], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [PROGRAM, *command.split(), bootstrap],
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait() == exit_code
+
+
+def test_what_cannot_be_written_is_no_success(bootstrap: str) -> None:
+    """A disk that is full: one line, and not Python's own."""
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [PROGRAM, "topics", "--json", "--bootstrap-server", bootstrap],
+            env={**os.environ, "PYTHONUNBUFFERED": ""},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.stderr == "ottla: what was found cannot be written: No space left on device\n"
+    assert ended.returncode == 1

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from ottla import __version__
 from ottla.broker.cli import groups, log, nodes, pipeline, serve, topics
-from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE
+from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, fail
 from ottla.terminal.parser import Parser
 
 if TYPE_CHECKING:
@@ -29,15 +29,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command in (serve, topics, groups, nodes, log, pipeline):
         command.add_to(commands)
     try:
-        try:
-            options = parser.parse_args(arguments)
-            exit_code: int = options.run(options)
-        finally:
-            if sys.stdout is not None:
-                sys.stdout.flush()
+        options = parser.parse_args(arguments)
+        exit_code: int = options.run(options)
     except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_MACHINE
+        exit_code = EXIT_MACHINE
     except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
-    return exit_code
+        exit_code = EXIT_INTERRUPTED
+    finally:
+        is_written = _flush(sys.stdout)
+        _flush(sys.stderr)
+    return exit_code if is_written else EXIT_MACHINE
+
+
+def _flush(stream: TextIO | None) -> bool:
+    """Write what is left; returns whether anybody took it. What nobody takes is dropped, for Python would try again at
+    its end, and make that the exit code."""
+    if stream is None:  # closed, before we came
+        return True
+    try:
+        stream.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if not isinstance(error, BrokenPipeError):
+            fail(f"what was found cannot be written: {error.strerror}", EXIT_MACHINE)
+        return False
+    return True
