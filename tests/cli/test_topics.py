@@ -192,12 +192,14 @@ def test_reader_that_has_seen_enough_leaves_no_traceback(
         assert process.wait() == exit_code
 
 
-def test_what_cannot_be_written_is_no_success(bootstrap: str) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["topics", "topics --json"])
+def test_what_cannot_be_written_is_no_success(bootstrap: str, command: str, unbuffered: str) -> None:
     """A disk that is full: one line, and not Python's own."""
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
-            [PROGRAM, "topics", "--json", "--bootstrap-server", bootstrap],
-            env={**os.environ, "PYTHONUNBUFFERED": ""},
+            [PROGRAM, *command.split(), "--bootstrap-server", bootstrap],
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

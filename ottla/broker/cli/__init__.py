@@ -8,9 +8,10 @@ Imports here are few: what a command needs it imports itself, for `serve` has to
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from ottla import __version__
 from ottla.broker.cli import groups, log, nodes, pipeline, serve, topics
@@ -19,6 +20,8 @@ from ottla.terminal.parser import Parser
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_NOT_WRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,26 +34,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parser.parse_args(arguments)
         exit_code: int = options.run(options)
-    except BrokenPipeError:  # whoever read our output has seen enough
-        exit_code = EXIT_MACHINE
+    except OSError as error:
+        if error.errno not in _NOT_WRITTEN:
+            raise
+        exit_code = _drop(sys.stdout, error)
     except KeyboardInterrupt:
         exit_code = EXIT_INTERRUPTED
     finally:
-        is_written = _flush(sys.stdout)
+        flushed = _flush(sys.stdout)
         _flush(sys.stderr)
-    return exit_code if is_written else EXIT_MACHINE
+    return exit_code or flushed
 
 
-def _flush(stream: TextIO | None) -> bool:
-    """Write what is left; returns whether anybody took it. What nobody takes is dropped, for Python would try again at
-    its end, and make that the exit code."""
+def _flush(stream: TextIO | None) -> int:
+    """Write what is left, or Python would at its end, and make it the exit code if that fails. Returns our own."""
     if stream is None:  # closed, before we came
-        return True
+        return 0
     try:
         stream.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        if not isinstance(error, BrokenPipeError):
-            fail(f"what was found cannot be written: {error.strerror}", EXIT_MACHINE)
-        return False
-    return True
+        return _drop(stream, error)
+    return 0
+
+
+def _drop(stream: TextIO, error: OSError) -> int:
+    """Nobody takes what we write. Whoever has closed a pipe has seen enough; anybody else is told."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    if isinstance(error, BrokenPipeError):
+        return EXIT_MACHINE
+    return fail(f"what was found cannot be written: {error.strerror}", EXIT_MACHINE)
