@@ -120,7 +120,7 @@ def _submitted_session(name: str, settings: Mapping[str, str]) -> Iterator[Spark
 def _own_session(
     name: str, settings: Mapping[str, str], needs_connector: bool, jars: Path | None
 ) -> Iterator[SparkSession]:
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError, Py4JJavaError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -147,7 +147,11 @@ def _own_session(
                 ends.callback(_end_jvm, gateway)
                 spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
                 ends.callback(spark.stop)
-            yield spark
+            try:
+                yield spark
+            except Py4JJavaError as error:
+                #: What it says is in the JVM, and is gone with it.
+                raise MachineRefused(_failure(error, log)) from error
     except (PySparkException, Py4JError) as error:
         raise MachineRefused(_failure(error, log)) from error
     finally:

@@ -188,6 +188,16 @@ def test_a_jvm_that_does_not_start(tmp_path: Path) -> None:
     log.unlink()
 
 
+def test_what_only_spark_finds_out(tmp_path: Path) -> None:
+    """Which file systems there are, only the JVM knows: what it says of one that isn't is one line all the same."""
+    (tmp_path / "journal.jsonl").touch()
+    ended = ottla("pipeline", "rebalances", str(tmp_path), "--output", "nosuch://there/out")
+    assert ended.returncode == EXIT_MACHINE
+    line = ended.stderr.splitlines()[-1]
+    assert (len(ended.stderr.splitlines()), 'No FileSystem for scheme "nosuch" (Spark' in line) == (2, True)
+    Path(line.rpartition("Spark's log: ")[2].rstrip(")")).unlink()
+
+
 def test_the_command_line_hands_over() -> None:
     """`ottla pipeline` is this, options and all; listing jobs loads no Spark, and so is quick."""
     ended = ottla("pipeline", "--help")
