@@ -108,16 +108,15 @@ def redact_json(data: bytes | None, fields: dict[Path, int], salt: str) -> tuple
     if data is None:
         return None, 0
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, (dict, list)):
-        return pseudonym(data, salt).encode(), 0
-    met = 0
-    for path, bit in fields.items():
-        found, is_met = _replaced(found, path, salt)
-        met |= bit if is_met else 0
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode(), met
+        found, met = json.loads(data), 0
+        if isinstance(found, (dict, list)):
+            for path, bit in fields.items():
+                found, is_met = _replaced(found, path, salt)
+                met |= bit if is_met else 0
+            return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode(), met
+    except (ValueError, RecursionError):  # no JSON, half a character, or lists in lists without end
+        pass
+    return pseudonym(data, salt).encode(), 0
 
 
 def pseudonym(data: bytes, salt: str) -> str:
