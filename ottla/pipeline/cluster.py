@@ -195,6 +195,8 @@ class Cluster:
         from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
         time_ms = (time - _EPOCH) // timedelta(milliseconds=1)
+        if time_ms < 0:  # a number below 0 asks a broker for something else
+            return {partition: span.start for partition, span in spans.items()}
         found = self._offsets(spans.keys(), OffsetSpec.for_timestamp(time_ms), IsolationLevel.READ_COMMITTED)
         return {partition: found[partition] if found[partition] >= 0 else span.end for partition, span in spans.items()}
 

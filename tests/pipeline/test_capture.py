@@ -58,8 +58,10 @@ def numbered(bootstrap: str) -> str:
         (["--last", 2], range(96, 100)),
         (["--from-offset", 10, "--limit", 1], range(20, 22)),
         (["--from", "2027-01-01"], range(0)),
+        (["--from", "1969-12-31T23:59:59.999"], range(100)),
+        (["--to", "1960-01-01"], range(0)),
     ],
-    ids=["all", "times", "offsets", "the last", "the first of each", "nothing"],
+    ids=["all", "times", "offsets", "the last", "the first of each", "nothing", "before 1970 on", "until before 1970"],
 )
 def test_the_piece_that_was_asked_for(
     spark: SparkSession,
