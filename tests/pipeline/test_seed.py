@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,6 +109,21 @@ def test_rows_of_csv_in_many_files(bootstrap: str, pipeline: Pipeline, tmp_path:
     assert [{record.key for record in partition} for partition in found] == [
         {record.key for record in partition} for partition in expected
     ]
+
+
+def test_csv_as_most_programs_write_it(bootstrap: str, pipeline: Pipeline, tmp_path: Path) -> None:
+    """Quotes, line breaks, commas and backslashes within a field, and names that Spark takes for more than names."""
+    rows = [{"a.b": "1", "c`d": 'say "hi", ana'}, {"a.b": "2", "c`d": "two\nlines"}, {"a.b": "3", "c`d": "C:\\new\\"}]
+    with (tmp_path / "odd.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    make_topic(bootstrap, "odd-csv", 1)
+    command = ("seed", "--bootstrap-server", bootstrap, "--input", tmp_path / "odd.csv", "--topic", "odd-csv")
+    assert pipeline(*command, "--key", "a.b", "--json").json["rows"] == 3
+    found = read(bootstrap, "odd-csv", [3])[0]
+    assert [record.key for record in found] == [b"1", b"2", b"3"]
+    assert [json.loads(record.value or b"") for record in found] == rows
 
 
 def send_by_key(bootstrap: str, topic: str, keys: list[bytes]) -> None:

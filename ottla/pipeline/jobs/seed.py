@@ -200,7 +200,8 @@ def _read(spark: SparkSession, plan: Plan) -> DataFrame:
     if plan.format == "json":
         frame = own.read.text(plan.input).withColumnRenamed("value", LINE)
     elif plan.format == "csv":
-        frame = own.read.csv(plan.input, header=True)
+        #: As most programs write it: a quote within quotes is there twice, and a line may break there.
+        frame = own.read.csv(plan.input, header=True, escape='"', multiLine=True)
     else:
         frame = own.read.parquet(plan.input)
         if are_kept(frame):

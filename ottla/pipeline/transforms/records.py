@@ -67,12 +67,12 @@ def rows_to_send(rows: DataFrame, *, key: str | None, value: str | None, timesta
     Without `value` the whole row is one, as JSON. A timestamp is a date and time, or a number or text of milliseconds.
     Raises in the executor where a timestamp can't be read: a record at a wrong time is worse than none.
     """
-    whole = F.to_json(F.struct(*(name for name in rows.columns if name != ROW)))
+    whole = F.to_json(F.struct(*(_column(name) for name in rows.columns if name != ROW)))
     return _to_send(
         rows,
-        key=F.col(key) if key else F.lit(None),
-        value=F.col(value) if value else whole,
-        timestamp=F.col(timestamp) if timestamp else None,
+        key=_column(key) if key else F.lit(None),
+        value=_column(value) if value else whole,
+        timestamp=_column(timestamp) if timestamp else None,
     )
 
 
@@ -114,6 +114,11 @@ def _to_send(rows: DataFrame, *, key: Column, value: Column, timestamp: Column |
         timestamp_ms.alias("timestamp_ms"),
         F.col(ROW).alias("position"),
     )
+
+
+def _column(name: str) -> Column:
+    """A column by its whole name; Spark takes a dot for a way into it."""
+    return F.col("`" + name.replace("`", "``") + "`")
 
 
 def _field(line: Column, name: str) -> Column:
