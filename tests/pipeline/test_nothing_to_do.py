@@ -71,10 +71,14 @@ def test_rebalances_of_a_journal_without_lines(pipeline: Pipeline, tmp_path: Pat
 
 
 def test_empty_topics(bootstrap: str, pipeline: Pipeline, tmp_path: Path) -> None:
-    """Exported, captured, replayed and mirrored: no rows, and no failure."""
+    """Exported twice, seeded, captured, replayed and mirrored: no rows, and no failure."""
     make_topic(bootstrap, "nothing", 2)
     at = ("--bootstrap-server", bootstrap, "--topic", "nothing", "--json")
     assert pipeline("export", *at, "--output", tmp_path / "export").json["rows"] == 0
+    again = pipeline("export", *at, "--output", tmp_path / "export").json
+    assert (again["rows"], again["is_resumed"]) == (0, True)
+    seed = ("seed", "--bootstrap-server", bootstrap, "--input", tmp_path / "export", "--topic", "nothing", "--json")
+    assert pipeline(*seed, "--from-topic", "nothing").json["rows"] == 0
     assert pipeline("capture", *at, "--output", tmp_path / "capture").json["rows"] == 0
     with ottla() as other:
         pair = ("--source", bootstrap, "--target", other.bootstrap, "--topic", "nothing", "--json")

@@ -246,7 +246,8 @@ def _count(query: StreamingQuery, totals: Totals, progress: Progress) -> None:
 
 def _remove_strays(spark: SparkSession, plan: Plan, began_ms: int) -> int:
     """Delete what killed runs have left: Parquet that is in no batch, and no younger than this run."""
-    listed = spark.read.parquet(plan.output).inputFiles()
+    #: With a schema, for where nothing was ever exported there is none to be found.
+    listed = spark.read.schema("offset bigint").parquet(plan.output).inputFiles()
     names = {path.rpartition("/")[2] for path in listed}
     return remove_strays(spark, plan.output, names, ".parquet", began_ms)
 

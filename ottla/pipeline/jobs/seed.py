@@ -37,6 +37,8 @@ TIMESTAMP_DEFAULT: Final = "timestamp"
 _TELL_SECONDS: Final = 5.0
 #: What tasks say of a record, within all that Spark says.
 _OURS: Final = re.compile(r"((?:cannot send|not a time): .*?)(?: SQLSTATE.*)?$", re.MULTILINE)
+#: How Spark says that a folder has no Parquet; an export of an empty topic has none.
+_NO_FILES: Final = "Unable to infer schema"
 #: Topics made by this job keep what they get: retention goes by the records' own time, and that may be long ago.
 _NEW_TOPIC: Final = {"retention.ms": "-1"}
 
@@ -190,6 +192,7 @@ def _records(spark: SparkSession, plan: Plan) -> tuple[DataFrame, int | None]:
 
 def _read(spark: SparkSession, plan: Plan) -> DataFrame:
     """The input; rows of anything but an export have their place in `_row`."""
+    from pyspark.errors import AnalysisException
     from pyspark.sql import functions as F  # noqa: N812
 
     from ottla.pipeline.transforms.records import LINE, ROW, are_kept
@@ -203,7 +206,12 @@ def _read(spark: SparkSession, plan: Plan) -> DataFrame:
         #: As most programs write it: a quote within quotes is there twice, and a line may break there.
         frame = own.read.csv(plan.input, header=True, escape='"', multiLine=True)
     else:
-        frame = own.read.parquet(plan.input)
+        try:
+            frame = own.read.parquet(plan.input)
+        except AnalysisException as error:
+            if _NO_FILES not in str(error):
+                raise
+            return cluster.read(own, plan.cluster.address, {}, with_headers=True).drop("topic")
         if are_kept(frame):
             return frame
     return frame.withColumn(
