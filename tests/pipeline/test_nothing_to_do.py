@@ -60,7 +60,10 @@ def test_lag_of_a_group_that_is_not(bootstrap: str, pipeline: Pipeline, tmp_path
     assert told["rows"] > 0
 
 
-@pytest.mark.parametrize("lines", ["", "no JSON\n"])
+BEYOND_ALL_TIMES = '{"v": 1, "t": 9223372036854775807, "group": "g", "seq": 0, "event": "group.created"}\n'
+
+
+@pytest.mark.parametrize("lines", ["", "no JSON\n", BEYOND_ALL_TIMES])
 def test_rebalances_of_a_journal_without_lines(pipeline: Pipeline, tmp_path: Path, lines: str) -> None:
     """An empty one, and one in which nothing can be read; the report is made all the same."""
     journal = tmp_path / "journal.jsonl"
