@@ -202,6 +202,19 @@ def test_rows_that_cannot_be_sent(
     assert last_line(ended.stderr).startswith(line)
 
 
+@pytest.mark.parametrize("option", ["--key", "--value", "--timestamps"])
+def test_a_field_that_no_line_has(bootstrap: str, pipeline: Pipeline, tmp_path: Path, option: str) -> None:
+    """It is misspelt, and nothing is sent."""
+    (tmp_path / "lines.jsonl").write_text('{"id": 1, "amount": null}\n{"id": 2}\n')
+    command = ("seed", "--bootstrap-server", bootstrap, "--input", tmp_path / "lines.jsonl", "--topic", f"no{option}")
+    ended = pipeline(*command, "--create", 1, option, "idd")
+    assert (ended.exit_code, last_line(ended.stderr)) == (
+        EXIT_USAGE,
+        "no line of the input has anything in idd; name a field that is there",
+    )
+    assert read(bootstrap, f"no{option}", [0]) == [[]]
+
+
 def test_records_that_do_not_fit(bootstrap: str, pipeline: Pipeline, tmp_path: Path) -> None:
     """A topic with fewer partitions, and an export with more topics than one."""
     for topic in ("one", "two"):

@@ -171,6 +171,7 @@ def _records(spark: SparkSession, plan: Plan) -> tuple[DataFrame, int | None]:
             option = "--resume" if plan.is_resuming else "--from-topic"
             raise CannotUse(f"{option} needs records as `export` writes them, and {plan.input} has other rows")
         if plan.format == "json":
+            _refuse_missing_in_lines(frame, fields)
             return lines_to_send(frame, **fields), None
         _refuse_missing(frame, fields)
         return rows_to_send(frame, **fields), None
@@ -224,6 +225,15 @@ def _refuse_missing(frame: DataFrame, fields: dict[str, str | None]) -> None:
     for name in fields.values():
         if name is not None and name not in frame.columns:
             raise CannotUse(f"the input has no field {name}; it has {', '.join(frame.columns[:-1])}")
+
+
+def _refuse_missing_in_lines(lines: DataFrame, fields: dict[str, str | None]) -> None:
+    """As for rows: a value that is misspelt would make a tombstone of each line. One line that has it is enough."""
+    from ottla.pipeline.transforms.records import lines_with
+
+    for name in fields.values():
+        if name is not None and lines_with(lines, name).isEmpty() and not lines.isEmpty():
+            raise CannotUse(f"no line of the input has anything in {name}; name a field that is there")
 
 
 def _one_topic(frame: DataFrame, plan: Plan) -> DataFrame:

@@ -87,6 +87,11 @@ def lines_to_send(lines: DataFrame, *, key: str | None, value: str | None, times
     )
 
 
+def lines_with(lines: DataFrame, field: str) -> DataFrame:
+    """Those of JSON objects as text in `_line` that have something in a field."""
+    return lines.where(_field(F.col(LINE), field).isNotNull())
+
+
 def without_first(records: DataFrame, done: dict[int, int]) -> DataFrame:
     """Records to send without the first so many of a partition: those that are there already."""
     place = F.row_number().over(Window.partitionBy("partition").orderBy("position"))
