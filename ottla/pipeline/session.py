@@ -67,6 +67,8 @@ _OWN: Final = {
 #: PySpark's word for a JVM that doesn't get as far as talking to us, and how such a one says why.
 _NEVER_SPOKE: Final = "JAVA_GATEWAY_EXITED"
 _DIED: Final = re.compile(r'^(?:Exception in thread "main"|Error:) (.+)$', re.MULTILINE)
+#: How Python begins to say what it died of.
+_TRACEBACK: Final = "Traceback (most recent call last):"
 _END_SECONDS_MAX: Final = 10.0
 _DOWNLOAD_ATTEMPTS: Final = 3
 
@@ -252,9 +254,17 @@ def _failure(error: Exception, log: Path) -> str:
 
 
 def _reason(text: str) -> str:
-    """The line that says most of a JVM's stack trace: the innermost cause, or else the first."""
+    """The line that says most of a JVM's stack trace: Python's own, the innermost cause, or else the first."""
+    if said := _python_reason(text):
+        return said
     lines = [line.strip().lstrip(": ") for line in text.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     if not causes and len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
         return lines[1]
     return [*lines[:1], *causes][-1] if lines else "it said nothing"
+
+
+def _python_reason(text: str) -> str | None:
+    """What a task's Python died of: the last line of its traceback that isn't indented; behind it the JVM's begins."""
+    traceback = text.rpartition(_TRACEBACK)[2].partition("\n\tat ")[0] if _TRACEBACK in text else ""
+    return next((line for line in reversed(traceback.splitlines()) if line and not line[0].isspace()), None)

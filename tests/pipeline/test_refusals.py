@@ -12,6 +12,7 @@ import pytest
 from ottla.pipeline import machine
 from ottla.pipeline.cli import find_job, job_names, main
 from ottla.pipeline.refusals import MachineRefused
+from ottla.pipeline.session import _reason
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, EXIT_USAGE
 from tests.cli.terminal import ottla
 from tests.support.ports import free_ports
@@ -196,6 +197,22 @@ def test_what_only_spark_finds_out(tmp_path: Path) -> None:
     line = ended.stderr.splitlines()[-1]
     assert (len(ended.stderr.splitlines()), 'No FileSystem for scheme "nosuch" (Spark' in line) == (2, True)
     Path(line.rpartition("Spark's log: ")[2].rstrip(")")).unlink()
+
+
+def test_what_a_task_died_of() -> None:
+    """Of a stack trace of Java's with a traceback of Python's in it, what Python said at its end."""
+    text = (
+        "An error occurred while calling o1.collectToPython.\n"
+        ": org.apache.spark.SparkException: Job aborted due to stage failure\n\tat org.apache.spark.A(A.scala:1)\n"
+        "Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
+        '  File "sender.py", line 1, in send\ncimpl.KafkaException: too large\n\n'
+        "During handling of the above exception, another exception occurred:\n\n"
+        'Traceback (most recent call last):\n  File "worker.py", line 1, in main\n'
+        "NotSentError: cannot send: orders did not take a record, too large\n\n"
+        "\tat org.apache.spark.B(B.scala:1)\n\t... 1 more\n"
+    )
+    assert _reason(text) == "NotSentError: cannot send: orders did not take a record, too large"
+    assert _reason(text.replace("Traceback", "something else")).startswith("org.apache.spark.api.python.PythonExc")
 
 
 def test_the_command_line_hands_over() -> None:
