@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ottla.pipeline.jobs.seed import format_of
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE
 from tests.pipeline.conftest import Pipeline
 from tests.pipeline.topics import LATE_MS, ODD_RECORDS, Sent, make_topic, plain_records, read, send
@@ -84,6 +85,22 @@ def test_lines_of_json(bootstrap: str, pipeline: Pipeline, tmp_path: Path) -> No
             Sent(0, None, lines[3].encode(), LATE_MS + 2),
         ]
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("a.jsonl", "json"),
+        ("a.b.json.gz", "json"),
+        ("a.csv", "csv"),
+        ("a.csv.bz2", "csv"),
+        ("a", "parquet"),
+        ("a.gz", "parquet"),
+    ],
+)
+def test_the_name_says_what_is_in_it(name: str, found: str) -> None:
+    """Packed or not."""
+    assert format_of(f"file:///some/{name}") == found
 
 
 def test_rows_of_csv_in_many_files(bootstrap: str, pipeline: Pipeline, tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 FORMATS: Final = ("parquet", "json", "csv")
 _SUFFIXES: Final = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+#: Spark unpacks what ends so.
+_PACKED: Final = (".gz", ".bz2", ".zst", ".deflate", ".snappy", ".lz4")
 TIMESTAMP_DEFAULT: Final = "timestamp"
 _TELL_SECONDS: Final = 5.0
 #: What tasks say of a record, within all that Spark says.
@@ -108,7 +110,7 @@ def check(options: argparse.Namespace) -> Plan:
     return Plan(
         kafka,
         source,
-        options.format or _SUFFIXES.get(PurePosixPath(source).suffix, FORMATS[0]),
+        options.format or format_of(source),
         options.topic,
         len(there),
         options.from_topic,
@@ -118,6 +120,12 @@ def check(options: argparse.Namespace) -> Plan:
         options.resume,
         there,
     )
+
+
+def format_of(source: str) -> str:
+    """What its name says."""
+    path = PurePosixPath(source)
+    return _SUFFIXES.get(path.with_suffix("").suffix if path.suffix in _PACKED else path.suffix, FORMATS[0])
 
 
 def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
