@@ -89,14 +89,14 @@ def test_tells_of_a_group_s_life(pipeline: Pipeline, spark: SparkSession, tmp_pa
 
 
 def test_a_table_for_people(pipeline: Pipeline, tmp_path: Path) -> None:
-    """And a torn last line, of a broker that was killed, is passed over with a word."""
+    """And a torn last line, of a broker that was killed, is passed over with a word. Named twice, it is read once."""
     journal = tmp_path / "journal.jsonl"
     started = '{"v":1,"line":2,"t":9,"group":"g","seq":2,"event":"group.rebalance.started","state":"PreparingRebalance"'
     journal.write_text(
         '{"v":1,"line":1,"t":1,"group":"g","seq":1,"event":"group.created","state":"Empty","generation":0}\n'
         f'{started},"cause":"member_joined"}}\n{started}'
     )
-    ended = pipeline("rebalances", journal)
+    ended = pipeline("rebalances", journal, journal)
     assert ended.exit_code == 0
     lines = ended.stdout.splitlines()
     assert lines[0].startswith("GROUP  REBALANCES  INTERRUPTED  NOT STABLE MS")

@@ -76,7 +76,7 @@ def check(options: argparse.Namespace) -> Plan:
     for option, place in (("--output", options.output), ("--report", options.report)):
         if place is not None:
             refuse_unless_free(place, option)
-    journals = [uri(journal) for journal in options.journals]
+    journals = list(dict.fromkeys(uri(journal) for journal in options.journals))  # one named twice is read once
     return Plan(journals, options.group, options.top, options.output, options.report)
 
 
