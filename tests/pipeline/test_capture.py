@@ -145,6 +145,12 @@ def test_what_nobody_may_see(spark: SparkSession, bootstrap: str, pipeline: Pipe
             "--redact-field name is not key, value, headers, or one of those with fields: value.customer.name",
         ),
         (["--redact", "nowhere:hide"], "--redact nowhere:hide is not MODULE:FUNCTION that can be imported here: "),
+        (
+            ["--redact", f"{__name__}:SECRET"],
+            f"--redact {__name__}:SECRET is no function; name one that takes a DataFrame",
+        ),
+        (["--from-offset", "4", "--to-offset", "4"], "--from-offset 4 is not below --to-offset 4"),
+        (["--from", "2026-03-02", "--to", "2026-03-01"], "--from 2026-03-02 is not before --to 2026-03-01"),
         (["--redact", f"{__name__}:without_values"], "--redact gave other columns than it got: "),
     ],
 )

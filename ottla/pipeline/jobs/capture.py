@@ -102,6 +102,8 @@ def check(options: argparse.Namespace) -> Plan:
     fields = list(dict.fromkeys(options.redact_field))
     _refuse_fields(fields)
     since, until = _time(options.since, "--from"), _time(options.until, "--to")
+    if since is not None and until is not None and since >= until:
+        raise CannotUse(f"--from {options.since} is not before --to {options.until}")
     redact = _load(options.redact) if options.redact is not None else None
     refuse_unless_free(options.output, "--output")
     kafka = cluster.find(options)
@@ -169,6 +171,8 @@ def _refuse_numbers(options: argparse.Namespace) -> None:
         number = getattr(options, option)
         if number is not None and number < least:
             raise CannotUse(f"--{option.replace('_', '-')} {number} is below {least}")
+    if options.to_offset is not None and (options.from_offset or 0) >= options.to_offset:
+        raise CannotUse(f"--from-offset {options.from_offset or 0} is not below --to-offset {options.to_offset}")
 
 
 def _refuse_fields(fields: list[str]) -> None:
@@ -205,6 +209,8 @@ def _load(text: str) -> Redact:
         raise CannotUse(f"--redact {text} is not MODULE:FUNCTION that can be imported here: {error}") from None
     finally:
         sys.path.pop(0)
+    if not callable(function):
+        raise CannotUse(f"--redact {text} is no function; name one that takes a DataFrame and returns one")
     return function
 
 
