@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Mapping
 from typing import Any, Final
 
 from bench.broker import Broker, UnableError
@@ -97,22 +98,17 @@ def until_coordinated(client: Client, group: str) -> None:
         time.sleep(0.02)
 
 
-def create_topic(broker: Broker, topic: str, *, partitions: int = 1) -> None:
+def create_topic(broker: Broker, topic: str, *, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
     """Create a topic, and wait until it is led. A peer that has no CreateTopics makes it when it is asked about it."""
     with Client(broker.bootstrap) as client:
-        new = CreateTopicsRequest.CreatableTopic(name=topic, num_partitions=partitions, replication_factor=1)
+        listed = [CreateTopicsRequest.CreatableTopicConfig(*config) for config in (configs or {}).items()]
+        new = CreateTopicsRequest.CreatableTopic(topic, partitions, 1, configs=listed)
         if broker.peer != "mock":
             error = client.ask(CreateTopicsRequest(topics=[new], timeout_ms=10_000), 4).topics[0].error_code
             if error != 0:
                 raise UnableError(f"creating a topic was answered with error {error}")
-    until_led(broker, topic)
-
-
-def until_led(broker: Broker, topic: str) -> None:
-    """Wait until every partition has a leader."""
-    deadline = time.monotonic() + _READY_SECONDS_MAX
-    request = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=topic)])
-    with Client(broker.bootstrap) as client:
+        deadline = time.monotonic() + _READY_SECONDS_MAX
+        request = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=topic)])
         while time.monotonic() < deadline:
             found = client.ask(request, 4).topics[0]
             if found.error_code == 0 and all(partition.leader_id >= 0 for partition in found.partitions):

@@ -10,14 +10,12 @@ from __future__ import annotations
 import itertools
 import tempfile
 import time
-from collections.abc import Mapping
 
 from bench.broker import Broker, UnableError
 from bench.figures.figure import Figure, Row, Values
-from bench.members import until_led
+from bench.members import create_topic
 from bench.peers.ottla import ON_DISK, serving
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
-from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from tests.support.batches import batch
 from tests.support.client import API, Client
@@ -55,20 +53,11 @@ def _waited_ms(peer: str, interval_ms: int, seconds: float) -> float:
         if peer == ON_DISK:
             settings += ["--data-dir", directory]
         with serving(peer, "--log-level", "error", *settings) as broker:
-            with Client(broker.bootstrap) as client:
-                _create(client, "compacted", COMPACTED)
-                _create(client, "removed", REMOVED)
-            until_led(broker, "removed")
+            create_topic(broker, "compacted", configs=COMPACTED)
+            create_topic(broker, "removed", configs=REMOVED)
             waited = _ask_beside_writes(broker, seconds)
     waited.sort()
     return waited[len(waited) * 999 // 1000] * 1e3
-
-
-def _create(client: Client, topic: str, configs: Mapping[str, str]) -> None:
-    listed = [CreateTopicsRequest.CreatableTopicConfig(*config) for config in configs.items()]
-    new = CreateTopicsRequest.CreatableTopic(topic, 1, 1, configs=listed)
-    if client.ask(CreateTopicsRequest([new], 10_000), 4).topics[0].error_code:
-        raise UnableError("creating a topic was refused")
 
 
 def _writes() -> list[bytes]:

@@ -50,8 +50,8 @@ def measure(broker: Broker, seconds: float) -> Values:
     for topic in topics:
         if not broker.is_echo:
             create_topic(broker, topic)
-    few = _produce(broker, topics[0], batch_of(16))
-    many = _produce(broker, topics[1], batch_of(160))
+    few = produce(broker, topics[0], batch_of(16))
+    many = produce(broker, topics[1], batch_of(160))
     fetched = None if broker.peer == "mock" else _fetch(broker, topics[0], records_per_batch=16)  # it keeps 5 MB
     if not broker.is_echo:
         for topic in topics:
@@ -85,7 +85,8 @@ def fetch_request(topic: str, offset: int) -> FetchRequest:
     )
 
 
-def _produce(broker: Broker, topic: str, data: bytes) -> Load:
+def produce(broker: Broker, topic: str, data: bytes, *, batches: int = BATCHES) -> Load:
+    """Append the batch so many times."""
     request = produce_request(topic, data)
     if not broker.is_echo:
         _until_produced(broker, request)
@@ -94,7 +95,7 @@ def _produce(broker: Broker, topic: str, data: bytes) -> Load:
         responses=[ProduceResponse.TopicProduceResponse(name=topic, partition_responses=[answered])]
     )
     stream = Stream([request_frame(request, PRODUCE)], answer_frame(answer, PRODUCE), is_exact=False)
-    return run_load(broker, [stream], in_flight=4, requests=BATCHES)
+    return run_load(broker, [stream], in_flight=4, requests=batches)
 
 
 def _until_produced(broker: Broker, request: ProduceRequest) -> None:

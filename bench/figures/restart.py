@@ -6,8 +6,8 @@ On a directory of its own, so this is for Ottla on disk alone.
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
 import tempfile
 import time
 
@@ -38,7 +38,7 @@ def measure(broker: Broker, seconds: float) -> Values:
                 for number in range(GROUPS):
                     _commit(client, _group(number))
             assert before.pid is not None
-            subprocess.run(["kill", f"-{signal.SIGKILL:d}", str(before.pid)], check=True)
+            os.kill(before.pid, signal.SIGKILL)
         with serving(ON_DISK, *arguments) as after, Client(after.bootstrap) as client:
             while not _is_answered(client, _group(GROUPS - 1)):
                 time.sleep(0.001)

@@ -12,12 +12,9 @@ from itertools import count
 
 from bench.broker import Broker, UnableError
 from bench.figures.figure import Figure, Row, Values
-from bench.figures.records import BATCH_BYTES, FETCH, PRODUCE, batch_of, fetch_request, produce_request
-from bench.frames import answer_frame, request_frame
-from bench.load import Stream, run_load
+from bench.figures.records import BATCH_BYTES, FETCH, PRODUCE, batch_of, fetch_request, produce, produce_request
 from bench.members import create_topic, delete_topic, fresh_name
 from bench.peers.ottla import ON_DISK
-from ottla.protocol.messages.produce import ProduceResponse
 from tests.support.client import Client, api_of
 
 STORED_GB = float(os.environ.get("STORED_GB") or 1)
@@ -36,15 +33,11 @@ def measure(broker: Broker, seconds: float) -> Values:
         raise UnableError("it keeps records in memory, or in a process that is not to be looked at so")
     topic = fresh_name("stored")
     create_topic(broker, topic)
-    request = produce_request(topic, batch_of(RECORDS))
-    answered = ProduceResponse.PartitionProduceResponse(index=0)
-    answer = ProduceResponse(
-        responses=[ProduceResponse.TopicProduceResponse(name=topic, partition_responses=[answered])]
-    )
-    stream = Stream([request_frame(request, PRODUCE)], answer_frame(answer, PRODUCE), is_exact=False)
+    data = batch_of(RECORDS)
     batches = int(STORED_GB * 1e9) // BATCH_BYTES
-    run_load(broker, [stream], in_flight=4, requests=batches)
+    produce(broker, topic, data, batches=batches)
     resident = 0
+    request = produce_request(topic, data)
     body = request.encode(PRODUCE)
     begun = time.perf_counter()
     with Client(broker.bootstrap) as writer, Client(broker.bootstrap) as reader:
