@@ -7,7 +7,6 @@ LogCleanerManager.abortCleaning, LogCleanerTest.
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -19,9 +18,9 @@ from ottla.broker.compaction.log_cleaner import KEYS_BYTES_MAX, CleaningAbortedE
 from ottla.broker.configs.log_config import LogConfig, parse_log_configs
 from ottla.broker.logs.partition import Partition
 from ottla.broker.storage.disk import Disk, DiskStorage
-from ottla.broker.storage.worker import InlineWorker, Then, Work
 from tests.broker.partitions import NOW_MS, fill, new_partition, read_all
 from tests.storage.disks import new_disk, new_log
+from tests.storage.test_replacing import LateWorker
 from tests.support.batches import batch
 
 COMPACT: Final = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0"}
@@ -29,22 +28,6 @@ BOTH: Final = {**COMPACT, "cleanup.policy": "compact,delete"}
 LATER_MS: Final = NOW_MS + 14 * 24 * 3_600_000
 #: More than a cleaning of the log has steps.
 STEPS_MAX: Final = 60
-
-
-class Idle(InlineWorker):
-    """Does nothing before it is told to."""
-
-    __slots__ = ("_jobs",)
-
-    def __init__(self) -> None:
-        self._jobs: deque[tuple[Work, Then]] = deque()
-
-    def do(self, work: Work, then: Then) -> None:
-        self._jobs.append((work, then))
-
-    def drain(self) -> None:
-        while self._jobs:
-            super().do(*self._jobs.popleft())
 
 
 def config(**texts: str) -> LogConfig:
@@ -174,7 +157,7 @@ def test_a_topic_made_anew_while_the_old_one_is_cleaned_keeps_its_files(tmp_path
 
 def test_what_is_removed_late_is_not_the_new_topics(tmp_path: Path) -> None:
     """Retention lets segments go, the topic is deleted and made anew, and only then the disk comes to it."""
-    directory, worker = tmp_path / "orders-0", Idle()
+    directory, worker = tmp_path / "orders-0", LateWorker()
     disk = new_disk()
     disk.worker = worker
     log = compacted(directory, disk)

@@ -5,7 +5,7 @@
     partition.metadata          version: 0 ⏎ topic_id: …    whose log it is
 
     recovery-point-offset-checkpoint    0 ⏎ count ⏎ topic's id partition offset ⏎ …     one file for all logs
-    cleaner-offset-checkpoint           0 ⏎ count ⏎ topic partition offset ⏎ …          how far each was compacted
+    cleaner-offset-checkpoint           the same                                        how far each was compacted
 
 Each is replaced as a whole; epochs are written over as long as they become more, for that is done often. Whoever reads
 one gets None where it is missing or makes no sense.
@@ -14,7 +14,7 @@ Kafka: CheckpointFile, LeaderEpochCheckpointFile, PartitionMetadataFile, OffsetC
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from ottla.broker.storage.contract import EpochStart
@@ -56,16 +56,16 @@ def decode_partition_metadata(data: bytes | None) -> str | None:
     return values.get("topic_id") if values.get("version") == _VERSION else None
 
 
-def encode_offsets(offsets: Iterable[tuple[str, int, int]]) -> bytes:
-    """A file for all logs, from (topic, partition, offset)."""
-    return _encode([f"{topic} {partition} {offset}" for topic, partition, offset in offsets])
+def encode_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
+    """A file for all logs, from offsets by (topic's id, partition)."""
+    return _encode([f"{topic_id} {partition} {offset}" for (topic_id, partition), offset in offsets.items()])
 
 
 def decode_offsets(data: bytes | None) -> dict[tuple[str, int], int] | None:
     rows = _decode(data, 3)
     if rows is None:
         return None
-    return {(topic, int(partition)): int(offset) for topic, partition, offset in rows}
+    return {(topic_id, int(partition)): int(offset) for topic_id, partition, offset in rows}
 
 
 def _encode(rows: list[str]) -> bytes:
