@@ -64,6 +64,23 @@ def test_a_directory_in_use_is_refused(path: Path) -> None:
     opened(path).release()
 
 
+def test_a_forked_child_does_not_hold_the_directory(path: Path) -> None:
+    """It has the descriptor, and with it the lock; whoever has taken the directory lets go of both."""
+    data_dir = opened(path)
+    ours, childs = os.pipe()
+    if (child := os.fork()) == 0:
+        os.close(childs)
+        os.read(ours, 1)  # until nobody can write any more
+        os._exit(0)
+    try:
+        data_dir.release()
+        opened(path).release()
+    finally:
+        os.close(childs)
+        os.waitpid(child, 0)
+        os.close(ours)
+
+
 def test_a_newer_format_is_refused(path: Path) -> None:
     """And nothing in the directory is touched."""
     opened(path).release()

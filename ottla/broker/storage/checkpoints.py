@@ -2,6 +2,7 @@
 
     leader-epoch-checkpoint     0 ⏎ 2 ⏎ 0 0 ⏎ 3 120 ⏎      the epochs and where they began
     log-start-offset            0 ⏎ 57 ⏎                    ours; Kafka has one file for all logs
+    virtual-date                0 ⏎ 1700000000000 ⏎         the date that a virtual clock has reached, in ms
     partition.metadata          version: 0 ⏎ topic_id: …    whose log it is
 
     recovery-point-offset-checkpoint    0 ⏎ count ⏎ topic's id partition offset ⏎ …     one file for all logs
@@ -24,6 +25,7 @@ LOG_START: Final = "log-start-offset"
 PARTITION_METADATA: Final = "partition.metadata"
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 CLEANED_OFFSETS: Final = "cleaner-offset-checkpoint"
+VIRTUAL_DATE: Final = "virtual-date"
 
 _VERSION: Final = "0"
 
@@ -37,11 +39,12 @@ def decode_epochs(data: bytes | None) -> tuple[EpochStart, ...] | None:
     return None if rows is None else tuple(EpochStart(int(epoch), int(start_offset)) for epoch, start_offset in rows)
 
 
-def encode_log_start(offset: int) -> bytes:
-    return f"{_VERSION}\n{offset}\n".encode()
+def encode_number(number: int) -> bytes:
+    """A log's start, or a date."""
+    return f"{_VERSION}\n{number}\n".encode()
 
 
-def decode_log_start(data: bytes | None) -> int | None:
+def decode_number(data: bytes | None) -> int | None:
     lines = (data or b"").decode("ascii", "replace").splitlines()
     return int(lines[1]) if len(lines) == 2 and lines[0] == _VERSION and _is_number(lines[1]) else None
 

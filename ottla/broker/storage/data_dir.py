@@ -5,6 +5,7 @@
         meta.properties                      cluster.id, directory.id, and the version of this format
         cluster.journal                      topics, configs, settings: see `cluster_journal`
         clean-shutdown.json                  the mark of a clean stop, with all that a start needs of each log
+        virtual-date                         the date that a virtual clock has reached, if there was one
         recovery-point-offset-checkpoint     up to where each log is on the device
         cleaner-offset-checkpoint            up to where each was compacted; losing it costs work and nothing else
         orders-0/ …                          the logs: see `disk`
@@ -56,7 +57,17 @@ _FORMAT_NAME: Final = "ottla.format"
 _LOG_NAME: Final = re.compile(r".+-\d+")
 _PROGRESS_SECONDS: Final = 5.0
 _FLUSHING_THREADS: Final = 8
-_OURS: Final = frozenset((LOCK, META, JOURNAL, CLEAN_MARK, checkpoints.RECOVERY_POINTS, checkpoints.CLEANED_OFFSETS))
+_OURS: Final = frozenset(
+    (
+        LOCK,
+        META,
+        JOURNAL,
+        CLEAN_MARK,
+        checkpoints.RECOVERY_POINTS,
+        checkpoints.CLEANED_OFFSETS,
+        checkpoints.VIRTUAL_DATE,
+    )
+)
 
 
 class DataDirRefused(Exception):
@@ -93,8 +104,9 @@ class DataDir:
             self._read_marks()
         except OSError as error:
             self.release()
+            reason = "it is no directory" if isinstance(error, FileExistsError) else describe(error)
             raise DataDirRefused(
-                f"cannot use {self.path}: {describe(error)}; name a directory that can be written"
+                f"cannot use {error.filename or self.path}: {reason}; name a directory that can be written"
             ) from None
         except DataDirRefused:
             self.release()
@@ -156,6 +168,14 @@ class DataDir:
         self._recovery_points = decoded or {}
         cleaned = read_file(f"{self.path}/{checkpoints.CLEANED_OFFSETS}")
         self._cleaned_offsets = checkpoints.decode_offsets(cleaned) or {}
+
+    def virtual_date(self) -> int:
+        """The date, in ms, that a virtual clock has reached here; 0: none has. Raises OSError."""
+        return checkpoints.decode_number(read_file(f"{self.path}/{checkpoints.VIRTUAL_DATE}")) or 0
+
+    def save_virtual_date(self, wall_ms: int) -> None:
+        """A virtual clock is about to reach this date, and no later start may be before it. Raises OSError."""
+        write_file(f"{self.path}/{checkpoints.VIRTUAL_DATE}", checkpoints.encode_number(wall_ms), sync=False)
 
     # Logs
 
@@ -315,8 +335,12 @@ class DataDir:
             self.release()
 
     def release(self) -> None:
-        """Let go of the directory as it is."""
+        """Let go of the directory as it is.
+
+        The lock would stay with a child that was forked meanwhile and has the descriptor too, were it only closed.
+        """
         if self._lock_fd >= 0:
+            fcntl.flock(self._lock_fd, fcntl.LOCK_UN)
             os.close(self._lock_fd)
             self._lock_fd = -1
 

@@ -190,7 +190,7 @@ class DiskStorage:
                 self._write_epochs(checkpoints.encode_epochs(state.leader_epochs))
                 self._epochs_saved = state.leader_epochs
             if self._log_start_saved != state.log_start_offset:
-                data = checkpoints.encode_log_start(state.log_start_offset)
+                data = checkpoints.encode_number(state.log_start_offset)
                 self._put(f"{self.directory}/{checkpoints.LOG_START}", data)
                 self._log_start_saved = state.log_start_offset
         except OSError as error:
