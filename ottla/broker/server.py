@@ -137,6 +137,8 @@ class Server:
         One at a time: who comes meanwhile waits.
         """
         async with self._advancing:
+            if self.cluster.store is not None:
+                self.cluster.store.keep_virtual_date(self.clock.wall_ms() + ms)
             await self.cluster.timer.advance(ms, settled=lambda: self.cluster.is_settled)
 
     async def stop_node(self, node_id: int, *, hard: bool = False) -> None:
