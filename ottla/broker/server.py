@@ -7,7 +7,7 @@ it and no failure goes unseen.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -36,6 +36,13 @@ class UnknownNode(Exception):
 
     def __init__(self, node_id: int, known: list[int]) -> None:
         super().__init__(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
+
+
+class Stopping(Exception):
+    """What was asked is not done, or not to its end, for the broker is being stopped."""
+
+    def __init__(self) -> None:
+        super().__init__("the broker is being stopped")
 
 
 class Server:
@@ -125,7 +132,7 @@ class Server:
                     await self._stopping.wait()
                 finally:
                     self._close()
-            await self._until_closed(self._listeners)
+                await self._until_closed(self._all_listeners)
 
     def stop(self) -> None:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
@@ -134,18 +141,27 @@ class Server:
     async def advance(self, ms: int) -> None:
         """Move the virtual clock on; returns when all that was due has happened, each thing at its own time.
 
-        One at a time: who comes meanwhile waits.
+        One at a time: who comes meanwhile waits. Raises `Stopping` at the deadline at which the broker is stopped.
         """
         async with self._advancing:
-            await self.cluster.timer.advance(ms, settled=lambda: self.cluster.is_settled)
+            await self.cluster.timer.advance(ms, settled=self._is_settled)
+
+    def _is_settled(self) -> bool:
+        self._refuse_if_stopping()
+        return self.cluster.is_settled
+
+    def _refuse_if_stopping(self) -> None:
+        if self._stopping.is_set():
+            raise Stopping
 
     async def stop_node(self, node_id: int, *, hard: bool = False) -> None:
         """Stop one node, as if its machine had died (`hard`), or in an orderly way: others lead first, and what its
-        clients have asked is answered. A node that is stopped stays so. Raises `UnknownNode`.
+        clients have asked is answered. A node that is stopped stays so. Raises `UnknownNode`, and `Stopping`.
         """
         listener = self._listener_of(node_id)
         node, failover = listener.node, self.cluster.failover
         async with self._switching:
+            self._refuse_if_stopping()
             if failover.state_of(node) is not NodeState.UP:
                 return
             listener.log.info("node.stopped", is_hard=hard)
@@ -164,16 +180,18 @@ class Server:
     async def start_node(self, node_id: int) -> None:
         """Start a stopped node again, at the address it had. A node that is up stays so.
 
-        Raises `UnknownNode`, and `MachineRefused` if somebody else has taken the address.
+        Raises `UnknownNode`, `MachineRefused` if somebody else has taken the address, and `Stopping`.
         """
         listener = self._listener_of(node_id)
         async with self._switching:
+            self._refuse_if_stopping()
             if self.cluster.failover.state_of(listener.node) is NodeState.UP:
                 return
             try:
                 await listener.reopen()
             except OSError as error:
                 raise listener.node.address.refused("node", error) from None
+            self._refuse_if_stopping()  # while the address was looked up; `run` closes what was opened
             self.cluster.failover.node_returns(listener.node)
             await listener.accept()
             listener.log.info("node.started")
@@ -190,6 +208,8 @@ class Server:
 
     async def _bind(self) -> None:
         """Bind every socket before any of them accepts, so that no client sees half a cluster."""
+        if self._control_address is not None:
+            await self._bind_control(self._control_address)
         shared = Shared()
         for index, node in enumerate(self._nodes):
             listener = Listener(node, shared, self.log)
@@ -203,20 +223,17 @@ class Server:
             node.host = advertised.host
             node.port = advertised.port or port
             self.cluster.add_node(node)
-        if self._control_address is not None:
-            self._control = await self._bind_control(self._control_address)
 
-    async def _bind_control(self, address: Address) -> ControlListener:
+    async def _bind_control(self, address: Address) -> None:
         from ottla.broker.control.control import Control
         from ottla.broker.control.http import ControlListener
 
-        listener = ControlListener(Control(self), self.cluster)
+        self._control = listener = ControlListener(Control(self), self.cluster)
         try:
             port = await listener.open(address.host, address.port)
         except OSError as error:
             raise address.refused("--control", error) from None
         self.control_url = f"http://{Address(address.host, port)}"
-        return listener
 
     @property
     def _all_listeners(self) -> list[Listener | ControlListener]:
@@ -244,7 +261,7 @@ class Server:
         alarm = Alarm(look)
         timer.add(alarm, timer.now_ms() + idle_ms)
 
-    async def _until_closed(self, listeners: list[Listener]) -> None:
+    async def _until_closed(self, listeners: Sequence[Listener | ControlListener]) -> None:
         """Let the last answers leave, for clients that take them."""
         try:
             async with asyncio.timeout(FLUSH_SECONDS_MAX):

@@ -172,20 +172,24 @@ def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) ->
 
         raise MachineRefused(f"uvloop cannot be loaded ({error}); Ottla runs where uvloop does: Linux, macOS") from None
 
+    def stop(number: int) -> None:
+        log.info("broker.stop.requested", signal=signal.Signals(number).name)
+        server.stop()
+
     async def serve() -> None:
         loop = asyncio.get_running_loop()
         signals_seen = 0
 
-        def on_signal(number: signal.Signals) -> None:
+        def on_signal(number: int, _frame: object) -> None:
+            """Python's own way of signals, not the loop's, which may be held by what the second is to end."""
             nonlocal signals_seen
             signals_seen += 1
             if signals_seen > 1:
                 os._exit(EXIT_MACHINE)
-            log.info("broker.stop.requested", signal=number.name)
-            server.stop()
+            loop.call_soon_threadsafe(stop, number)
 
         for number in _END_SIGNALS:
-            loop.add_signal_handler(number, on_signal, number)
+            signal.signal(number, on_signal)
         await server.run(on_ready)
         log.info("broker.stopped")
 
