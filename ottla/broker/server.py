@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.cluster.cluster import Cluster
@@ -58,12 +59,13 @@ class Server:
         node_count: int = 1,
         clock: Clock | None = None,
         control: Address | None = None,
+        control_token: str | None = None,
         journal: Path | None = None,
         data_dir: Path | None = None,
     ) -> None:
         """`advertise`: what clients are told instead of `listen`; node i has its port + i. `control`: where to answer
-        scripts over HTTP, if anywhere. `journal`: the file that tells what happens in groups. `data_dir`: where to keep
-        everything; None: in memory. Raises `ConfigError`.
+        scripts over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file
+        that tells what happens in groups. `data_dir`: where to keep everything; None: in memory. Raises `ConfigError`.
         """
         _check_node_count(node_count, listen, advertise)
         if advertise is None and listen.is_wildcard:
@@ -85,6 +87,7 @@ class Server:
         self._journal_path = journal
         self.data_dir = data_dir
         self._control_address = control
+        self._control_token = control_token
         self._control: ControlListener | None = None
         self._stopping = asyncio.Event()
         self._advancing = asyncio.Lock()
@@ -110,7 +113,8 @@ class Server:
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Open the sockets, call `on_ready`, serve until `stop`.
 
-        Raises `MachineRefused` if a socket, the journal or the data directory can't be had.
+        Raises `MachineRefused` if a socket, the journal or the data directory can't be had, and `ConfigError` if the
+        control API would be open to other machines.
         """
         timer = self.cluster.timer = Timer(self.clock, loop=asyncio.get_running_loop())
         with ExitStack() as at_end:
@@ -226,14 +230,26 @@ class Server:
 
     async def _bind_control(self, address: Address) -> None:
         from ottla.broker.control.control import Control
+        from ottla.broker.control.gate import Gate
         from ottla.broker.control.http import ControlListener
 
-        self._control = listener = ControlListener(Control(self), self.cluster)
+        gate = Gate(self._own_names(address), self._control_token)
+        self._control = listener = ControlListener(Control(self), gate, self.cluster)
         try:
             port = await listener.open(address.host, address.port)
         except OSError as error:
             raise address.refused("--control", error) from None
+        if self._control_token is None and not listener.is_for_this_machine:
+            raise ConfigError(
+                f"--control {address} lets other machines in, and there they need a token; add --control-token-file "
+                f"FILE, or listen with --control 127.0.0.1:{address.port}"
+            )
         self.control_url = f"http://{Address(address.host, port)}"
+
+    def _own_names(self, control: Address) -> list[str]:
+        """By which names others may ask for this machine."""
+        told = [address.host for address in (self._listen, self._advertise) if address and not address.is_wildcard]
+        return [control.host, gethostname(), *told]
 
     @property
     def _all_listeners(self) -> list[Listener | ControlListener]:

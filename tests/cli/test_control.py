@@ -387,6 +387,8 @@ def samples() -> dict[str, Any]:
     found = {}
     for section in DOCS.read_text().split("\n## ")[1:]:
         title, _, text = section.partition("\n")
+        if not title.startswith(("GET ", "POST ")):
+            continue
         (sample,) = re.findall(r"```json\n(.*?)```|^\$ curl [^\n]*\n(\{.*?\})\n```", text, re.DOTALL | re.MULTILINE)
         found[title] = json.loads("".join(sample))
     return found

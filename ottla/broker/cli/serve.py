@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from ottla.broker.cli import control_token
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def add_to(commands: Any) -> None:
         help="virtual: time stands still until it is moved through --control (default: system)",
     )
     option("--control", metavar="HOST:PORT", help="answer scripts over HTTP there: nodes, groups, time, counters")
+    control_token.add_options(parser)
     option("--journal", metavar="FILE", type=Path, help="append there what happens in groups and why, as JSON lines")
     option(
         "--log-level",
@@ -107,6 +109,7 @@ def run(options: argparse.Namespace) -> int:
             node_count=options.nodes,
             clock=VirtualClock() if options.clock == "virtual" else SystemClock(),
             control=Address.parse(options.control, "--control") if options.control else None,
+            control_token=control_token.read(options),
             journal=options.journal,
             data_dir=options.data_dir,
             log=log,

@@ -1,4 +1,4 @@
-"""HTTP/1.1 for the control API: h11 does the parsing, this does the sockets.
+"""HTTP/1.1 for the control API: h11 does the parsing, the `Gate` says who gets in, this does the sockets.
 
 Loaded with --control only. Bodies and headers are bounded, and so is the number of connections; who says nothing for a
 minute, or takes nothing, is closed. A request that is no HTTP gets a 400 with a sentence, as JSON like all answers.
@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import h11
 
 from ottla import __version__
 from ottla.broker.control.control import Answer, Control
+from ottla.broker.control.gate import Gate, Headers
 from ottla.broker.control.refused import Refused
 from ottla.broker.network.listener import bind
 
@@ -33,8 +36,9 @@ IDLE_SECONDS_MAX: Final = 60.0
 class ControlListener:
     """The control API's server socket."""
 
-    def __init__(self, control: Control, cluster: Cluster) -> None:
+    def __init__(self, control: Control, gate: Gate, cluster: Cluster) -> None:
         self._control = control
+        self._gate = gate
         self._cluster = cluster
         self._server: asyncio.Server | None = None
         self._conversations: dict[asyncio.Task[None], Conversation] = {}
@@ -45,6 +49,12 @@ class ControlListener:
             lambda port: asyncio.start_server(self._connected, host, port, start_serving=False), port
         )
         return port
+
+    @property
+    def is_for_this_machine(self) -> bool:
+        """Whether nobody on another machine can connect."""
+        sockets = () if self._server is None else self._server.sockets
+        return all(ip_address(opened.getsockname()[0].partition("%")[0]).is_loopback for opened in sockets)
 
     async def accept(self) -> None:
         """Let scripts in."""
@@ -98,12 +108,12 @@ class ControlListener:
     async def _answer_next(self, conversation: Conversation) -> bool:
         """Answer the next request; False when there is none, or can be none after it."""
         try:
-            request = await conversation.receive()
+            request = await conversation.receive(self._gate.check)
             if request is None:
                 return False
             answer = await self._answer(request)
         except Refused as refused:
-            return await conversation.send(refused.status, _encode({"error": str(refused)}))
+            return await conversation.send(refused.status, _encode({"error": str(refused)}), refused.headers)
         return await conversation.send(HTTPStatus.OK, answer)
 
     async def _answer(self, request: Request) -> bytes:
@@ -133,6 +143,8 @@ class Conversation:
         self._reader = reader
         self._writer = writer
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES_MAX)
+        sockname = writer.get_extra_info("sockname")
+        self._local_host: str = sockname[0] if sockname else ""  # a connection that is gone already has none
         #: Whether only the head of the answer is wanted.
         self._is_head = False
         #: Whether a request is there that has no answer yet.
@@ -140,8 +152,8 @@ class Conversation:
         #: Whether nothing is to come after that.
         self._is_last = False
 
-    async def receive(self) -> Request | None:
-        """The next request; None: there is none. Raises `Refused`, and OSError when it is gone."""
+    async def receive(self, check: Callable[[str, Headers, str], None]) -> Request | None:
+        """The next request that `check` lets in; None: there is none. Raises `Refused`, and OSError when it is gone."""
         self._is_head = self._is_answering = False
         try:
             request = await self._next_event()
@@ -149,6 +161,12 @@ class Conversation:
                 return None
             method = request.method.decode()
             self._is_head = method == "HEAD"
+            try:
+                check(method, list(request.headers), self._local_host)
+            except Refused:
+                if not self._http.they_are_waiting_for_100_continue:
+                    await self._read_body()  # and the connection is good for another request
+                raise
             body = await self._read_body()
         except h11.RemoteProtocolError as error:
             raise Refused(HTTPStatus(error.error_status_hint), f"this is not HTTP/1.1: {error}") from None
@@ -163,13 +181,14 @@ class Conversation:
                 raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {BODY_BYTES_MAX} bytes")
         return bytes(body)
 
-    async def send(self, status: HTTPStatus, body: bytes) -> bool:
+    async def send(self, status: HTTPStatus, body: bytes, more_headers: Mapping[str, str] | None = None) -> bool:
         """Send an answer; False when the connection ends with it. Raises OSError when nobody takes it."""
         http = self._http
         headers: list[tuple[str, Any]] = [
             ("Content-Type", "application/json"),
             ("Content-Length", str(len(body))),
             ("Server", f"ottla/{__version__}"),
+            *(more_headers or {}).items(),
         ]
         if self._is_last or http.their_state is not h11.DONE:  # they have more to say, which nobody will read
             headers.append(("Connection", "close"))
