@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ottla.broker.cli import control_token
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
+from ottla.terminal.output import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,6 +169,8 @@ def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) ->
     """Run the server on uvloop until a signal; the second signal ends the process at once."""
     import asyncio
 
+    from ottla.broker.loop_errors import log_loop_errors
+
     try:
         import uvloop
     except ImportError as error:
@@ -181,6 +184,7 @@ def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) ->
 
     async def serve() -> None:
         loop = asyncio.get_running_loop()
+        log_loop_errors(loop, log)
         signals_seen = 0
 
         def on_signal(number: int, _frame: object) -> None:
@@ -216,7 +220,7 @@ def _tell_ready(server: Server, settings: Settings, log: Log) -> None:
     if server.data_dir is not None:
         words.append(f"data_dir={server.data_dir}")
     try:
-        print("ottla ready", *words, flush=True)
+        print_line(" ".join(("ottla ready", *words)), flush=True)
     except BrokenPipeError:  # whoever started us does not listen any more; clients may
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
