@@ -33,6 +33,7 @@ _BROKER: Final = (
     LogEvent("setting.stored", "info", ("setting", "reason"), "A setting of Kafka's was given that has no effect."),
     LogEvent("journal.abandoned", "error", ("path", "reason"), "The journal can't be written; it ends here."),
     LogEvent("control.failed", "error", ("method", "path"), "The control API failed at a request; a bug of ours."),
+    LogEvent("loop.failed", "error", ("reason",), "Something failed that is no request's; a bug of ours."),
 )
 
 _NODES: Final = (
