@@ -256,7 +256,7 @@ class DataDir:
         rows = ((topic_id, index, offset) for (topic_id, index), offset in points.items())
         write_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}", checkpoints.encode_offsets(rows))
 
-    def _recovery_points_saved(self, error: OSError | None) -> None:
+    def _recovery_points_saved(self, error: Exception | None) -> None:
         if error is not None:
             self.log.warning("recovery.points.failed", reason=describe(error))
 
