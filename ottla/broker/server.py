@@ -1,7 +1,7 @@
 """A whole broker: listeners for its nodes, the cluster behind them, and an orderly end.
 
 `run` serves until `stop` is called. Everything that runs meanwhile belongs to its task group, so that nothing outlives
-it and no failure goes unseen.
+it; what fails there is said in the log and ends nothing else, see `supervision`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from ottla.broker.configs.settings import ConfigError, Settings
 from ottla.broker.housekeeping import Housekeeping
 from ottla.broker.network.address import PORT_MAX, Address
 from ottla.broker.network.listener import Listener, Shared
-from ottla.purgatory import Alarm, Clock, SystemClock, Timer
+from ottla.broker.rounds import Round
+from ottla.broker.supervision import SupervisedTasks, TimerErrors
+from ottla.purgatory import Clock, SystemClock, Timer
 
 if TYPE_CHECKING:
     from ottla.broker.control.http import ControlListener
@@ -116,7 +118,9 @@ class Server:
         Raises `MachineRefused` if a socket, the journal or the data directory can't be had, and `ConfigError` if the
         control API would be open to other machines.
         """
-        timer = self.cluster.timer = Timer(self.clock, loop=asyncio.get_running_loop())
+        timer = self.cluster.timer = Timer(
+            self.clock, loop=asyncio.get_running_loop(), on_error=TimerErrors(self.log, self.clock)
+        )
         with ExitStack() as at_end:
             at_end.callback(timer.close)
             at_end.callback(self._stop_accepting)
@@ -125,11 +129,11 @@ class Server:
             await self._open_data_dir(at_end)
             if self._stopping.is_set():
                 return
-            async with asyncio.TaskGroup() as self.cluster.tasks:
+            async with SupervisedTasks(self.log) as self.cluster.tasks:
                 try:
                     for listener in self._all_listeners:
                         await listener.accept()
-                    self._watch_idle_connections(timer)
+                    self._watch_idle_connections()
                     Housekeeping(self.cluster)
                     self._read_groups()
                     on_ready()
@@ -262,7 +266,7 @@ class Server:
         if GROUP_TOPIC in self.cluster.topics:
             _ = self.cluster.group_coordination
 
-    def _watch_idle_connections(self, timer: Timer) -> None:
+    def _watch_idle_connections(self) -> None:
         """Close connections that have been silent for connections.max.idle.ms, or a little longer.
 
         A virtual clock jumps over hours in which real clients could not have sent anything, so it closes nobody.
@@ -274,10 +278,8 @@ class Server:
         def look() -> None:
             for listener in self._listeners:
                 listener.close_idle()
-            timer.add(alarm, timer.now_ms() + idle_ms)
 
-        alarm = Alarm(look)
-        timer.add(alarm, timer.now_ms() + idle_ms)
+        Round(self.cluster, "idle connections", look, lambda: idle_ms).start()
 
     async def _until_closed(self, listeners: Sequence[Listener | ControlListener]) -> None:
         """Let the last answers leave, for clients that take them."""

@@ -45,7 +45,7 @@ class Persistence:
         """
         begun = time.monotonic()
         cluster = self._cluster
-        self._worker = ThreadWorker(asyncio.get_running_loop())
+        self._worker = ThreadWorker(asyncio.get_running_loop(), cluster.log)
         self._data_dir = DataDir(self._path, cluster.log, self._worker, _open_files_max())
         try:
             self._data_dir.open(cluster.cluster_id)
@@ -92,7 +92,10 @@ class Persistence:
             self._data_dir.close()
         except OSError as error:
             log.error("data_dir.close.failed", path=self._data_dir.path, reason=describe(error))
+        except Exception as error:
+            log.exception("data_dir.close.failed", path=self._data_dir.path, reason=describe(error))
         finally:
+            self._data_dir.release()
             self._worker.close()
 
 

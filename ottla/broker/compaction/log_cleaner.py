@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Final
 from ottla.broker.compaction.cleanable import Cleanable, look_at, portions
 from ottla.broker.compaction.cleaned_transactions import CleanedTransactions
 from ottla.broker.compaction.compaction import LatestOffsets, Passage, last_batches
+from ottla.broker.rounds import LogCare, Round
+from ottla.broker.setbacks import Setbacks, reason_of
 from ottla.broker.storage.contract import StorageError
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.records import read_header
-from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,32 +51,32 @@ class LogCleaner:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._alarm = Alarm(self._wake)
         #: Logs that could not be cleaned; they stay as they are until the broker starts anew.
         self._uncleanable: set[Partition] = set()
+        #: Logs that can't be cleaned at the moment, by topic id and number.
+        self._setbacks: Setbacks[tuple[bytes, int]] = Setbacks(cluster.clock)
+        self._retention = LogCare(cluster, "retention")
 
     def start(self) -> None:
         """Look for dirty logs from now on."""
-        timer = self._cluster.timer
-        timer.add(self._alarm, timer.now_ms() + self._cluster.settings["log.cleaner.backoff.ms"])
+        settings = self._cluster.settings
+        Round(self._cluster, "cleaning", self._begin, lambda: settings["log.cleaner.backoff.ms"]).start()
 
-    def _wake(self) -> None:
-        if self._compacted_logs():
-            self._cluster.background.start(self._round())
-        else:
-            self.start()
+    def _begin(self) -> Job | None:
+        return self._round() if self._compacted_logs() else None
 
     def _round(self) -> Job:
-        """Clean whatever is dirty enough, then rest."""
-        failed = set(self._uncleanable)
+        """Clean whatever is dirty enough."""
+        failed = {log for log in self._compacted_logs() if self._setbacks.is_resting((log.topic_id, log.index))}
+        self._uncleanable = {log for log in self._uncleanable if not log.is_closed}
+        failed |= self._uncleanable
         while (filthiest := (yield from self._find_filthiest(failed))) is not None:
             if not (yield from self._clean(filthiest)):
                 failed.add(filthiest.log)
         for log in self._compacted_logs():
             if not log.is_closed:
-                log.apply_retention(self._cluster.clock.wall_ms())
+                self._retention(log, log.apply_retention, self._cluster.clock.wall_ms())
             yield
-        self.start()
 
     def _compacted_logs(self) -> list[Partition]:
         return [log for log in self._cluster.logs.partitions if log.config.compact and not log.is_closed]
@@ -86,12 +87,29 @@ class LogCleaner:
         filthiest: Cleanable | None = None
         for number, log in enumerate(self._compacted_logs()):
             if log not in failed and not log.is_closed and log.config.compact:
-                found = look_at(log, wall_ms)
-                if found.is_due and (filthiest is None or found.dirty_ratio > filthiest.dirty_ratio):
+                found = self._look_at(log, wall_ms)
+                if (
+                    found is not None
+                    and found.is_due
+                    and (filthiest is None or found.dirty_ratio > filthiest.dirty_ratio)
+                ):
                     filthiest = found
             if number % _LOOKS_PER_STEP == 0:
                 yield
         return filthiest
+
+    def _look_at(self, log: Partition, wall_ms: int) -> Cleanable | None:
+        try:
+            return look_at(log, wall_ms)
+        except Exception as error:
+            self._give_up(log, error)
+            return None
+
+    def _give_up(self, log: Partition, error: Exception) -> None:
+        """A bug of ours: as with a log that can't be read. For `except` blocks. Kafka: markPartitionUncleanable."""
+        self._uncleanable.add(log)
+        topic, partition, reason = log.topic, log.index, reason_of(error)
+        self._cluster.log.exception("log.cleaning.failed", topic=topic, partition=partition, reason=reason)
 
     def _clean(self, cleanable: Cleanable) -> Generator[None, None, bool]:
         """Clean one log; returns whether that came to an end."""
@@ -101,7 +119,8 @@ class LogCleaner:
             end_offset = yield from clean(cleanable, cluster.clock.wall_ms(), self._keys_bytes_max)
         except StorageError as error:
             # The log has failed, and says so itself with the next append.
-            cluster.log.warning("log.cleaning.stopped", topic=log.topic, partition=log.index, reason=str(error))
+            if self._setbacks.failed((log.topic_id, log.index), error):
+                cluster.log.warning("log.cleaning.stopped", topic=log.topic, partition=log.index, reason=str(error))
             return False
         except CleaningAbortedError:
             return False
@@ -109,6 +128,10 @@ class LogCleaner:
             self._uncleanable.add(log)
             cluster.log.error("log.cleaning.failed", topic=log.topic, partition=log.index, reason=str(error))
             return False
+        except Exception as error:
+            self._give_up(log, error)
+            return False
+        self._setbacks.went_well((log.topic_id, log.index))
         cluster.logs.note_cleaned(log, end_offset)
         cluster.log.info(
             "log.cleaned",

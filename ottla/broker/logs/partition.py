@@ -145,6 +145,8 @@ class Partition(ReadableLog):
             return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
         if len(batch) > self.config.rules.max_message_bytes:
             return AppendResult(ErrorCode.MESSAGE_TOO_LARGE)
+        if len(batch) > self.config.segment_bytes:
+            return AppendResult(ErrorCode.RECORD_LIST_TOO_LARGE)
         header = read_header(batch)
         last_offset = self.log_end_offset + header.last_offset_delta
         self._maybe_roll(len(batch), last_offset, header.max_timestamp, wall_ms)
@@ -170,6 +172,8 @@ class Partition(ReadableLog):
         if self._storage.is_offline:
             return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
         batch = build_marker(marker, producer_id, producer_epoch, wall_ms)
+        if len(batch) > self.config.segment_bytes:
+            return AppendResult(ErrorCode.RECORD_LIST_TOO_LARGE)
         self._maybe_roll(len(batch), self.log_end_offset, wall_ms, wall_ms)
         error = self.producers.check_marker(producer_id, producer_epoch, marker.coordinator_epoch, transaction_version)
         if error:

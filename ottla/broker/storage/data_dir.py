@@ -278,7 +278,7 @@ class DataDir:
     def _save_recovery_points(self, points: Mapping[tuple[str, int], int]) -> None:
         write_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}", checkpoints.encode_offsets(points))
 
-    def _recovery_points_saved(self, error: OSError | None) -> None:
+    def _recovery_points_saved(self, error: Exception | None) -> None:
         if error is not None:
             self.log.warning("recovery.points.failed", reason=describe(error))
 

@@ -264,7 +264,7 @@ class DiskStorage:
             self._is_directory_synced = True
         self.flushed_offset = self.end_offset
 
-    def _flushed(self, path: str, up_to_offset: int, error: OSError | None) -> None:
+    def _flushed(self, path: str, up_to_offset: int, error: Exception | None) -> None:
         """The worker has flushed a closed segment, and before it those before it."""
         if error is not None:
             self.go_offline("flush", path, error)
@@ -358,7 +358,7 @@ def delete_directory(directory: str, disk: Disk) -> None:
 def remove_directory(doomed: str, disk: Disk) -> None:
     """Have the worker remove a directory that nobody knows any more."""
 
-    def then(error: OSError | None) -> None:
+    def then(error: Exception | None) -> None:
         if error is not None:
             disk.log.error("log.removal.failed", directory=doomed, reason=describe(error))
 

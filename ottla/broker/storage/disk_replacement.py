@@ -108,7 +108,7 @@ class DiskReplacement:
             finally:
                 os.close(directory)
 
-        def then(error: OSError | None) -> None:
+        def then(error: Exception | None) -> None:
             if error is not None:
                 log.go_offline("replace segments in", log.directory, error)
             elif any(segment is kept for kept in log.segments):

@@ -192,8 +192,10 @@ def sync_file(path: str, directory: int | None = None) -> None:
         os.close(fd)
 
 
-def describe(error: OSError) -> str:
+def describe(error: Exception) -> str:
     """What the system said, and what to do where there is something to be done."""
+    if not isinstance(error, OSError):
+        return f"{type(error).__name__}: {error}"
     reason = error.strerror or str(error)
     if error.errno in _NO_ROOM:
         return f"{reason}: make room, or lower retention.ms or retention.bytes of your topics, and start again"
