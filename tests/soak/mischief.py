@@ -121,13 +121,11 @@ def loses_a_node(stage: Stage) -> None:
     for node_id in list(stage.broker.nodes_down):
         stage.broker.start_node(node_id)
         return
-    stage.broker.may_say("node.missed")
     stage.broker.stop_node(stage.random.choice((2, 3)))
 
 
 def is_hung_up_on(stage: Stage) -> None:
     """Connections are reset after part of a request, or of an answer."""
-    stage.broker.may_say("connection.refused")
     whole = batch([(None, stage.random.randbytes(5_000))])
     for _ in range(30):
         connection = Connection(stage.random.choice(_up(stage)))
@@ -140,7 +138,6 @@ def is_hung_up_on(stage: Stage) -> None:
 
 def is_attacked(stage: Stage) -> None:
     """Requests with values that nobody would send, damaged ones, bombs; in the end all that they made is removed."""
-    stage.broker.may_say("connection.refused", "transaction.refused")
     stage.create(HOSTILE)
     requests = RandomRequests(stage.random, topic=HOSTILE, group_id=HOSTILE)
     served = [(one.key, v) for one in SERVED.values() for v in range(one.version_first_served, one.version_last + 1)]
