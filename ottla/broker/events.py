@@ -56,6 +56,7 @@ _BROKER: Final = (
     ),
     LogEvent("round.recovered", "info", ("work",), "A round that had failed went well."),
     LogEvent("control.failed", "error", ("method", "path"), "The control API failed at a request; a bug of ours."),
+    LogEvent("loop.failed", "error", ("reason",), "Something failed that is no request's; a bug of ours."),
 )
 
 _NODES: Final = (

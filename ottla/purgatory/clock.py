@@ -63,6 +63,10 @@ class VirtualClock:
     def wall_ms(self) -> int:
         return min(self._now_ms + self._wall_offset_ms, WALL_MS_MAX)
 
+    def date_from(self, wall_ms: int) -> None:
+        """Have the date be no earlier than this; deadlines are as far off as they were."""
+        self._wall_offset_ms = max(self._wall_offset_ms, wall_ms - self._now_ms)
+
     def move_to(self, now_ms: int) -> None:
         """Make it `now_ms`; a past instant changes nothing. `Timer.advance` does this, and fires what is due."""
         self._now_ms = max(self._now_ms, now_ms)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from ottla.broker.compaction.cleanable import look_at, portions
 from ottla.broker.compaction.compaction import KEY_OVERHEAD_BYTES
-from ottla.broker.compaction.log_cleaner import KEYS_BYTES_MAX, clean
+from ottla.broker.compaction.log_cleaner import KEYS_BYTES_MAX, CleaningAbortedError, clean
 from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.producer_state import ProducerSettings
 from ottla.broker.logs.transaction_marker import TransactionMarker
-from ottla.broker.storage.contract import LogStorage, StorageError
+from ottla.broker.storage.contract import LogStorage
 from ottla.broker.storage.disk import DiskStorage
 from ottla.broker.storage.log_bytes import LogBytes
 from ottla.broker.storage.memory import MemoryStorage
@@ -476,7 +476,7 @@ def test_a_log_that_shrank_meanwhile_is_let_go() -> None:
         try:
             exhaust(work)
             ends.add("came to its end")
-        except StorageError:
+        except CleaningAbortedError:
             ends.add("was stopped")
         assert shown(log) == "2:a=3 3:b=1"
         if is_done:
@@ -496,7 +496,7 @@ def test_a_log_that_is_deleted_meanwhile_is_let_go() -> None:
         work = clean(look_at(log, NOW_MS), NOW_MS, KEYS_BYTES_MAX)
         is_done = not all(next(work, work) is None for _ in range(steps))
         log.delete()
-        with suppress(StorageError):
+        with suppress(CleaningAbortedError):
             exhaust(work)
         if is_done:
             break

@@ -203,6 +203,11 @@ def test_flushing_happens_when_the_topic_says(log: DiskStorage, monkeypatch: pyt
     partition.flush_if_due(NOW_MS + 300)
     assert len(flushed) == 3
     assert log.flushed_offset == 7
+    fill(partition, batch_of(1))
+    partition.flush_if_due(
+        NOW_MS + 301 - 3_600_000
+    )  # the date has gone back, and nobody waits until it is reached again
+    assert log.flushed_offset == 8
 
 
 class TestOpenFiles:

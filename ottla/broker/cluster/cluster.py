@@ -208,7 +208,7 @@ class Cluster:
         """Make a topic larger. Checks nothing. Raises `Refused` if that can't be kept."""
         first = len(topic.partitions)
         if self.store is not None:
-            replicas = [*(placement.replicas for placement in topic.placements), *assignment]
+            replicas = [*(placement.assigned for placement in topic.placements), *assignment]
             self.store.keep_topic(topic.name, topic.topic_id, topic.configs, replicas)
         topic.add_partitions(assignment)
         self.partitions_placed += len(assignment)

@@ -2,7 +2,9 @@
 
 All of it is one job in the background, in steps. What it writes is a new segment beside those it stands for, and takes
 their place at once when it is complete; so whatever comes in between, a fetch, a deleted topic, the end of the broker,
-finds a log that is whole. How far each log was cleaned is kept in a checkpoint. Losing it costs work and nothing else.
+finds a log that is whole. After each step it looks whether there still is something to clean: where the topic was
+deleted, or is not compacted any more, or retention has taken what was being cleaned, that is given up. How far each log
+was cleaned is kept in a checkpoint. Losing it costs work and nothing else.
 
 Old segments of compacted logs that are to be deleted as well go with each look.
 
@@ -40,6 +42,10 @@ KEYS_BYTES_MAX: Final = 64 * 1024 * 1024
 _LOOKS_PER_STEP: Final = 16
 
 
+class CleaningAbortedError(Exception):
+    """The log is not any more what its cleaning was begun for. Kafka: LogCleaningAbortedException."""
+
+
 class LogCleaner:
     """Cleans the compacted logs of a cluster."""
 
@@ -68,7 +74,8 @@ class LogCleaner:
             if not (yield from self._clean(filthiest)):
                 failed.add(filthiest.log)
         for log in self._compacted_logs():
-            self._retention(log, log.apply_retention, self._cluster.clock.wall_ms())
+            if not log.is_closed:
+                self._retention(log, log.apply_retention, self._cluster.clock.wall_ms())
             yield
 
     def _compacted_logs(self) -> list[Partition]:
@@ -79,7 +86,7 @@ class LogCleaner:
         wall_ms = self._cluster.clock.wall_ms()
         filthiest: Cleanable | None = None
         for number, log in enumerate(self._compacted_logs()):
-            if log not in failed and not log.is_closed:
+            if log not in failed and not log.is_closed and log.config.compact:
                 found = self._look_at(log, wall_ms)
                 if found is None:
                     failed.add(log)
@@ -109,9 +116,11 @@ class LogCleaner:
         try:
             end_offset = yield from clean(cleanable, cluster.clock.wall_ms(), self._keys_bytes_max)
         except StorageError as error:
-            # The log has failed, and says so itself with the next append; or somebody has removed a part of it.
-            if not log.is_closed and self._setbacks.failed((log.topic_id, log.index), error):
+            # The log has failed, and says so itself with the next append.
+            if self._setbacks.failed((log.topic_id, log.index), error):
                 cluster.log.warning("log.cleaning.stopped", topic=log.topic, partition=log.index, reason=str(error))
+            return False
+        except CleaningAbortedError:
             return False
         except BatchError as error:
             self._uncleanable.add(log)
@@ -119,8 +128,6 @@ class LogCleaner:
             return False
         except Exception as error:
             self._give_up(log, error)
-            return False
-        if log.is_closed:
             return False
         self._setbacks.went_well((log.topic_id, log.index))
         cluster.logs.note_cleaned(log, end_offset)
@@ -145,13 +152,11 @@ class LogCleaner:
 def clean(cleanable: Cleanable, wall_ms: int, keys_bytes_max: int) -> Generator[None, None, int]:
     """Clean a log; returns up to where. It may be less than all when there are too many keys.
 
-    Raises `StorageError` and `BatchError`; then what was replaced by then is cleaned, and the rest is as it was. Ends
-    early if the log is closed meanwhile.
+    Raises `StorageError`, `BatchError` and `CleaningAbortedError`; then what was replaced by then is cleaned, and the
+    rest is as it was.
     """
     log = cleanable.log
     latest = yield from _read_latest_offsets(cleanable, keys_bytes_max)
-    if log.is_closed:
-        return cleanable.first_dirty_offset
     segments = [segment for segment in log.segments[:-1] if segment.base_offset < latest.end_offset]
     passage = Passage(
         latest,
@@ -162,9 +167,17 @@ def clean(cleanable: Cleanable, wall_ms: int, keys_bytes_max: int) -> Generator[
         log.config.delete_retention_ms,
     )
     for run in portions(segments, log.config.segment_bytes, cleanable.end_offset):
-        if not log.is_closed:
-            yield from _replace(log, run, passage)
+        yield from _replace(log, run, passage)
     return latest.end_offset
+
+
+def _check_still(log: Partition, segment: Segment) -> None:
+    """After others had their turn: raise `CleaningAbortedError` unless the log is to be cleaned and the segment in it.
+
+    Kafka: LogCleanerManager.checkCleaningAborted.
+    """
+    if log.is_closed or not log.config.compact or segment.base_offset < log.segments[0].base_offset:
+        raise CleaningAbortedError
 
 
 def _read_latest_offsets(cleanable: Cleanable, keys_bytes_max: int) -> Generator[None, None, LatestOffsets]:
@@ -177,13 +190,14 @@ def _read_latest_offsets(cleanable: Cleanable, keys_bytes_max: int) -> Generator
         if segment.next_offset <= start_offset:
             continue
         for batch in segment.batches(segment.find(start_offset)[0]):
-            if log.is_closed or latest.is_full:
+            if latest.is_full:
                 return latest
             header = read_header(batch)
             if not transactions.can_go(batch, header) and not header.is_control:
                 yield from latest.read(batch, header)
             latest.end_offset = header.last_offset + 1
             yield
+            _check_still(log, segment)
     latest.end_offset = max(latest.end_offset, end_offset)
     return latest
 
@@ -197,11 +211,11 @@ def _replace(log: Partition, run: Sequence[Segment], passage: Passage) -> Job:
             for batch in segment.batches():
                 header = read_header(batch)
                 cleaned = yield from passage.clean(batch, header)
+                _check_still(log, run[0])
                 if cleaned is not None:
                     replacement.append(cleaned.data, header.last_offset, cleaned.max_timestamp)
                 yield
-                if log.is_closed:
-                    return
+                _check_still(log, run[0])
         replacement.commit(passage.transactions.still_aborted)
         passage.transactions.still_aborted = []
         is_complete = True

@@ -230,8 +230,12 @@ class Partition(ReadableLog):
         )
 
     def flush_if_due(self, wall_ms: int) -> None:
-        """Have the log on the device if it has not been for flush.ms. Kafka: LogManager.flushDirtyLogs."""
-        if self._flushed_offset < self.log_end_offset and wall_ms - self._flushed_ms >= self.config.flush_ms:
+        """Have the log on the device if it has not been for flush.ms, or if nobody knows, for the date has gone back.
+
+        Kafka: LogManager.flushDirtyLogs.
+        """
+        is_recent = 0 <= wall_ms - self._flushed_ms < self.config.flush_ms
+        if self._flushed_offset < self.log_end_offset and not is_recent:
             with suppress(StorageError):  # which has taken it offline
                 self._flush(self.log_end_offset, wall_ms)
 

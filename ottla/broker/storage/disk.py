@@ -36,6 +36,7 @@ from ottla.broker.storage.files import (
     OpenFiles,
     describe,
     is_short_of_descriptors,
+    open_directory,
     sync_directory,
     sync_file,
     write_file,
@@ -146,11 +147,13 @@ class DiskStorage:
         self.remove_files(gone)
 
     def remove_files(self, gone: Sequence[DiskSegment]) -> None:
-        """Let the files of segments go, at once for every reader, and from the disk when the worker comes to it."""
-        paths = []
+        """Let the files of segments go, at once for every reader, and from the disk when the worker comes to it.
+
+        It goes by the directory as it is now, for by then that name may be another topic's.
+        """
+        stems = []
         for segment in gone:
-            segment.abandon_index()
-            segment.let_go()
+            segment.leave()
             try:
                 os.rename(segment.path + LOG_SUFFIX, segment.path + LOG_SUFFIX + DELETED_SUFFIX)
             except FileNotFoundError:
@@ -158,9 +161,12 @@ class DiskStorage:
             except OSError as error:
                 self.go_offline("remove", segment.path + LOG_SUFFIX, error)
                 continue
-            paths.append(segment.path)
-        if paths:
-            self.disk.worker.do(lambda: _unlink_all(paths), lambda _error: None)
+            stems.append(segment.stem)
+        if not stems:
+            return
+        with suppress(OSError):  # the next start after a crash removes them
+            directory = self.disk.files.with_room(lambda: open_directory(self.directory))
+            self.disk.worker.do(lambda: _unlink_all(stems, directory), lambda _error: None)
 
     def replace(self, segments: Sequence[Segment]) -> DiskReplacement:
         self.check_online()
@@ -184,7 +190,7 @@ class DiskStorage:
                 self._write_epochs(checkpoints.encode_epochs(state.leader_epochs))
                 self._epochs_saved = state.leader_epochs
             if self._log_start_saved != state.log_start_offset:
-                data = checkpoints.encode_log_start(state.log_start_offset)
+                data = checkpoints.encode_number(state.log_start_offset)
                 self._put(f"{self.directory}/{checkpoints.LOG_START}", data)
                 self._log_start_saved = state.log_start_offset
         except OSError as error:
@@ -271,8 +277,7 @@ class DiskStorage:
 
     def delete(self) -> None:
         for segment in self.segments:
-            segment.abandon_index()
-            segment.let_go()
+            segment.leave()
         self.segments = [DiskSegment(self, self.end_offset, 0, self.disk.files)]
         self.is_offline = True
         if self.is_made:
@@ -325,11 +330,15 @@ def _reason(what: str, path: str, error: Exception) -> str:
     return f"cannot {what} {path}: {describe(error) if isinstance(error, OSError) else error}"
 
 
-def _unlink_all(paths: Sequence[str]) -> None:
-    for path in paths:
-        for suffix in (LOG_SUFFIX + DELETED_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
-            with suppress(FileNotFoundError):
-                os.unlink(path + suffix)
+def _unlink_all(stems: Sequence[str], directory: int) -> None:
+    """Remove what there is of these segments in an open directory, and close that. Raises OSError."""
+    try:
+        for stem in stems:
+            for suffix in (LOG_SUFFIX + DELETED_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
+                with suppress(FileNotFoundError):
+                    os.unlink(stem + suffix, dir_fd=directory)
+    finally:
+        os.close(directory)
 
 
 def delete_directory(directory: str, disk: Disk) -> None:

@@ -163,9 +163,14 @@ def read_file(path: str) -> bytes | None:
         return None
 
 
+def open_directory(path: str) -> int:
+    """A directory that stays the same one whatever becomes of its name. Raises OSError."""
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
 def sync_directory(path: str) -> None:
     """What was made, renamed and removed in a directory would survive the machine."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = open_directory(path)
     try:
         os.fsync(fd)
     finally:
