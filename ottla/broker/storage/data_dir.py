@@ -299,7 +299,7 @@ class DataDir:
         """
         log, worker = self._logs[f"{topic}-{index}"], self.disk.worker
 
-        def in_place(_error: OSError | None) -> None:
+        def in_place(_error: Exception | None) -> None:
             if log.is_offline:
                 return
             self._cleaned_offsets[log.topic_id, index] = offset
