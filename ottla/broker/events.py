@@ -164,6 +164,12 @@ _STORAGE: Final = (
     ),
     LogEvent("recovery.points.failed", "warning", ("reason",), "It could not be noted how far logs are flushed."),
     LogEvent(
+        "virtual.date.failed",
+        "warning",
+        ("path", "reason"),
+        "The date of the virtual clock could not be noted; the next start begins with an older one.",
+    ),
+    LogEvent(
         "cluster.journal.cut",
         "warning",
         ("bytes_cut",),

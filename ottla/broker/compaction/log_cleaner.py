@@ -88,11 +88,9 @@ class LogCleaner:
         for number, log in enumerate(self._compacted_logs()):
             if log not in failed and not log.is_closed and log.config.compact:
                 found = self._look_at(log, wall_ms)
-                if (
-                    found is not None
-                    and found.is_due
-                    and (filthiest is None or found.dirty_ratio > filthiest.dirty_ratio)
-                ):
+                if found is None:
+                    failed.add(log)
+                elif found.is_due and (filthiest is None or found.dirty_ratio > filthiest.dirty_ratio):
                     filthiest = found
             if number % _LOOKS_PER_STEP == 0:
                 yield
