@@ -90,7 +90,7 @@ def has_a_broken_disk(stage: Stage) -> None:
 
 def _fail(stage: Stage, error: str) -> None:
     """A log goes offline by it, and is well again after a restart, in whichever way that comes."""
-    stage.broker.may_say("log.offline", "log.cleaning.stopped", "log.cut", "cluster.journal.failed", "request.failed")
+    stage.broker.may_say("log.offline", "log.cleaning.stopped", "group.write.failed", "group_log.load.failed")
     word = stage.random.choice([*stage.orders, stage.ledger, GROUP_TOPIC.decode()])
     stage.broker.fail_disk(error, f"/{word}-", stage.random.randrange(1, 4))
     stage.broker.restart(hard=stage.random.random() < 0.5)
