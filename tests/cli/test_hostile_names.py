@@ -32,7 +32,7 @@ def broker() -> Iterator[Serving]:
     options = ("--log-format", "console", "--log-level", "debug", "--control", "127.0.0.1:0")
     with (
         serving(*options, "--set", "group.initial.rebalance.delay.ms=0") as running,
-        Client(running.bootstrap, client_id=HOSTILE) as client,
+        Client(running.bootstrap, client_id=HOSTILE[:9]) as client,
     ):
         create(client, "orders", 1)
         topic = CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(HOSTILE, 1, 1)], 1000)

@@ -91,9 +91,29 @@ def has_a_broken_disk(stage: Stage) -> None:
 def _fail(stage: Stage, error: str) -> None:
     """A log goes offline by it, and is well again after a restart, in whichever way that comes."""
     stage.broker.may_say("log.offline", "log.cleaning.stopped", "log.cut", "cluster.journal.failed", "request.failed")
-    word = stage.random.choice([*stage.orders, stage.ledger])
+    word = stage.random.choice([*stage.orders, stage.ledger, GROUP_TOPIC.decode()])
     stage.broker.fail_disk(error, f"/{word}-", stage.random.randrange(1, 4))
     stage.broker.restart(hard=stage.random.random() < 0.5)
+
+
+def cannot_note_a_change(stage: Stage) -> None:
+    """A topic that is refused, for the journal can't be written, may be there after the end, and others must be."""
+    stage.broker.may_say("cluster.journal.failed")
+    name, error = "unlucky", 0
+
+    def create() -> None:
+        nonlocal error
+        with Client(stage.address) as client:
+            new = CreateTopicsRequest.CreatableTopic(name, 1, 1)
+            error = client.ask(CreateTopicsRequest([new], 10_000), 7).topics[0].error_code
+
+    stage.broker.fail_disk("EIO", "/cluster.journal", meanwhile=create)
+    assert error in (ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR)
+    stage.broker.restart(hard=True)
+    with Client(stage.address) as client:
+        known = {topic.name for topic in client.ask(MetadataRequest(topics=None), 12).topics}
+    assert error or name in known
+    stage.tidy()
 
 
 def loses_a_node(stage: Stage) -> None:
@@ -101,13 +121,11 @@ def loses_a_node(stage: Stage) -> None:
     for node_id in list(stage.broker.nodes_down):
         stage.broker.start_node(node_id)
         return
-    stage.broker.may_say("node.missed")
     stage.broker.stop_node(stage.random.choice((2, 3)))
 
 
 def is_hung_up_on(stage: Stage) -> None:
     """Connections are reset after part of a request, or of an answer."""
-    stage.broker.may_say("connection.refused")
     whole = batch([(None, stage.random.randbytes(5_000))])
     for _ in range(30):
         connection = Connection(stage.random.choice(_up(stage)))
@@ -120,7 +138,6 @@ def is_hung_up_on(stage: Stage) -> None:
 
 def is_attacked(stage: Stage) -> None:
     """Requests with values that nobody would send, damaged ones, bombs; in the end all that they made is removed."""
-    stage.broker.may_say("connection.refused", "transaction.refused")
     stage.create(HOSTILE)
     requests = RandomRequests(stage.random, topic=HOSTILE, group_id=HOSTILE)
     served = [(one.key, v) for one in SERVED.values() for v in range(one.version_first_served, one.version_last + 1)]
@@ -209,6 +226,7 @@ HAPPENINGS: Final[Sequence[Callable[[Stage], Any]]] = (
     is_stopped,
     has_no_room,
     has_a_broken_disk,
+    cannot_note_a_change,
     loses_a_node,
     is_hung_up_on,
     is_attacked,

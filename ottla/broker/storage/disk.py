@@ -21,6 +21,7 @@ LogDirFailureChannel, which takes all logs of the directory offline.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterable, Sequence
@@ -37,6 +38,7 @@ from ottla.broker.storage.files import (
     describe,
     is_short_of_descriptors,
     open_directory,
+    read_file,
     sync_directory,
     sync_file,
     write_file,
@@ -292,9 +294,12 @@ class DiskStorage:
         self.disk.files.with_room(self._make_directory)
 
     def _make_directory(self) -> None:
+        """Make it, or take one that a failure has left without a log; not that of a topic whose removal has failed."""
         os.makedirs(self.directory, exist_ok=True)
-        metadata = checkpoints.encode_partition_metadata(self.topic_id)
-        write_file(f"{self.directory}/{checkpoints.PARTITION_METADATA}", metadata, sync=False)
+        path = f"{self.directory}/{checkpoints.PARTITION_METADATA}"
+        if checkpoints.decode_partition_metadata(read_file(path)) not in (None, self.topic_id):
+            raise FileExistsError(errno.EEXIST, "the log of a deleted topic is there still: start again", path)
+        write_file(path, checkpoints.encode_partition_metadata(self.topic_id), sync=False)
         self.is_made = True
         if self._state is not None:
             self._write_state(self._state)
