@@ -174,16 +174,20 @@ class Coordinator:
         """Whether a group is still to be read anew: its partition may be another node's by now."""
         return group_id in self._given_up
 
-    def finish_recovery(self, group_id: str, replay: Replay) -> None:
-        """Have the group as the log has it; that may be not at all."""
-        assert self.is_given_up(group_id), f"group {group_id} was not given up"
-        self._given_up.discard(group_id)
+    def finish_recovery(self, group_id: str, replay: Replay) -> bool:
+        """Have the group as the log has it; that may be not at all. Says whether it is back: not if it has met the bug
+        again, nor if it was not given up any more."""
+        if not self.is_given_up(group_id):
+            return False
         group = replay.groups.get(group_id)
-        if group is not None:
-            owner = self._owners[group_id] = self._new_owner(group, self.partition_of(group_id))
+        owner = None if group is None else self._new_owner(group, self.partition_of(group_id))
+        self._given_up.discard(group_id)
+        if owner is not None:
+            self._owners[group_id] = owner
             owner.post(Loaded())
             owner.drain()
             self._keep_sweeping()
+        return not self.is_given_up(group_id)
 
     # ── Groups ────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -15,6 +15,7 @@ from ottla.broker.delayed import fetch as delayed_fetch
 from ottla.broker.groups import loading
 from ottla.broker.handlers import describe_cluster, metadata, produce
 from ottla.coordinator import step
+from ottla.coordinator.coordinator import Coordinator
 from ottla.coordinator.effects import Effect
 from ottla.coordinator.events import HeartbeatRequested, Loaded
 from ottla.coordinator.group import Group
@@ -252,6 +253,25 @@ class TestGroup:
             assert ana.ask(heartbeat, 3).error_code == ErrorCode.NONE
             reasons = [failed["reason"] for failed in broker.log.named("group.failed")]
             assert reasons == ["ZeroDivisionError: on purpose", "MemoryError: "]
+
+    def test_bringing_it_to_life_may_fail_too(self, broker: RunningBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is read again, and so is another one meanwhile."""
+        new_owner = Coordinator._new_owner
+
+        def fails_once(coordinator: Coordinator, group: Group, partition: int) -> Any:
+            monkeypatch.setattr(Coordinator, "_new_owner", new_owner)
+            fails()
+
+        with Client(broker.bootstrap) as ana:
+            self.join(ana, "sick")
+            self.join(ana, "sick too")
+            monkeypatch.setattr(Coordinator, "_new_owner", fails_once)
+            for group_id in ("sick", "sick too"):
+                poison = HeartbeatRequest(group_id, 1, "poison")
+                assert ana.ask(poison, 3).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+            broker.wait_until("both are there again", lambda: len(broker.coordinator.groups) == 2)
+            for group_id, member_id in self.member_ids.items():
+                assert ana.ask(HeartbeatRequest(group_id, 1, member_id), 3).error_code == ErrorCode.NONE
 
     def test_who_hears_of_a_group_cannot_harm_it(self) -> None:
         """A journal that fails at a note, say: the other listeners hear of it, and the join is answered."""

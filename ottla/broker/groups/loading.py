@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from ottla.broker.logs.transaction_marker import read_marker
 from ottla.broker.setbacks import reason_of
 from ottla.broker.storage.contract import StorageError
+from ottla.broker.supervision import tell
 from ottla.coordinator.group_log import CorruptRecordError
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.record_reading import read_records
@@ -68,11 +69,16 @@ class GroupLoading:
             self._cluster.background.start(self._read_all(), "group loading")
 
     def _read_all(self) -> Job:
+        log = self._cluster.log
         while self._waiting:
-            yield from self._waiting.popleft()
+            try:
+                yield from self._waiting.popleft()
+            except Exception as error:  # in what is said of it, or in bringing a group to life again
+                log.exception("job.failed", job="group loading", reason=reason_of(error))
         self._is_reading = False
-        while self._cluster.on_groups_loaded:
-            self._cluster.on_groups_loaded.pop()()
+        listeners = self._cluster.on_groups_loaded[:]
+        self._cluster.on_groups_loaded.clear()
+        tell(log, listeners)
 
     def _load(self, coordinator: Coordinator, loading: Loading, log: Partition) -> Job:
         """Go on as long as the partition is still to be loaded there."""
@@ -109,13 +115,12 @@ class GroupLoading:
                 if not coordinator.is_given_up(group_id):
                     return
                 yield
+            is_back = coordinator.finish_recovery(group_id, replay)
         except Exception as error:
             then(error)
             return
-        if coordinator.is_given_up(group_id):
-            coordinator.finish_recovery(group_id, replay)
-            if not coordinator.is_given_up(group_id):  # as it is if the same bug was met again, and told by then
-                then(None)
+        if is_back:
+            then(None)
 
 
 def _steps(coordinator: Coordinator, loading: Loading, log: Partition) -> Iterator[None]:
