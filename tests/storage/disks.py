@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from ottla.broker.storage.disk import Disk, DiskStorage
+from ottla.broker.storage.file_operations import FileOperations
 from ottla.broker.storage.files import OpenFiles
 from ottla.broker.storage.log_opening import describe_log, open_after_crash, open_clean
 from ottla.broker.storage.worker import InlineWorker
@@ -27,7 +28,7 @@ class OpenUntilForgotten(OpenFiles):
 
 def new_disk(files_max: int = 100) -> Disk:
     """Its `log` keeps what is logged."""
-    return Disk(OpenUntilForgotten(files_max), InlineWorker(), Log())
+    return Disk(OpenUntilForgotten(files_max, FileOperations()), InlineWorker(), Log())
 
 
 def new_log(directory: Path, disk: Disk | None = None) -> DiskStorage:

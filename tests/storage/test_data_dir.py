@@ -12,6 +12,7 @@ import pytest
 
 from ottla.broker.storage.cluster_journal import JOURNAL, ClusterJournal, JournalDamagedError
 from ottla.broker.storage.data_dir import CLEAN_MARK, LOCK, META, DataDir, DataDirRefused
+from ottla.broker.storage.file_operations import FileOperations
 from ottla.broker.storage.worker import InlineWorker
 from tests.broker.scene import Log
 from tests.conformance.log_storage import WALL_MS, append, content
@@ -23,7 +24,7 @@ ROOT: Final = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def opened(path: Path, new_id: str = CLUSTER_ID) -> DataDir:
-    data_dir = DataDir(path, Log(), InlineWorker(), 100)
+    data_dir = DataDir(path, Log(), InlineWorker(), 100, FileOperations())
     data_dir.open(new_id)
     return data_dir
 
@@ -242,7 +243,7 @@ class TestTheJournal:
 
     @pytest.fixture
     def file(self, tmp_path: Path) -> Path:
-        journal = ClusterJournal(str(tmp_path), InlineWorker())
+        journal = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations())
         journal.open()
         journal.append({"topic": "a"})
         journal.append({"topic": "b"})
@@ -250,7 +251,7 @@ class TestTheJournal:
         return tmp_path / JOURNAL
 
     def reopen(self, file: Path) -> tuple[list[object], int]:
-        journal = ClusterJournal(str(file.parent), InlineWorker())
+        journal = ClusterJournal(str(file.parent), InlineWorker(), FileOperations())
         changes, bytes_cut = journal.open()
         journal.append({"topic": "z"})
         journal.close()
@@ -281,7 +282,7 @@ class TestTheJournal:
 
     def test_is_written_anew_when_most_of_it_is_past(self, tmp_path: Path) -> None:
         """A small one is left alone."""
-        journal = ClusterJournal(str(tmp_path), InlineWorker())
+        journal = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations())
         journal.open()
         for number in range(3000):
             journal.append({"settings": "1", "configs": {"log.retention.ms": str(number)}})
@@ -289,5 +290,5 @@ class TestTheJournal:
         assert (tmp_path / JOURNAL).stat().st_size < 200
         journal.append({"topic": "a"})
         journal.close()
-        changes, _ = ClusterJournal(str(tmp_path), InlineWorker()).open()
+        changes, _ = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations()).open()
         assert len(changes) == 2

@@ -20,10 +20,11 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ottla.broker.storage.files import read_file, sync_file, write_at, write_file
+from ottla.broker.storage.files import read_file
 from ottla.protocol.crc32c import crc32c
 
 if TYPE_CHECKING:
+    from ottla.broker.storage.file_operations import FileOperations
     from ottla.broker.storage.worker import Worker
 
 JOURNAL: Final = "cluster.journal"
@@ -42,9 +43,10 @@ class JournalDamagedError(Exception):
 class ClusterJournal:
     """The file of a data directory."""
 
-    def __init__(self, directory: str, worker: Worker) -> None:
+    def __init__(self, directory: str, worker: Worker, operations: FileOperations) -> None:
         self._path = f"{directory}/{JOURNAL}"
         self._worker = worker
+        self._operations = operations
         self._fd = -1
         self._size = 0
         self._sync_is_due = False
@@ -59,20 +61,20 @@ class ClusterJournal:
             if not may_be_new:
                 raise JournalDamagedError("it is gone, and there are logs")
             data = _line(_HEAD)
-            write_file(self._path, data)
+            self._operations.write_file(self._path, data)
         whole = data[: data.rfind(b"\n") + 1]
         changes = [_parse(line, number) for number, line in enumerate(whole.splitlines(), 1)]
         if not changes or changes[0] != _HEAD:
             raise JournalDamagedError("line 1 is not what a journal begins with")
-        self._fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        self._fd = self._operations.open_file(self._path, os.O_RDWR)
         self._size = len(whole)
-        os.ftruncate(self._fd, self._size)
+        self._operations.ftruncate(self._fd, self._size)
         return changes[1:], len(data) - len(whole)
 
     def append(self, change: Change) -> None:
         """Write a change. Raises OSError, and nothing is written."""
         line = _line(change)
-        write_at(self._fd, line, self._size)
+        self._operations.write_at(self._fd, line, self._size)
         self._size += len(line)
         if not self._sync_is_due:
             self._sync_is_due = True
@@ -80,7 +82,7 @@ class ClusterJournal:
 
     def _sync(self) -> None:
         self._sync_is_due = False
-        sync_file(self._path)
+        self._operations.sync_file(self._path)
 
     def rewrite_if_worth_it(self, changes: Iterable[Change]) -> None:
         """Keep only these, which say all that counts, if that makes the file much smaller. Raises OSError."""
@@ -88,16 +90,16 @@ class ClusterJournal:
             return
         data = _line(_HEAD) + b"".join(map(_line, changes))
         if 2 * len(data) < self._size:
-            write_file(self._path, data)
+            self._operations.write_file(self._path, data)
             os.close(self._fd)
-            self._fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+            self._fd = self._operations.open_file(self._path, os.O_RDWR)
             self._size = len(data)
 
     def close(self) -> None:
         """Flush it and let go of the file. Raises OSError."""
         if self._fd >= 0:
             try:
-                os.fsync(self._fd)
+                self._operations.fsync(self._fd)
             finally:
                 os.close(self._fd)
                 self._fd = -1

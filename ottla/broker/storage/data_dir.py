@@ -34,15 +34,8 @@ from typing import Any, Final
 from ottla.broker.storage import checkpoints
 from ottla.broker.storage.cluster_journal import JOURNAL, ClusterJournal
 from ottla.broker.storage.disk import DELETE_SUFFIX, NAME_BYTES_MAX, Disk, DiskStorage, remove_directory
-from ottla.broker.storage.files import (
-    TEMPORARY_SUFFIX,
-    OpenFiles,
-    describe,
-    is_short_of_descriptors,
-    read_file,
-    sync_directory,
-    write_file,
-)
+from ottla.broker.storage.file_operations import TEMPORARY_SUFFIX, FileOperations
+from ottla.broker.storage.files import OpenFiles, describe, is_short_of_descriptors, read_file
 from ottla.broker.storage.log_opening import describe_log, open_after_crash, open_clean
 from ottla.broker.storage.worker import Worker
 
@@ -66,11 +59,12 @@ class DataDirRefused(Exception):
 class DataDir:
     """An open data directory."""
 
-    def __init__(self, path: Path, log: Any, worker: Worker, files_max: int) -> None:
+    def __init__(self, path: Path, log: Any, worker: Worker, files_max: int, operations: FileOperations) -> None:
         self.path = str(path.absolute())
         self.log = log
-        self.disk = Disk(OpenFiles(files_max), worker, log)
-        self.journal = ClusterJournal(self.path, worker)
+        self._operations = operations
+        self.disk = Disk(OpenFiles(files_max, operations), worker, log)
+        self.journal = ClusterJournal(self.path, worker, operations)
         self.cluster_id = ""
         #: Whether the process before ended as it should, or there was none.
         self.was_clean = False
@@ -87,7 +81,8 @@ class DataDir:
         """Take the directory, and make it if it is not there, as that of the cluster `new_id`. Raises
         `DataDirRefused`."""
         try:
-            os.makedirs(self.path, exist_ok=True)
+            if not self._operations.make_directories(self.path):
+                self._operations.share_as(self.path)
             self._take_lock()
             self._read_meta(new_id)
             self._read_marks()
@@ -102,7 +97,7 @@ class DataDir:
 
     def _take_lock(self) -> None:
         """Locks end with the process, however it ends."""
-        self._lock_fd = os.open(f"{self.path}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._lock_fd = self._operations.open_file(f"{self.path}/{LOCK}", os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -110,8 +105,8 @@ class DataDir:
             raise DataDirRefused(
                 f"{self.path} is in use by process {owner or '(unknown)'}; stop that one, or name another directory"
             ) from None
-        os.ftruncate(self._lock_fd, 0)
-        os.pwrite(self._lock_fd, f"{os.getpid()}\n".encode(), 0)
+        self._operations.ftruncate(self._lock_fd, 0)
+        self._operations.write_at(self._lock_fd, f"{os.getpid()}\n".encode(), 0)
 
     def _read_meta(self, new_id: str) -> None:
         self._names = set(os.listdir(self.path))
@@ -124,7 +119,9 @@ class DataDir:
                     "empty one"
                 )
             lines = {"version": 1, "cluster.id": new_id, "directory.id": new_id, _FORMAT_NAME: FORMAT}
-            write_file(f"{self.path}/{META}", "".join(f"{name}={value}\n" for name, value in lines.items()).encode())
+            self._operations.write_file(
+                f"{self.path}/{META}", "".join(f"{name}={value}\n" for name, value in lines.items()).encode()
+            )
             self.cluster_id = new_id
             self.was_clean = True
             return
@@ -147,8 +144,8 @@ class DataDir:
             self._mark = mark
             self.was_clean = True
         with suppress(FileNotFoundError):
-            os.unlink(mark_path)
-            sync_directory(self.path)  # or it might be back after the machine went down, and be wrong
+            self._operations.unlink(mark_path)
+            self._operations.sync_directory(self.path)  # or it might be back after the machine went down, and be wrong
         points = read_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}")
         decoded = checkpoints.decode_offsets(points)
         if points is not None and decoded is None and not self.was_clean:
@@ -202,7 +199,7 @@ class DataDir:
         for name in self._names - _OURS:
             directory = f"{self.path}/{name}"
             if name.endswith(TEMPORARY_SUFFIX):
-                os.unlink(directory)
+                self._operations.unlink(directory)
             elif name.endswith(STRAY_SUFFIX) or not os.path.isdir(directory):
                 continue
             elif name.endswith(DELETE_SUFFIX):
@@ -219,11 +216,11 @@ class DataDir:
             return
         if topic_id in deleted_ids:
             doomed = _with_ending(directory, DELETE_SUFFIX)
-            os.rename(directory, doomed)
+            self._operations.rename(directory, doomed)
             remove_directory(doomed, self.disk)
         else:
             aside = _with_ending(directory, STRAY_SUFFIX)
-            os.rename(directory, aside)
+            self._operations.rename(directory, aside)
             self.log.warning("log.stray", directory=directory, path=aside)
         self._names.discard(name)
 
@@ -254,7 +251,7 @@ class DataDir:
 
     def _save_recovery_points(self, points: Mapping[tuple[str, int], int]) -> None:
         rows = ((topic_id, index, offset) for (topic_id, index), offset in points.items())
-        write_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}", checkpoints.encode_offsets(rows))
+        self._operations.write_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}", checkpoints.encode_offsets(rows))
 
     def _recovery_points_saved(self, error: OSError | None) -> None:
         if error is not None:
@@ -269,7 +266,9 @@ class DataDir:
         self._cleaned_offsets[topic, index] = offset
         rows = [(topic, index, offset) for (topic, index), offset in self._cleaned_offsets.items()]
         path, data = f"{self.path}/{checkpoints.CLEANED_OFFSETS}", checkpoints.encode_offsets(rows)
-        self.disk.worker.do(lambda: write_file(path, data), lambda _error: None)  # without it more is cleaned anew
+        self.disk.worker.do(
+            lambda: self._operations.write_file(path, data), lambda _error: None
+        )  # without it more is cleaned anew
 
     @property
     def logs_count(self) -> int:
@@ -292,7 +291,7 @@ class DataDir:
                 for name, log in self._logs.items()
                 if not log.is_offline
             }
-            write_file(f"{self.path}/{CLEAN_MARK}", json.dumps(mark, separators=(",", ":")).encode())
+            self._operations.write_file(f"{self.path}/{CLEAN_MARK}", json.dumps(mark, separators=(",", ":")).encode())
             self.journal.close()
         finally:
             self.release()

@@ -22,7 +22,6 @@ LogDirFailureChannel, which takes all logs of the directory offline.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,20 +31,13 @@ from ottla.broker.storage import checkpoints
 from ottla.broker.storage.contract import EpochStart, LogState, StorageError
 from ottla.broker.storage.disk_replacement import DiskReplacement
 from ottla.broker.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
-from ottla.broker.storage.files import (
-    OpenFiles,
-    describe,
-    is_short_of_descriptors,
-    sync_directory,
-    sync_file,
-    write_file,
-    write_over,
-)
+from ottla.broker.storage.files import OpenFiles, describe, is_short_of_descriptors
 from ottla.broker.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFIX, encode_aborted, encode_producers
 from ottla.broker.storage.sparse_index import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 
 if TYPE_CHECKING:
     from ottla.broker.logs.producer_state import ProducerEntry
+    from ottla.broker.storage.file_operations import FileOperations
     from ottla.broker.storage.segment import Segment
     from ottla.broker.storage.worker import Worker
     from ottla.protocol.varint import Buffer
@@ -65,6 +57,10 @@ class Disk:
     worker: Worker
     #: The broker's log.
     log: Any
+
+    @property
+    def operations(self) -> FileOperations:
+        return self.files.operations
 
 
 class DiskStorage:
@@ -135,8 +131,8 @@ class DiskStorage:
         path = closed.path + LOG_SUFFIX
 
         def sync() -> None:
-            sync_file(path)
-            sync_directory(self.directory)
+            self.disk.operations.sync_file(path)
+            self.disk.operations.sync_directory(self.directory)
 
         self.disk.worker.do(sync, lambda error: self._flushed(path, base_offset, error))
 
@@ -152,7 +148,7 @@ class DiskStorage:
             segment.abandon_index()
             segment.let_go()
             try:
-                os.rename(segment.path + LOG_SUFFIX, segment.path + LOG_SUFFIX + DELETED_SUFFIX)
+                self.disk.operations.rename(segment.path + LOG_SUFFIX, segment.path + LOG_SUFFIX + DELETED_SUFFIX)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -160,7 +156,7 @@ class DiskStorage:
                 continue
             paths.append(segment.path)
         if paths:
-            self.disk.worker.do(lambda: _unlink_all(paths), lambda _error: None)
+            self.disk.worker.do(lambda: _unlink_all(self.disk.operations, paths), lambda _error: None)
 
     def replace(self, segments: Sequence[Segment]) -> DiskReplacement:
         self.check_online()
@@ -194,13 +190,13 @@ class DiskStorage:
         """Every start does this for every log, so it has to be cheap. Raises OSError."""
         path = f"{self.directory}/{checkpoints.LEADER_EPOCHS}"
         if self._epochs_saved and len(data) >= len(checkpoints.encode_epochs(self._epochs_saved)):
-            self.disk.files.with_room(lambda: write_over(path, data))
+            self.disk.files.with_room(lambda: self.disk.operations.write_over(path, data))
         else:
             self._put(path, data)
 
     def _put(self, path: str, data: bytes) -> None:
         """Replace a small file, which survives the process from now on, and the machine soon. Raises OSError."""
-        self.disk.files.with_room(lambda: write_file(path, data, sync=False))
+        self.disk.files.with_room(lambda: self.disk.operations.write_file(path, data, sync=False))
 
     def load_state(self) -> LogState | None:
         return self._state
@@ -227,7 +223,7 @@ class DiskStorage:
             return
         if self.snapshot_offset >= 0:
             with suppress(OSError):
-                os.unlink(f"{self.directory}/{file_stem(self.snapshot_offset)}{SNAPSHOT_SUFFIX}")
+                self.disk.operations.unlink(f"{self.directory}/{file_stem(self.snapshot_offset)}{SNAPSHOT_SUFFIX}")
         self.snapshot_offset = offset
 
     def load_producers(self) -> tuple[int, Sequence[ProducerEntry]] | None:
@@ -250,11 +246,11 @@ class DiskStorage:
         for segment in self.segments:
             if segment.next_offset > self.flushed_offset and segment.size_bytes:
                 if segment.fd >= 0:
-                    os.fdatasync(segment.fd)
+                    self.disk.operations.fdatasync(segment.fd)
                 else:
-                    sync_file(segment.path + LOG_SUFFIX)
+                    self.disk.operations.sync_file(segment.path + LOG_SUFFIX)
         if not self._is_directory_synced:
-            sync_directory(self.directory)
+            self.disk.operations.sync_directory(self.directory)
             self._is_directory_synced = True
         self.flushed_offset = self.end_offset
 
@@ -287,9 +283,9 @@ class DiskStorage:
         self.disk.files.with_room(self._make_directory)
 
     def _make_directory(self) -> None:
-        os.makedirs(self.directory, exist_ok=True)
+        self.disk.operations.make_directory(self.directory)
         metadata = checkpoints.encode_partition_metadata(self.topic_id)
-        write_file(f"{self.directory}/{checkpoints.PARTITION_METADATA}", metadata, sync=False)
+        self.disk.operations.write_file(f"{self.directory}/{checkpoints.PARTITION_METADATA}", metadata, sync=False)
         self.is_made = True
         if self._state is not None:
             self._write_state(self._state)
@@ -325,11 +321,11 @@ def _reason(what: str, path: str, error: Exception) -> str:
     return f"cannot {what} {path}: {describe(error) if isinstance(error, OSError) else error}"
 
 
-def _unlink_all(paths: Sequence[str]) -> None:
+def _unlink_all(operations: FileOperations, paths: Sequence[str]) -> None:
     for path in paths:
         for suffix in (LOG_SUFFIX + DELETED_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
             with suppress(FileNotFoundError):
-                os.unlink(path + suffix)
+                operations.unlink(path + suffix)
 
 
 def delete_directory(directory: str, disk: Disk) -> None:
@@ -339,7 +335,7 @@ def delete_directory(directory: str, disk: Disk) -> None:
     ending = f".{os.urandom(16).hex()}{DELETE_SUFFIX}"
     doomed = f"{parent}/{name[: NAME_BYTES_MAX - len(ending)]}{ending}"
     try:
-        os.rename(directory, doomed)
+        disk.operations.rename(directory, doomed)
     except OSError as error:
         disk.log.error("log.removal.failed", directory=directory, reason=describe(error))
         return
@@ -353,4 +349,4 @@ def remove_directory(doomed: str, disk: Disk) -> None:
         if error is not None:
             disk.log.error("log.removal.failed", directory=doomed, reason=describe(error))
 
-    disk.worker.do(lambda: shutil.rmtree(doomed), then)
+    disk.worker.do(lambda: disk.operations.rmtree(doomed), then)

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ottla.broker.storage.contract import find_run
 from ottla.broker.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
-from ottla.broker.storage.files import sync_file, write_file
 from ottla.broker.storage.producer_snapshot import TXN_INDEX_SUFFIX, encode_aborted
 from ottla.broker.storage.sparse_index import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 
 if TYPE_CHECKING:
     from ottla.broker.storage.disk import DiskStorage
+    from ottla.broker.storage.file_operations import FileOperations
     from ottla.broker.storage.segment import AbortedTransaction, Segment
     from ottla.protocol.varint import Buffer
 
@@ -36,7 +36,6 @@ SWAP: Final = ".swap"
 SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, LOG_SUFFIX)
 #: After so many bytes what was written is flushed, so that there is little left to flush at the end.
 _SYNC_BYTES: Final = 8 << 20
-_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class DiskReplacement:
@@ -48,7 +47,7 @@ class DiskReplacement:
         first = self._old[0]
         stem = f"{file_stem(first.base_offset)}{CLEANED}"
         try:
-            remove_segment_files(f"{log.directory}/{stem}")
+            remove_segment_files(log.disk.operations, f"{log.directory}/{stem}")
         except OSError as error:
             log.fail("replace segments in", log.directory, error)
         self._segment = DiskSegment(log, first.base_offset, first.created_ms, log.disk.files, stem)
@@ -64,7 +63,9 @@ class DiskReplacement:
         if segment.size_bytes - self._bytes_flushed >= _SYNC_BYTES:
             self._bytes_flushed = segment.size_bytes
             path = segment.path + LOG_SUFFIX
-            self._log.disk.worker.do(lambda: sync_file(path), lambda _error: None)  # the last flush tells
+            self._log.disk.worker.do(
+                lambda: self._log.disk.operations.sync_file(path), lambda _error: None
+            )  # the last flush tells
 
     def commit(self, aborted: Iterable[AbortedTransaction] = ()) -> Segment:
         log, segment = self._log, self._segment
@@ -78,9 +79,11 @@ class DiskReplacement:
         segment.let_go()
         try:
             if segment.aborted:
-                write_file(segment.path + TXN_INDEX_SUFFIX, encode_aborted(segment.aborted), sync=False)
+                log.disk.operations.write_file(
+                    segment.path + TXN_INDEX_SUFFIX, encode_aborted(segment.aborted), sync=False
+                )
                 segment.aborted_saved = len(segment.aborted)
-            rename_segment_files(segment.path, f"{log.directory}/{swap}")
+            rename_segment_files(log.disk.operations, segment.path, f"{log.directory}/{swap}")
         except OSError as error:
             log.fail("replace segments in", log.directory, error)
         segment.stem = swap
@@ -92,20 +95,20 @@ class DiskReplacement:
         return segment
 
     def _finish_later(self) -> None:
-        log, segment = self._log, self._segment
+        log, segment, operations = self._log, self._segment, self._log.disk.operations
         swap_path, swap_stem, old_stems = segment.path, segment.stem, [old.stem for old in self._old]
         try:
-            directory = log.disk.files.with_room(lambda: os.open(log.directory, _DIRECTORY))
+            directory = log.disk.files.with_room(lambda: operations.open_directory(log.directory))
         except OSError as error:
             log.go_offline("replace segments in", log.directory, error)
             return
 
         def remove_old() -> None:
             try:
-                sync_file(swap_stem + LOG_SUFFIX, directory)
-                os.fsync(directory)
+                operations.sync_file(swap_stem + LOG_SUFFIX, directory)
+                operations.fsync(directory)
                 for stem in old_stems:
-                    remove_segment_files(stem, directory)
+                    remove_segment_files(operations, stem, directory)
             finally:
                 os.close(directory)
 
@@ -115,7 +118,7 @@ class DiskReplacement:
             elif any(segment is kept for kept in log.segments):
                 segment.let_go()
                 try:
-                    rename_segment_files(swap_path, f"{log.directory}/{file_stem(segment.base_offset)}")
+                    rename_segment_files(operations, swap_path, f"{log.directory}/{file_stem(segment.base_offset)}")
                 except OSError as refused:
                     log.go_offline("replace segments in", log.directory, refused)
                     return
@@ -127,22 +130,22 @@ class DiskReplacement:
         self._segment.abandon_index()
         self._segment.let_go()
         with suppress(OSError):  # the next start removes it
-            remove_segment_files(self._segment.path)
+            remove_segment_files(self._log.disk.operations, self._segment.path)
 
 
-def remove_segment_files(path: str, directory: int | None = None) -> None:
+def remove_segment_files(operations: FileOperations, path: str, directory: int | None = None) -> None:
     """Remove what there is of a segment; `path` is without a suffix, and seen from `directory` if that is given. Raises
     OSError."""
     for suffix in reversed(SUFFIXES):
         with suppress(FileNotFoundError):
-            os.unlink(path + suffix, dir_fd=directory)
+            operations.unlink(path + suffix, dir_fd=directory)
 
 
-def rename_segment_files(path: str, new_path: str) -> None:
+def rename_segment_files(operations: FileOperations, path: str, new_path: str) -> None:
     """Give what there is of a segment another name. Raises OSError."""
     for suffix in SUFFIXES:
         try:
-            os.rename(path + suffix, new_path + suffix)
+            operations.rename(path + suffix, new_path + suffix)
         except FileNotFoundError:
             if suffix == LOG_SUFFIX:
                 raise

@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from ottla.broker.storage.batch_scan import DamagedError, check, scan, whole_batches
-from ottla.broker.storage.files import OpenFiles, close_file, write_at
+from ottla.broker.storage.files import OpenFiles, close_file
 from ottla.broker.storage.segment import RELATIVE_OFFSET_MAX, Segment
 from ottla.broker.storage.sparse_index import SparseIndex
 
@@ -88,7 +88,7 @@ class DiskSegment(Segment):
         size, position = len(batch), self.size_bytes
         index = self._index or self._load_index()
         try:
-            write_at(self.fd if self.fd >= 0 else self._open(), batch, position)
+            self._files.operations.write_at(self.fd if self.fd >= 0 else self._open(), batch, position)
         except OSError as error:
             self._log.fail("write", f"{self.path}{LOG_SUFFIX}", error)
         self.was_used = True
@@ -107,7 +107,7 @@ class DiskSegment(Segment):
     def _save_index(self) -> None:
         if self._index is not None:
             with suppress(OSError):  # it can be made anew
-                self._index.save(self.path)
+                self._index.save(self._files.operations, self.path)
 
     def abandon_index(self) -> None:
         """The segment goes, or its file is given another name: what is not on disk of its index shall not get there."""
@@ -354,7 +354,7 @@ class DiskSegment(Segment):
         """Cut off what is in the file beyond the segment; returns how many bytes that was. Raises OSError."""
         surplus = os.stat(self.path + LOG_SUFFIX).st_size - self.size_bytes
         if surplus > 0:
-            os.truncate(self.path + LOG_SUFFIX, self.size_bytes)
+            self._files.operations.truncate(self.path + LOG_SUFFIX, self.size_bytes)
         return surplus
 
     def _damaged(self, what: str) -> NoReturn:

@@ -28,7 +28,8 @@ from ottla.broker.storage.disk_replacement import (
     rename_segment_files,
 )
 from ottla.broker.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
-from ottla.broker.storage.files import TEMPORARY_SUFFIX, read_file
+from ottla.broker.storage.file_operations import TEMPORARY_SUFFIX, FileOperations
+from ottla.broker.storage.files import read_file
 from ottla.broker.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFIX, decode_aborted, decode_producers
 from ottla.broker.storage.segment import AbortedTransaction
 
@@ -96,7 +97,7 @@ def open_after_crash(disk: Disk, directory: str, topic_id: str, recovery_offset:
     """The log as its files tell it. One that can't be told is offline."""
     log = DiskStorage(disk, directory, topic_id, wall_ms)
     try:
-        names = _tidy(directory, os.listdir(directory))
+        names = _tidy(disk.operations, directory, os.listdir(directory))
         _recover_segments(
             log, sorted(int(found[1]) for found in map(_LOG_NAME.fullmatch, names) if found), recovery_offset
         )
@@ -114,27 +115,34 @@ def open_after_crash(disk: Disk, directory: str, topic_id: str, recovery_offset:
     return log
 
 
-def _tidy(directory: str, names: Sequence[str]) -> list[str]:
+def _tidy(operations: FileOperations, directory: str, names: Sequence[str]) -> list[str]:
     """Finish what a crash left half done; returns the names there are then."""
     for name in names:
         if name.endswith((DELETED_SUFFIX, TEMPORARY_SUFFIX)) or CLEANED in name:
-            os.unlink(f"{directory}/{name}")
+            operations.unlink(f"{directory}/{name}")
     for found in filter(None, map(_SWAP_NAME.fullmatch, names)):
-        _finish_swap(directory, names, found[0].removesuffix(LOG_SUFFIX), int(found[1]), int(found[2]))
+        _finish_swap(operations, directory, names, found[0].removesuffix(LOG_SUFFIX), int(found[1]), int(found[2]))
     return os.listdir(directory)
 
 
-def _finish_swap(directory: str, names: Sequence[str], stem: str, base_offset: int, end_offset: int) -> None:
+def _finish_swap(
+    operations: FileOperations,
+    directory: str,
+    names: Sequence[str],
+    stem: str,
+    base_offset: int,
+    end_offset: int,
+) -> None:
     """A segment was about to take the place of others."""
     path, base = f"{directory}/{stem}", file_stem(base_offset)
     if base + LOG_SUFFIX in names:
-        remove_segment_files(path)  # nobody knows whether it had been flushed; the others are all there
+        remove_segment_files(operations, path)  # nobody knows whether it had been flushed; the others are all there
         return
-    remove_segment_files(f"{directory}/{base}")  # what is left of the first beside its log
+    remove_segment_files(operations, f"{directory}/{base}")  # what is left of the first beside its log
     for name in names:
         if (found := _LOG_NAME.fullmatch(name)) and base_offset <= int(found[1]) < end_offset:
-            remove_segment_files(f"{directory}/{name.removesuffix(LOG_SUFFIX)}")
-    rename_segment_files(path, f"{directory}/{base}")
+            remove_segment_files(operations, f"{directory}/{name.removesuffix(LOG_SUFFIX)}")
+    rename_segment_files(operations, path, f"{directory}/{base}")
 
 
 def _recover_segments(log: DiskStorage, base_offsets: Sequence[int], recovery_offset: int) -> None:
@@ -169,7 +177,7 @@ def _cut(log: DiskStorage, last: int, damage: DamagedError) -> None:
         bytes_cut += os.stat(segment.path + LOG_SUFFIX).st_size
         segment.abandon_index()
         segment.let_go()
-        remove_segment_files(segment.path)
+        remove_segment_files(log.disk.operations, segment.path)
     log.disk.log.warning(
         "log.cut", directory=log.directory, end_offset=log.end_offset, bytes_cut=bytes_cut, reason=str(damage)
     )
@@ -211,7 +219,7 @@ def _load_beside(log: DiskStorage, names: Sequence[str], *, may_use_snapshot: bo
                 snapshot_offset = offset
                 continue
             _note_damaged(log, f"{file_stem(offset)}{SNAPSHOT_SUFFIX}")
-        os.unlink(f"{log.directory}/{file_stem(offset)}{SNAPSHOT_SUFFIX}")
+        log.disk.operations.unlink(f"{log.directory}/{file_stem(offset)}{SNAPSHOT_SUFFIX}")
     log.restore(state, snapshot_offset, producers or ())
 
 

@@ -17,9 +17,12 @@ import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ottla.broker.storage.files import read_file, write_tail
+from ottla.broker.storage.files import read_file
+
+if TYPE_CHECKING:
+    from ottla.broker.storage.file_operations import FileOperations
 
 #: Kafka's index.interval.bytes.
 INTERVAL_BYTES: Final = 4096
@@ -112,15 +115,17 @@ class SparseIndex:
         self._times_saved = min(self._times_saved, len(self._times))
         self._bytes_since_entry = INTERVAL_BYTES + 1 if number else 0
 
-    def save(self, path: str) -> None:
+    def save(self, operations: FileOperations, path: str) -> None:
         """Write what is not in the files yet; `path` is the segment's without a suffix. Raises OSError."""
         if self._entries_saved < len(self._entries) or not self._has_files:
-            write_tail(path + INDEX_SUFFIX, _big_endian(self._entries[self._entries_saved :]), self._entries_saved * 8)
+            operations.write_tail(
+                path + INDEX_SUFFIX, _big_endian(self._entries[self._entries_saved :]), self._entries_saved * 8
+            )
             self._entries_saved = len(self._entries)
         if self._times_saved < len(self._times) or not self._has_files:
             fresh = self._times[self._times_saved :]
             data = b"".join(_TIME.pack(fresh[number], fresh[number + 1]) for number in range(0, len(fresh), 2))
-            write_tail(path + TIME_INDEX_SUFFIX, data, self._times_saved // 2 * _TIME.size)
+            operations.write_tail(path + TIME_INDEX_SUFFIX, data, self._times_saved // 2 * _TIME.size)
             self._times_saved = len(self._times)
         self._has_files = True
 
