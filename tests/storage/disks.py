@@ -40,8 +40,8 @@ def reopened(log: DiskStorage) -> DiskStorage:
     return open_clean(new_disk(), log.directory, TOPIC_ID, json.loads(json.dumps(describe_log(log))))
 
 
-def after_crash(log: DiskStorage, recovery_offset: int = 0, disk: Disk | None = None) -> DiskStorage:
-    """The log as somebody finds it who knows nothing but what was flushed."""
+def after_crash(log: DiskStorage, recovery_offset: int | None = None, disk: Disk | None = None) -> DiskStorage:
+    """The log as somebody finds it who knows nothing but what was flushed, or, with None, not even that."""
     if not log.is_made:
         return new_log(Path(log.directory))
     return open_after_crash(disk or new_disk(), log.directory, TOPIC_ID, recovery_offset, WALL_MS)

@@ -29,11 +29,11 @@ def opened(path: Path, new_id: str = CLUSTER_ID) -> DataDir:
     return data_dir
 
 
-def sorted_out(path: Path, *topics: tuple[str, str], deleted: set[str] | None = None) -> DataDir:
+def sorted_out(path: Path, *topics: tuple[str, str], deleted: dict[str, str] | None = None) -> DataDir:
     """Open again, where the journal knows of partition 0 of these topics."""
     data_dir = opened(path)
     data_dir.journal.open()
-    data_dir.sort_out({f"{topic}-0/{topic_id}" for topic, topic_id in topics}, deleted or set())
+    data_dir.sort_out({f"{topic}-0/{topic_id}" for topic, topic_id in topics}, deleted or {})
     return data_dir
 
 
@@ -221,7 +221,7 @@ def test_a_deletion_that_was_cut_short_is_finished(path: Path) -> None:
         append(data_dir.open_log(topic, TOPIC_ID, 0, WALL_MS), (0, 5))
     (path / "renamed-0").rename(path / f"renamed-0.{'0' * 32}-delete")
     data_dir.release()
-    again = sorted_out(path, ("not-renamed", OTHER_ID), deleted={TOPIC_ID})
+    again = sorted_out(path, ("not-renamed", OTHER_ID), deleted={TOPIC_ID: "not-renamed"})
     assert not [name for name in os.listdir(path) if "renamed" in name]
     assert again.open_log("not-renamed", OTHER_ID, 0, WALL_MS).end_offset == 0
 
@@ -243,7 +243,7 @@ class TestTheJournal:
 
     @pytest.fixture
     def file(self, tmp_path: Path) -> Path:
-        journal = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations())
+        journal = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations(), Log())
         journal.open()
         journal.append({"topic": "a"})
         journal.append({"topic": "b"})
@@ -251,7 +251,7 @@ class TestTheJournal:
         return tmp_path / JOURNAL
 
     def reopen(self, file: Path) -> tuple[list[object], int]:
-        journal = ClusterJournal(str(file.parent), InlineWorker(), FileOperations())
+        journal = ClusterJournal(str(file.parent), InlineWorker(), FileOperations(), Log())
         changes, bytes_cut = journal.open()
         journal.append({"topic": "z"})
         journal.close()
@@ -282,7 +282,7 @@ class TestTheJournal:
 
     def test_is_written_anew_when_most_of_it_is_past(self, tmp_path: Path) -> None:
         """A small one is left alone."""
-        journal = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations())
+        journal = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations(), Log())
         journal.open()
         for number in range(3000):
             journal.append({"settings": "1", "configs": {"log.retention.ms": str(number)}})
@@ -290,5 +290,5 @@ class TestTheJournal:
         assert (tmp_path / JOURNAL).stat().st_size < 200
         journal.append({"topic": "a"})
         journal.close()
-        changes, _ = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations()).open()
+        changes, _ = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations(), Log()).open()
         assert len(changes) == 2

@@ -35,8 +35,8 @@ class LateWorker:
         self.jobs.append((work, then))
 
     def drain(self) -> None:
-        jobs, self.jobs = self.jobs, []
-        for work, then in jobs:
+        while self.jobs:
+            work, then = self.jobs.pop(0)
             work()
             then(None)
 

@@ -2,14 +2,16 @@
 
     1  <base>.cleaned.log              written, and flushed by the worker as it grows; a crash forgets it
     2  <base>-<end>.swap.log           renamed so: from here on it stands for the segments from base up to end
-    3  the others are removed          by the worker, when 2 is on the device
-    4  <base>.log                      renamed so
+    3  the recovery point              moves beyond it when 2 is on the device, for only what is before may have gaps
+    4  the others are removed          by the worker, the first of them before the rest
+    5  <base>.log                      renamed so
 
-Until 4 it must not be replaced itself: the next start could not tell which of two swaps came last, and their names may
-be the same. After a crash between 2 and 4 the next start looks whether the first of the others is there, which is the
-first to be removed. If so, they are all there, and nobody knows how much of the swap is: it goes. If not, 3 and 4 are
-done again. The worker goes by the directory as it was opened at 2, for that may be another topic's by the time it comes
-to 3. Kafka: LocalLog.replaceSegments.
+Until 5 it must not be replaced itself: the next start could not tell which of two swaps came last, and their names may
+be the same. After a crash between 2 and 5 the next start looks whether the first of the others is there, which is the
+first to be removed. If so, they are all there, and nobody knows how much of the swap is: it goes. If not, 4 and 5 are
+done again. What is beside the log is renamed before it; a transaction index is there, be it empty, if one of the others
+has one, so that one under the last name is known to have arrived there. The worker goes by the directory as it was
+opened before 4, for that may be another topic's by the time it comes to it. Kafka: LocalLog.replaceSegments.
 """
 
 from __future__ import annotations
@@ -78,53 +80,64 @@ class DiskReplacement:
         segment.finish()
         segment.let_go()
         try:
-            if segment.aborted:
+            if segment.aborted or any(old.aborted_saved for old in self._old):
                 log.disk.operations.write_file(
                     segment.path + TXN_INDEX_SUFFIX, encode_aborted(segment.aborted), sync=False
                 )
                 segment.aborted_saved = len(segment.aborted)
             rename_segment_files(log.disk.operations, segment.path, f"{log.directory}/{swap}")
+            log.note_name_changed()
         except OSError as error:
             log.fail("replace segments in", log.directory, error)
+        if self._old[-1].next_offset > log.flushed_offset:
+            log.flush_soon()  # until the first of them is removed it is they who count
         segment.stem = swap
         log.segments[first : first + len(self._old)] = [segment]
         for old in self._old:
             old.abandon_index()
             old.let_go()
-        self._finish_later()
+        log.flush_soon(lambda: log.disk.note_flushed(log, self._finish_later))
         return segment
 
-    def _finish_later(self) -> None:
-        log, segment, operations = self._log, self._segment, self._log.disk.operations
-        swap_path, swap_stem, old_stems = segment.path, segment.stem, [old.stem for old in self._old]
+    def _finish_later(self, error: OSError | None) -> None:
+        """It is on the device, and the recovery point beyond it, if there is no error: remove the others."""
+        log, operations, old_stems = self._log, self._log.disk.operations, [old.stem for old in self._old]
+        if error is not None:
+            log.go_offline("replace segments in", log.directory, error)
+        if log.is_offline:
+            return
         try:
             directory = log.disk.files.with_room(lambda: operations.open_directory(log.directory))
-        except OSError as error:
-            log.go_offline("replace segments in", log.directory, error)
+        except OSError as refused:
+            log.go_offline("replace segments in", log.directory, refused)
             return
 
         def remove_old() -> None:
             try:
-                operations.sync_file(swap_stem + LOG_SUFFIX, directory)
-                operations.fsync(directory)
                 for stem in old_stems:
                     remove_segment_files(operations, stem, directory)
+                    if stem == old_stems[0]:
+                        operations.fsync(directory)  # by this the next start knows that they may be gone
             finally:
                 os.close(directory)
 
-        def then(error: OSError | None) -> None:
-            if error is not None:
-                log.go_offline("replace segments in", log.directory, error)
-            elif any(segment is kept for kept in log.segments):
-                segment.let_go()
-                try:
-                    rename_segment_files(operations, swap_path, f"{log.directory}/{file_stem(segment.base_offset)}")
-                except OSError as refused:
-                    log.go_offline("replace segments in", log.directory, refused)
-                    return
-                segment.stem = file_stem(segment.base_offset)
+        log.disk.worker.do(remove_old, self._take_last_name)
 
-        log.disk.worker.do(remove_old, then)
+    def _take_last_name(self, error: OSError | None) -> None:
+        """The others are gone, if there is no error."""
+        log, segment = self._log, self._segment
+        if error is None and any(segment is kept for kept in log.segments):
+            segment.let_go()
+            stem = file_stem(segment.base_offset)
+            try:
+                rename_segment_files(log.disk.operations, segment.path, f"{log.directory}/{stem}")
+            except OSError as refused:
+                error = refused
+            else:
+                segment.stem = stem
+                log.note_name_changed()
+        if error is not None:
+            log.go_offline("replace segments in", log.directory, error)
 
     def abandon(self) -> None:
         self._segment.abandon_index()

@@ -81,6 +81,11 @@ class DiskSegment(Segment):
         """Of its files, without a suffix."""
         return f"{self._log.directory}/{self.stem}"
 
+    @property
+    def is_swapped_in(self) -> bool:
+        """Whether it has taken the place of others, and they may still be there."""
+        return self.stem != file_stem(self.base_offset)
+
     # Writing
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
@@ -206,6 +211,8 @@ class DiskSegment(Segment):
         """Open the file, and make it if the segment is new. What is there must be as long as it was left."""
         self._log.check_online()
         self._log.ensure_directory()
+        if not self.size_bytes:
+            self._log.note_name_changed()
         fd = self._files.open(self, self.path + LOG_SUFFIX, _READ_WRITE if self.size_bytes == 0 else os.O_RDWR)
         size = os.fstat(fd).st_size
         if size < self.size_bytes or (size > self.size_bytes and self._is_tail_unseen):
@@ -296,10 +303,10 @@ class DiskSegment(Segment):
             self.next_offset = batch.last_offset + 1
             self.max_timestamp = max(self.max_timestamp, batch.max_timestamp)
 
-    def recover(self, from_offset: int, end_offset: int | None) -> DamagedError | None:
+    def recover(self, from_offset: int, end_offset: int | None, dense_from: int) -> DamagedError | None:
         """Check the batches from an offset on, and take the file over up to the first that is not right.
 
-        `end_offset`: where the next segment begins; None: this one is active, and was never compacted.
+        `end_offset`: where the next segment begins; None: this one is active. `dense_from`: what is beyond has no gaps.
         Returns what is wrong with the rest, which is still there; None: there is none. Raises `StorageError`, OSError.
         """
         stat = os.stat(self.path + LOG_SUFFIX)
@@ -312,7 +319,7 @@ class DiskSegment(Segment):
         damage = None
         try:
             limit = self.base_offset + RELATIVE_OFFSET_MAX + 1 if end_offset is None else end_offset
-            for batch in check(self._read, position, end, self.next_offset, limit, is_dense=end_offset is None):
+            for batch in check(self._read, position, end, self.next_offset, limit, dense_from):
                 relative = batch.last_offset - self.base_offset
                 index.add(relative, position, batch.size_bytes, batch.max_timestamp, self.max_timestamp)
                 self.first_timestamp = batch.max_timestamp if position == 0 else self.first_timestamp
@@ -352,9 +359,11 @@ class DiskSegment(Segment):
 
     def truncate(self) -> int:
         """Cut off what is in the file beyond the segment; returns how many bytes that was. Raises OSError."""
-        surplus = os.stat(self.path + LOG_SUFFIX).st_size - self.size_bytes
+        path, operations = self.path + LOG_SUFFIX, self._files.operations
+        surplus = os.stat(path).st_size - self.size_bytes
         if surplus > 0:
-            self._files.operations.truncate(self.path + LOG_SUFFIX, self.size_bytes)
+            operations.truncate(path, self.size_bytes)
+            operations.sync_file(path)  # or it might be back, behind what is appended now
         return surplus
 
     def _damaged(self, what: str) -> NoReturn:
