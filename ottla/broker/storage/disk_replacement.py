@@ -118,6 +118,7 @@ class DiskReplacement:
                     remove_segment_files(operations, stem, directory)
                     if stem == old_stems[0]:
                         operations.fsync(directory)  # by this the next start knows that they may be gone
+                operations.fsync(directory)  # or they might be back beside the last name
             finally:
                 os.close(directory)
 

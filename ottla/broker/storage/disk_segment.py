@@ -161,11 +161,14 @@ class DiskSegment(Segment):
         if offset >= self._tail_offset >= 0:
             return self._tail_position, self.size_bytes - self._tail_position
         index = self._index or self._load_index()
-        start = index.position_before(max(0, offset - self.base_offset))
+        entry_offset, start = index.entry_before(max(0, offset - self.base_offset))
         for batch in self._scan(start):
+            if batch.position == start != 0 and batch.last_offset != self.base_offset + entry_offset:
+                break
             if batch.last_offset >= offset:
                 return batch.position, batch.size_bytes
-        return self.size_bytes, 0
+        self._replace_index()  # it leads to another batch, or beyond all
+        return self.find(offset)
 
     def find_timestamp(self, timestamp: int) -> int:
         if timestamp > self.max_timestamp:
@@ -271,6 +274,13 @@ class DiskSegment(Segment):
         except DamagedError as damage:
             self._damaged(str(damage))
 
+    def _replace_index(self) -> None:
+        """Make the index anew, for it does not fit. Raises `StorageError`."""
+        try:
+            self.rebuild_index()
+        except DamagedError as damage:
+            self._damaged(str(damage))
+
     def rebuild_index(self) -> SparseIndex:
         """Make the index anew. Raises `DamagedError`, `StorageError`."""
         self._log.note_index_rebuilt(self.path)
@@ -294,14 +304,34 @@ class DiskSegment(Segment):
             return
         self.next_offset = self.base_offset + (1 << 31)  # until it is known
         index = SparseIndex.load(self.path, self.size_bytes, 1 << 31, is_trusted=False)
-        if index is None:
-            index = self.rebuild_index()
+        try:
+            self._measure_by(index or self.rebuild_index())
+        except DamagedError:
+            if index is None:
+                raise
+            self._measure_by(self.rebuild_index())
+
+    def _measure_by(self, index: SparseIndex) -> None:
+        """As `index` says; raises `DamagedError` if that is wrong."""
         self._index = index
         self.first_timestamp = next(scan(self._read, 0, self.size_bytes)).max_timestamp
         self.max_timestamp = index.last_time
+        self._expect(index.last_time_offset, index.position_before(index.last_time_offset), index.last_time)
+        self._expect(*index.last_entry)
         for batch in scan(self._read, index.last_position(self.size_bytes), self.size_bytes):
             self.next_offset = batch.last_offset + 1
             self.max_timestamp = max(self.max_timestamp, batch.max_timestamp)
+
+    def _expect(self, relative_offset: int, position: int, max_timestamp: int | None = None) -> None:
+        """Raise `DamagedError` unless from `position` on there is a batch with this last offset. None is looked for if
+        that is -1."""
+        if relative_offset < 0:
+            return
+        offset = self.base_offset + relative_offset
+        batches = scan(self._read, position, self.size_bytes)
+        found = next((batch for batch in batches if batch.last_offset >= offset), None)
+        if found is None or found.last_offset != offset or max_timestamp not in (None, found.max_timestamp):
+            raise DamagedError(f"its index expects another batch at offset {offset}")
 
     def recover(self, from_offset: int, end_offset: int | None, dense_from: int) -> DamagedError | None:
         """Check the batches from an offset on, and take the file over up to the first that is not right.

@@ -86,8 +86,25 @@ class SparseIndex:
 
     def position_before(self, relative_offset: int) -> int:
         """The position of a batch at or before the one with this offset."""
+        return self.entry_before(relative_offset)[1]
+
+    def entry_before(self, relative_offset: int) -> tuple[int, int]:
+        """(last offset, position) of a batch at or before the one with this offset; (-1, 0) if there is no entry."""
         number = bisect_right(self._entries, relative_offset << 32 | _LOW)
-        return self._entries[number - 1] & _LOW if number else 0
+        if not number:
+            return -1, 0
+        entry = self._entries[number - 1]
+        return entry >> 32, entry & _LOW
+
+    @property
+    def last_entry(self) -> tuple[int, int]:
+        """(last offset, position) of the last batch that has an entry; (-1, 0) if none has."""
+        return self.entry_before(_LOW)
+
+    @property
+    def last_time_offset(self) -> int:
+        """The offset of the batch that has `last_time`, or -1."""
+        return self._times[-1] if self._times else -1
 
     def last_position(self, before: int) -> int:
         """The position of a batch that begins before the position `before`, the last that is known."""
