@@ -286,6 +286,8 @@ class DiskStorage:
             self._sync_names_now()
 
         def synced(error: OSError | None) -> None:
+            if error is not None and is_short_of_descriptors(error) and then is _nothing:
+                return  # the next flush makes up for it
             if error is not None:
                 self.go_offline("flush", self.directory, error)
             elif not self.is_offline:

@@ -167,6 +167,8 @@ class DiskSegment(Segment):
                 break
             if batch.last_offset >= offset:
                 return batch.position, batch.size_bytes
+        if start == 0:
+            return self.size_bytes, 0
         self._replace_index()  # it leads to another batch, or beyond all
         return self.find(offset)
 

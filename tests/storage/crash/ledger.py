@@ -6,7 +6,7 @@ A crash at operation n knows what was begun before n, and may rely on what was p
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -55,10 +55,11 @@ class LogTale:
         """All there ever were, by their offsets."""
         return {sent.base_offset + number: record for sent in self.sent for number, record in enumerate(sent.records)}
 
-    def cut(self, end_offset: int) -> None:
-        """The log goes on from here, and what is here is on the device."""
+    def cut(self, start_offset: int, end_offset: int) -> None:
+        """The log was found so, and goes on."""
         self.sent = [sent._replace(begun=0) for sent in self.sent if sent.end_offset <= end_offset]
         self.flushed = [(0, end_offset)]
+        self.starts = [(0, start) for start in (*(start for _, start in self.starts), start_offset)]
 
 
 @dataclass
@@ -110,16 +111,16 @@ class Ledger:
             if topic.promised is not None and topic.promised <= moment and not is_doomed:
                 yield topic_id
 
-    def after(self, ends: dict[LogId, int]) -> Ledger:
-        """That of the next life of a device on which these logs were found, with their ends."""
+    def after(self, found: Mapping[LogId, tuple[int, int]]) -> Ledger:
+        """That of the next life of a device on which these logs were found, from here to there: they are on it."""
         fresh = deepcopy(self)
-        fresh.topics = {id_: topic for id_, topic in fresh.topics.items() if any(id_ == found for found, _ in ends)}
+        ids = {topic_id for topic_id, _ in found}
+        fresh.topics = {topic_id: topic for topic_id, topic in fresh.topics.items() if topic_id in ids}
         for topic_id, topic in fresh.topics.items():
             topic.promised, topic.doomed, topic.gone = 0, None, None
             topic.configs = [(0, configs) for _, configs in topic.configs]
             topic.kept = []
-            topic.logs = {index: log for index, log in topic.logs.items() if (topic_id, index) in ends}
+            topic.logs = {index: log for index, log in topic.logs.items() if (topic_id, index) in found}
             for index, log in topic.logs.items():
-                log.cut(ends[topic_id, index])
-                log.starts = [(0, start) for _, start in log.starts]
+                log.cut(*found[topic_id, index])
         return fresh

@@ -206,10 +206,10 @@ class Site:
         self.turn()
 
     def clean(self, name: str, index: int = 0) -> None:
-        """Compact a log."""
+        """Compact a log, if its topic wants that."""
         partition, _ = self._partition(name, index)
         cleanable = look_at(partition, NOW_MS)
-        if cleanable.is_due:
+        if partition.config.compact and cleanable.is_due:
             for _ in clean(cleanable, NOW_MS, _KEYS_BYTES_MAX):
                 self.turn()
             self.cluster.logs.note_cleaned(partition, cleanable.end_offset)

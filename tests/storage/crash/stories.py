@@ -169,6 +169,16 @@ STORIES: Final[tuple[Story, ...]] = (
 )
 
 
+def goes_on(site: Site, random: Random) -> None:
+    """On what was found a broker does a little more with everything."""
+    for name, topic in list(site.cluster.topics.items()):
+        for index in range(len(topic.partitions)):
+            site.send(name, _records(random, 600), index)
+            random.choice((site.flush, site.roll, site.clean))(name, index)
+            site.send(name, _records(random, 600), index)
+    site.checkpoint()
+
+
 def _one_of(random: Random, steps: Mapping[Callable[[], None], int]) -> None:
     """Do one of the steps; the numbers say how likely each is."""
     (step,) = random.choices(list(steps), list(steps.values()))

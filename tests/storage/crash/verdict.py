@@ -12,29 +12,29 @@ from ottla.broker.storage.memory import MemoryStorage
 from ottla.broker.storage.segment import AbortedTransaction
 from ottla.protocol.records import checksum_matches, read_header
 from tests.broker.partitions import read_all
-from tests.storage.crash.ledger import Ledger, LogId, Moment, TopicTale
+from tests.storage.crash.ledger import Ledger, LogId, LogTale, Moment, TopicTale
 from tests.storage.crash.power_loss import FileSystem
 from tests.storage.crash.site import Site
 
 
-def check(site: Site, ledger: Ledger, moment: Moment, file_system: FileSystem) -> dict[LogId, int]:
-    """Look at everything; returns where each log ends."""
+def check(site: Site, ledger: Ledger, moment: Moment, file_system: FileSystem) -> dict[LogId, tuple[int, int]]:
+    """Look at everything; returns where each log begins and ends."""
     offline = site.log.named("log.offline")
     assert not offline, offline
-    ends: dict[LogId, int] = {}
+    logs: dict[LogId, tuple[int, int]] = {}
     for topic_id, topic in site.cluster.topics_by_id.items():
         tale = ledger.topics[topic_id]
         assert tale.gone is None or tale.gone > moment, f"{topic.name} was deleted, and is there"
         _check_topic(topic, tale, moment)
         for index, partition in enumerate(topic.partitions):
-            ends[topic_id, index] = _check_log(partition, tale, moment, file_system)
+            logs[topic_id, index] = _check_log(partition, tale, moment, file_system)
     for topic_id in ledger.topics_that_must_be_there(moment):
         assert topic_id in site.cluster.topics_by_id, f"{ledger.topics[topic_id].name} is not there"
     for log_id, end in ledger.must_be_there(moment):
         name = ledger.topics[log_id[0]].name
-        assert log_id in ends, f"{name}-{log_id[1]} is not there; it was promised up to {end}"
-        assert ends[log_id] >= end, f"{name}-{log_id[1]} ends at {ends[log_id]}; it was promised up to {end}"
-    return ends
+        assert log_id in logs, f"{name}-{log_id[1]} is not there; it was promised up to {end}"
+        assert logs[log_id][1] >= end, f"{name}-{log_id[1]} ends at {logs[log_id][1]}; it was promised up to {end}"
+    return logs
 
 
 def _check_topic(topic: Topic, tale: TopicTale, moment: Moment) -> None:
@@ -42,12 +42,9 @@ def _check_topic(topic: Topic, tale: TopicTale, moment: Moment) -> None:
     assert topic.configs in possible, f"{topic.name} has configs {topic.configs}, not one of {possible}"
 
 
-def _check_log(partition: Partition, topic: TopicTale, moment: Moment, file_system: FileSystem) -> int:
+def _check_log(partition: Partition, topic: TopicTale, moment: Moment, file_system: FileSystem) -> tuple[int, int]:
     end = partition.log_end_offset
-    if partition.index not in topic.logs:
-        assert end == 0, f"{topic.name}-{partition.index} has records that nobody sent"
-        return end
-    tale = topic.logs[partition.index]
+    tale = topic.logs.get(partition.index, LogTale())
     assert end <= tale.end_begun(moment)
     start, start_asked = partition.log_start_offset, tale.start_asked(moment)
     if file_system is FileSystem.ORDERED or tale.end_promised(moment):  # else the name of its first file may be lost
@@ -62,7 +59,7 @@ def _check_log(partition: Partition, topic: TopicTale, moment: Moment, file_syst
     _check_batches(partition)
     if start == 0 and not topic.is_compacted:
         _check_producers(partition)
-    return end
+    return start, end
 
 
 def _check_batches(partition: Partition) -> None:
