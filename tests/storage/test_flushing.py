@@ -81,8 +81,8 @@ def test_a_flush_waits_for_all_that_leads_to_the_log(tmp_path: Path, operations:
 
 
 def test_a_journal_that_cannot_be_flushed_takes_no_more_changes(tmp_path: Path, operations: Watched) -> None:
-    """Nobody knows what of it is kept. It says so once. A log whose topic it was to keep is not flushed either; what was
-    known before goes on."""
+    """Nobody knows what of it is kept. It says so once. A log whose topic it was to keep is not flushed either; what
+    was known before goes on."""
     data_dir = opened(tmp_path / "data", operations)
     data_dir.journal.append(CHANGE)
     known = data_dir.open_log("t", TOPIC_ID, 0, WALL_MS)

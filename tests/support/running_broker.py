@@ -28,6 +28,7 @@ from ottla.broker.configs.settings import Settings
 from ottla.broker.network.address import Address
 from ottla.broker.network.connection import Connection
 from ottla.broker.server import Server
+from ottla.broker.storage.file_operations import FileOperations
 from ottla.coordinator.coordinator import Coordinator
 from ottla.purgatory import Clock, SystemClock
 from tests.broker.scene import Log
@@ -70,8 +71,10 @@ class RunningBroker:
         clock: Clock | None = None,
         may_fail: bool = False,
         data_dir: Path | None = None,
+        operations: FileOperations | None = None,
     ) -> None:
-        """`may_fail`: whether the test makes something of the broker's own go wrong."""
+        """`may_fail`: whether the test makes something of the broker's own go wrong. `operations`: what changes the
+        data directory; None: the system."""
         self.log = KeptLog()
         #: What reached the loop's exception handler.
         self.loop_errors: list[dict[str, Any]] = []
@@ -83,6 +86,7 @@ class RunningBroker:
         self._clock = clock or SystemClock()
         self._may_fail = may_fail
         self._data_dir = data_dir
+        self._operations = operations
         self._ready: Future[None] = Future()
         self._ended: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="broker", daemon=True)
@@ -173,6 +177,7 @@ class RunningBroker:
             log=self.log,
             data_dir=self._data_dir,
         )
+        self.server.file_operations = self._operations
         await self.server.run(on_ready=lambda: self._ready.set_result(None))
         left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         assert not left, f"tasks outlived the broker: {left}"

@@ -15,6 +15,7 @@ Neither takes a file's flushing for that of its name. A change of names happens 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
@@ -142,3 +143,24 @@ def _rename(names: dict[Node, dict[str, Node]], renamed: Sequence[Rename]) -> No
                 names[rename.directory].pop(name, None)
             else:
                 names[rename.directory][name] = node
+
+
+def new_machine(root: Path) -> RecordingOperations:
+    """With nothing on its device."""
+    root.mkdir(parents=True)
+    return RecordingOperations(root)
+
+
+def states(
+    operations: RecordingOperations, file_system: FileSystem, random: Random, count: int, directory: Path
+) -> Iterator[tuple[int, Path]]:
+    """(after how many operations power was lost, a directory with what is found then), so many times."""
+    machine, done = Machine(operations, file_system), 0
+    for number, moment in enumerate(sorted(random.randint(0, len(operations.done)) for _ in range(count))):
+        machine.run(moment - done)
+        done = moment
+        found = directory / f"found-{number}"
+        found.mkdir(parents=True)
+        machine.lose_power(random, found)
+        yield moment, found
+        shutil.rmtree(found)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -17,29 +15,20 @@ from typing import Final
 import pytest
 
 from ottla.broker.storage.file_operations import FileOperations
+from tests.storage.crash.conftest import IS_LONG, SEED
 from tests.storage.crash.ledger import Ledger
-from tests.storage.crash.power_loss import FileSystem, Machine
+from tests.storage.crash.power_loss import FileSystem, new_machine, states
 from tests.storage.crash.recording import RecordingOperations
 from tests.storage.crash.site import Site
 from tests.storage.crash.stories import STORIES, Story, goes_on
 from tests.storage.crash.verdict import check
 
-SEED: Final = int(os.environ.get("OTTLA_SEED") or 1)
-IS_LONG: Final = bool(os.environ.get("OTTLA_SOAK"))
 #: How often each story is told, and on how many states of its machine a broker is started.
 TELLINGS: Final = int(os.environ.get("OTTLA_ROUNDS") or 100) if IS_LONG else 4
 STATES: Final = 50
 #: How likely a broker goes on with what it found, and on how many states of its machine another is started then.
 GOING_ON: Final = 0.2
 STATES_AGAIN: Final = 3
-
-
-@pytest.fixture
-def directory() -> Iterator[Path]:
-    """An empty one in memory, if that can be had: nothing here is to survive."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as path:
-        yield Path(path)
 
 
 @pytest.mark.parametrize("file_system", FileSystem, ids=lambda file_system: file_system.value)
@@ -64,27 +53,6 @@ def tell(story: Story, file_system: FileSystem, random: Random, directory: Path,
         except BaseException:
             print(f"{story.__name__}, {file_system.value}, seed {seed}, after operation {moment}: {found}")
             raise
-
-
-def new_machine(root: Path) -> RecordingOperations:
-    """With nothing on its device."""
-    root.mkdir(parents=True)
-    return RecordingOperations(root)
-
-
-def states(
-    operations: RecordingOperations, file_system: FileSystem, random: Random, count: int, directory: Path
-) -> Iterator[tuple[int, Path]]:
-    """(after how many operations power was lost, a directory with what is found then), so many times."""
-    machine, done = Machine(operations, file_system), 0
-    for number, moment in enumerate(sorted(random.randint(0, len(operations.done)) for _ in range(count))):
-        machine.run(moment - done)
-        done = moment
-        found = directory / f"found-{number}"
-        found.mkdir(parents=True)
-        machine.lose_power(random, found)
-        yield moment, found
-        shutil.rmtree(found)
 
 
 def find(found: Path, ledger: Ledger, moment: int, file_system: FileSystem, random: Random) -> None:
