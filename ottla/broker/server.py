@@ -27,6 +27,7 @@ from ottla.purgatory import Clock, SystemClock, Timer
 
 if TYPE_CHECKING:
     from ottla.broker.control.http import ControlListener
+    from ottla.broker.storage.file_operations import FileOperations
 
 #: How long clients have to take their last answers when the broker stops.
 FLUSH_SECONDS_MAX: Final = 5.0
@@ -88,6 +89,8 @@ class Server:
         self._listeners: list[Listener] = []
         self._journal_path = journal
         self.data_dir = data_dir
+        #: What changes the data directory. None: the system.
+        self.file_operations: FileOperations | None = None
         self._control_address = control
         self._control_token = control_token
         self._control: ControlListener | None = None
@@ -295,8 +298,9 @@ class Server:
         """Have everything there again before anybody asks."""
         if self.data_dir is not None:
             from ottla.broker.cluster.persistence import Persistence
+            from ottla.broker.storage.file_operations import FileOperations
 
-            persistence = Persistence(self.cluster, self.data_dir)
+            persistence = Persistence(self.cluster, self.data_dir, self.file_operations or FileOperations())
             await persistence.open(self._stopping)
             at_end.callback(persistence.close)
 
