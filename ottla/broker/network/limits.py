@@ -23,6 +23,8 @@ REUSED_BLOCK_BYTES_MAX: Final = 8 * MIB
 REQUESTS_PER_TURN_MAX: Final = 512
 #: How large a request may be that a connection remembers in case it comes again.
 REMEMBERED_REQUEST_BYTES_MAX: Final = 1 * KIB
+#: How large a request may be that is taken for a small one, where its API is brief.
+BRIEF_REQUEST_BYTES_MAX: Final = 4 * KIB
 #: Answers below this are joined into one buffer before they are written; above, they are handed over in parts, unless
 #: the parts are small on average: then there are so many that to copy them is less work.
 JOINED_ANSWER_BYTES_MAX: Final = 64 * KIB

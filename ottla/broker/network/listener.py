@@ -17,6 +17,7 @@ from ottla.broker.network.call import Call
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.limits import RECEIVE_BUFFER_BYTES, REUSED_BLOCK_BYTES_MAX
 from ottla.broker.network.routes import Routes
+from ottla.pacing import Pace
 
 #: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
 #: hundreds of clients in one breath.
@@ -26,12 +27,13 @@ _TURNS_TO_CLOSE_MAX = 100
 
 
 class Shared:
-    """What every connection of the process uses: the receive buffer and the routes made so far."""
+    """What every connection uses: the receive buffer, the routes made so far, and who works off their requests."""
 
     def __init__(self) -> None:
         _keep_large_blocks()
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.routes = Routes()
+        self.pace = Pace(asyncio.get_running_loop().call_soon)
 
 
 def _keep_large_blocks() -> None:
@@ -63,6 +65,7 @@ class Listener:
         self.node = node
         self.routes = shared.routes
         self.receive_buffer = shared.receive_buffer
+        self.pace = shared.pace
         self.request_bytes_max: int = node.cluster.settings["socket.request.max.bytes"]
         self.connections: set[Connection] = set()
         self.log = log.bind(node_id=node.node_id)
