@@ -43,6 +43,8 @@ UNPACKED_TIMES_MAX: Final = 16
 #: And to how many records. Alike ones take no space, and each costs as long as any other.
 UNPACKED_RECORDS_MAX: Final = 1_000_000
 BYTES_PER_RECORD: Final = 10
+#: Records of a request that are named as refused, each with the reason.
+FAULTS_MAX: Final = 10_000
 
 
 class TooCostly(Exception):
@@ -52,7 +54,7 @@ class TooCostly(Exception):
 class Costs:
     """What a request may still cost."""
 
-    __slots__ = ("elements", "unpacked_bytes", "unpacked_records")
+    __slots__ = ("elements", "faults", "unpacked_bytes", "unpacked_records")
 
     def __init__(self) -> None:
         self.begin(0)
@@ -60,6 +62,7 @@ class Costs:
     def begin(self, request_bytes: int) -> None:
         """A request of so many bytes is taken up."""
         self.elements = REQUEST_ELEMENTS_MAX
+        self.faults = FAULTS_MAX
         self.unpacked_bytes = max(UNPACKED_BYTES_MAX, UNPACKED_TIMES_MAX * request_bytes)
         self.unpacked_records = max(UNPACKED_RECORDS_MAX, request_bytes // BYTES_PER_RECORD)
 
@@ -92,15 +95,16 @@ class Pace:
         self._call_soon = call_soon
         self._now = now
         self._turn_ends = 0.0
+        self._is_closed = False
         self._turn_is_begun = False
         #: Those out of breath, in turn.
         self._waiting: deque[Worker] = deque()
         self._idle: list[Worker] = []
 
     @property
-    def waiting(self) -> int:
-        """How many requests are half done."""
-        return len(self._waiting)
+    def is_settled(self) -> bool:
+        """Whether nothing is half done."""
+        return not self._waiting
 
     def run(self, task: Task) -> None:
         """Do it now, as far as this turn's slice goes, and the rest in the turns that follow. It must not raise."""
@@ -123,9 +127,15 @@ class Pace:
 
     def breathe(self, worker: Worker) -> None:
         """Called by a worker where it may be interrupted."""
-        if self._now() >= self._turn_ends:
+        if self._now() >= self._turn_ends and not self._is_closed:
             self._waiting.append(worker)
             self.loop_stack.switch()
+
+    def close(self) -> None:
+        """Finish what is half done, and take no breath any more."""
+        self._is_closed = True
+        while self._waiting:
+            self._waiting.popleft().switch()
 
     def _begin_turn(self) -> None:
         self._turn_is_begun = True
@@ -170,6 +180,34 @@ def costs() -> Costs | None:
     """What the request that is being worked off may still cost; None: this is none."""
     worker = getcurrent()
     return worker.costs if type(worker) is Worker else None
+
+
+def charge_unpacked(size: int) -> bool:
+    """So many bytes were unpacked; returns whether that was within what the request may have."""
+    worker = getcurrent()
+    if type(worker) is not Worker:
+        return True
+    worker.costs.unpacked_bytes -= size
+    worker.pace.breathe(worker)
+    return worker.costs.unpacked_bytes >= 0
+
+
+def charge_records(count: int) -> bool:
+    """So many records that were unpacked are about to be looked at; returns whether the request may have them."""
+    worker = getcurrent()
+    if type(worker) is not Worker:
+        return True
+    worker.costs.unpacked_records -= count
+    return worker.costs.unpacked_records >= 0
+
+
+def charge_fault() -> bool:
+    """Another record is refused; returns whether it is to be named."""
+    worker = getcurrent()
+    if type(worker) is not Worker:
+        return True
+    worker.costs.faults -= 1
+    return worker.costs.faults >= 0
 
 
 def charge_elements(count: int) -> None:

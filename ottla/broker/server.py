@@ -190,7 +190,7 @@ class Server:
 
     async def _bind(self) -> None:
         """Bind every socket before any of them accepts, so that no client sees half a cluster."""
-        shared = Shared()
+        shared = Shared(self.settings["socket.request.max.bytes"])
         for index, node in enumerate(self._nodes):
             listener = Listener(node, shared, self.log)
             self._listeners.append(listener)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, unified
 from ottla.broker.configs.settings import Settings
+from ottla.pacing import Pace
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from ottla.purgatory import Clock, Timer
 
 #: What of the cluster keeps clients waiting or has work to do, once it is needed.
-_MADE_ON_DEMAND: Final = ("group_coordination", "delayed_operations", "background")
+_MADE_ON_DEMAND: Final = ("group_coordination", "delayed_operations", "background", "pace")
 
 
 def random_uuid() -> bytes:
@@ -149,6 +150,11 @@ class Cluster:
         from ottla.broker.background import Background
 
         return Background(self)
+
+    @cached_property
+    def pace(self) -> Pace:
+        """Who works off requests that take long; made by the first listener."""
+        return Pace(asyncio.get_running_loop().call_soon)
 
     @property
     def is_settled(self) -> bool:

@@ -30,6 +30,7 @@ from ottla.broker.network.apis import Lane
 from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.network.limits import (
     BRIEF_REQUEST_BYTES_MAX,
+    FRAME_BUFFER_BYTES_COUNTED,
     FRAME_BUFFER_BYTES_FIRST,
     FRAME_BUFFER_GROWTH,
     JOINED_ANSWER_BYTES_MAX,
@@ -90,6 +91,8 @@ class Connection(asyncio.BufferedProtocol):
         #: Answers whose turn has come, and their size.
         self._out: list[Buffer] = []
         self._out_bytes = 0
+        #: Of what was written since the client had read everything: large answers that are our own memory.
+        self._unread_bytes = 0
         self._is_taking_up = False
         #: Is a request being worked off that has not gone to its handler, or not come back from it?
         self._is_at_work = False
@@ -112,6 +115,8 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_closed = True
         self._listener.forget(self)
+        self._listener.receiving.hold(self, 0)
+        self._listener.unread.hold(self, 0)
         self._frame = self._kept = None
         self._out.clear()
         while self._unanswered:
@@ -133,6 +138,8 @@ class Connection(asyncio.BufferedProtocol):
         self._frame_filled += nbytes
         if self._frame_filled == len(frame):
             self._frame = None
+            if len(frame) > FRAME_BUFFER_BYTES_COUNTED:
+                self._listener.receiving.hold(self, 0)
             self._take_up(memoryview(frame), len(frame))
 
     def eof_received(self) -> bool:
@@ -145,9 +152,12 @@ class Connection(asyncio.BufferedProtocol):
     def pause_writing(self) -> None:
         self._writing_is_paused = True
         self._transport.pause_reading()
+        self._listener.unread.hold(self, self._unread_bytes)
 
     def resume_writing(self) -> None:
         self._writing_is_paused = False
+        self._unread_bytes = 0
+        self._listener.unread.hold(self, 0)
         self._go_on()
 
     # --- taking up requests ---
@@ -195,6 +205,8 @@ class Connection(asyncio.BufferedProtocol):
         self._frame = bytearray(min(size, max(FRAME_BUFFER_GROWTH * filled, FRAME_BUFFER_BYTES_FIRST)))
         self._frame[:filled] = beginning
         self._frame_filled = filled
+        if len(self._frame) > FRAME_BUFFER_BYTES_COUNTED:
+            self._listener.receiving.hold(self, len(self._frame))
 
     def _keep(self, rest: memoryview) -> None:
         """Leave for later what has come, and let nothing more come until then."""
@@ -340,12 +352,22 @@ class Connection(asyncio.BufferedProtocol):
         if not out or self._is_closed:
             return
         size, self._out, self._out_bytes = self._out_bytes, [], 0
+        if size >= JOINED_ANSWER_BYTES_MAX:
+            self._count_unread(out)
         if len(out) == 1:
             self._transport.write(out[0])
         elif size < JOINED_ANSWER_BYTES_MAX:
             self._transport.write(b"".join(out))
         else:
             self._transport.writelines(out)
+
+    def _count_unread(self, out: list[Buffer]) -> None:
+        """A large answer goes out, or waits in our memory until the client reads; records wait in the log."""
+        if not self._writing_is_paused and not self._transport.get_write_buffer_size():
+            self._unread_bytes = 0
+        self._unread_bytes += sum(len(part) for part in out if type(part) is bytes)
+        if self._writing_is_paused:
+            self._listener.unread.hold(self, self._unread_bytes)
 
     # --- closing ---
 
@@ -373,6 +395,11 @@ class Connection(asyncio.BufferedProtocol):
         """Close at once, whatever has not left yet."""
         self._is_closed = True
         self._transport.abort()
+
+    def give_up(self, reason: str) -> None:
+        """Close at once because the client has too much of what all clients share."""
+        self.log.warning("connection.refused", client_host=self.client_host, reason=reason, frame="")
+        self.abort()
 
     def finish(self) -> None:
         """Close when everything that came is answered; who waits is answered now, as far as that is possible."""
