@@ -28,6 +28,8 @@ Task: TypeAlias = Callable[[], None]
 SLICE_SECONDS: Final = 0.002
 #: After so many elements a look at the clock.
 BREATH_ELEMENTS: Final = 8
+#: How many requests go on in turn; the others wait, hardly begun.
+ACTIVE_MAX: Final = 4
 #: Workers that are kept for the next request.
 _IDLE_MAX: Final = 8
 
@@ -78,6 +80,8 @@ class Worker(greenlet):
         super().__init__(parent=pace.loop_stack)
         self.pace = pace
         self.costs = Costs()
+        #: Is this one of the few that go on in turn?
+        self.is_active = False
         self.switch()  # to where it waits for its first task
 
     def run(self) -> None:
@@ -97,14 +101,15 @@ class Pace:
         self._turn_ends = 0.0
         self._is_closed = False
         self._turn_is_begun = False
-        #: Those out of breath, in turn.
+        #: Those out of breath: a few that go on in turn, and those who wait until one of them is done.
+        self._active: deque[Worker] = deque()
         self._waiting: deque[Worker] = deque()
         self._idle: list[Worker] = []
 
     @property
     def is_settled(self) -> bool:
         """Whether nothing is half done."""
-        return not self._waiting
+        return not self._active and not self._waiting
 
     def run(self, task: Task) -> None:
         """Do it now, as far as this turn's slice goes, and the rest in the turns that follow. It must not raise."""
@@ -119,6 +124,7 @@ class Pace:
 
     def next_task(self, worker: Worker) -> Task | None:
         """Called by a worker that is done: waits until there is something else for it. None: it is not needed."""
+        worker.is_active = False
         if len(self._idle) >= _IDLE_MAX:
             return None
         self._idle.append(worker)
@@ -128,14 +134,14 @@ class Pace:
     def breathe(self, worker: Worker) -> None:
         """Called by a worker where it may be interrupted."""
         if self._now() >= self._turn_ends and not self._is_closed:
-            self._waiting.append(worker)
+            (self._active if worker.is_active else self._waiting).append(worker)
             self.loop_stack.switch()
 
     def close(self) -> None:
         """Finish what is half done, and take no breath any more."""
         self._is_closed = True
-        while self._waiting:
-            self._waiting.popleft().switch()
+        while (worker := self._next_worker()) is not None:
+            worker.switch()
 
     def _begin_turn(self) -> None:
         self._turn_is_begun = True
@@ -143,15 +149,24 @@ class Pace:
         self._call_soon(self._end_turn)
 
     def _end_turn(self) -> None:
-        """A new turn: those who wait go on, for one slice together; who has waited longest is first."""
+        """A new turn: those who wait go on, for one slice together."""
         self._turn_is_begun = False
-        if not self._waiting:
+        if self.is_settled:
             return
         self._begin_turn()
-        while self._waiting:
-            self._waiting.popleft().switch()
+        while (worker := self._next_worker()) is not None:
+            worker.switch()
             if self._now() >= self._turn_ends:
                 return
+
+    def _next_worker(self) -> Worker | None:
+        """Whose turn it is. What is half done takes memory, so those who came later wait until others are done."""
+        active = self._active
+        while self._waiting and len(active) < ACTIVE_MAX:
+            worker = self._waiting.popleft()
+            worker.is_active = True
+            active.append(worker)
+        return active.popleft() if active else None
 
 
 def breathe() -> None:

@@ -34,7 +34,7 @@ _TURNS_TO_CLOSE_MAX = 100
 class Shared:
     """What every connection uses: the receive buffer, the routes made so far, what it holds for clients."""
 
-    def __init__(self, request_bytes_max: int) -> None:
+    def __init__(self, request_bytes_max: int = 0) -> None:
         _keep_large_blocks()
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.routes = Routes()
