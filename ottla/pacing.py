@@ -56,21 +56,21 @@ class TooCostly(Exception):
 class Costs:
     """What a request may still cost."""
 
-    __slots__ = ("elements", "faults", "unpacked_bytes", "unpacked_records")
+    __slots__ = ("elements", "elements_max", "faults", "unpacked_bytes", "unpacked_records")
 
     def __init__(self) -> None:
         self.begin(0)
 
     def begin(self, request_bytes: int) -> None:
         """A request of so many bytes is taken up."""
-        self.elements = REQUEST_ELEMENTS_MAX
+        self.elements = self.elements_max = REQUEST_ELEMENTS_MAX
         self.faults = FAULTS_MAX
         self.unpacked_bytes = max(UNPACKED_BYTES_MAX, UNPACKED_TIMES_MAX * request_bytes)
         self.unpacked_records = max(UNPACKED_RECORDS_MAX, request_bytes // BYTES_PER_RECORD)
 
     def begin_answer(self) -> None:
         """Its answer is about to be written."""
-        self.elements = ANSWER_ELEMENTS_MAX
+        self.elements = self.elements_max = ANSWER_ELEMENTS_MAX
 
 
 class Worker(greenlet):
@@ -231,4 +231,4 @@ def charge_elements(count: int) -> None:
     if type(worker) is Worker:
         worker.costs.elements -= count
         if worker.costs.elements < 0:
-            raise TooCostly(f"more than {REQUEST_ELEMENTS_MAX} elements in a request, or too many in its answer")
+            raise TooCostly(f"it has more than {worker.costs.elements_max} elements")
