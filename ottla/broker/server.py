@@ -223,7 +223,7 @@ class Server:
         """Bind every socket before any of them accepts, so that no client sees half a cluster."""
         if self._control_address is not None:
             await self._bind_control(self._control_address)
-        shared = Shared()
+        shared = Shared(self.settings["socket.request.max.bytes"])
         for index, node in enumerate(self._nodes):
             listener = Listener(node, shared, self.log)
             self._listeners.append(listener)

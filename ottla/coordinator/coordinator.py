@@ -93,6 +93,8 @@ class Coordinator:
         self._failed = failed
         #: Groups that were given up. Until they are read anew their clients are told to wait.
         self._given_up: set[str] = set()
+        #: Topics whose offsets are to go, ids by name.
+        self._deleted: dict[str, bytes] = {}
         self._sweep = Alarm(self._sweep_all)
         self._first_sweep_ms = timer.now_ms()
 
@@ -220,10 +222,24 @@ class Coordinator:
         return ListGroupsResponse(groups=listed(self.groups, request))
 
     def topics_deleted(self, topic_ids: Mapping[str, bytes]) -> None:
-        """Topics were deleted, ids by name: what was committed for them goes."""
-        event = TopicsDeleted(topic_ids)
-        for owner in self._owners.values():
-            owner.post(event)
+        """Topics were deleted, ids by name: what was committed for them goes, soon."""
+        if not self._deleted.keys().isdisjoint(topic_ids):
+            exhaust(self._forget_deleted())  # of a name that was taken again meanwhile there are two ids
+        is_under_way = bool(self._deleted)
+        self._deleted.update(topic_ids)
+        if not is_under_way:
+            self._start(self._forget_deleted())
+
+    def _forget_deleted(self) -> Iterator[None]:
+        """A group with each step, for all topics that were deleted until the first."""
+        event, self._deleted = TopicsDeleted(self._deleted), {}
+        if not event.topic_ids:
+            return
+        for owner in list(self._owners.values()):
+            if not owner.is_ended:
+                owner.post(event)
+                owner.drain()
+            yield
 
     def _outside(self, group_id: str, event: Request) -> Outside | None:
         """The first reason there is to refuse this request."""

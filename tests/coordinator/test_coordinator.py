@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from ottla.coordinator.config import GroupConfig
+from ottla.coordinator.coordinator import exhaust
 from ottla.coordinator.events import (
     DeleteRequested,
     DescribeRequested,
@@ -406,6 +408,34 @@ async def test_deleted_topics_go_everywhere(ana: Actor) -> None:
         node.coordinator.topics_deleted({"orders": b"1" * 16})
         await node.advance(0)
         assert [group.offsets for group in node.coordinator.groups] == [{}, {}, {}]
+
+
+async def test_topics_deleted_together_are_one_walk_over_the_groups(ana: Actor) -> None:
+    """However many they are: with thousands of both, a walk for each would take seconds."""
+    async with running_node() as node:
+        for number in range(3):
+            assert error_of(await node.ask(Actor("simple").commits(ORDERS_0), f"group {number}")) == 0
+        walks: list[Iterator[None]] = []
+        node.coordinator._start = walks.append
+        for name in ("orders", "payments", "refunds"):
+            node.coordinator.topics_deleted({name: b"1" * 16})
+        assert len(walks) == 1
+        assert len(list(walks[0])) == 3, "a group with each step"
+        assert [group.offsets for group in node.coordinator.groups] == [{}, {}, {}]
+
+
+async def test_topic_deleted_again_before_the_walk(ana: Actor) -> None:
+    """Made anew under its name and deleted again: what was committed for either goes."""
+    async with running_node() as node:
+        assert error_of(await node.ask(Actor("simple").commits(ORDERS_0), "group")) == 0
+        committed = node.coordinator.groups[0].offsets["orders"][0].topic_id
+        walks: list[Iterator[None]] = []
+        node.coordinator._start = walks.append
+        node.coordinator.topics_deleted({"orders": committed})
+        node.coordinator.topics_deleted({"orders": b"2" * 16})
+        for walk in walks:
+            exhaust(walk)
+        assert node.coordinator.groups[0].offsets == {}
 
 
 async def test_the_sweep_comes_once_an_interval() -> None:
