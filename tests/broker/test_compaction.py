@@ -215,6 +215,19 @@ def test_the_active_segment_is_left_alone() -> None:
     assert shown(log) == "2:a=3"
 
 
+def test_an_emptied_batch_goes_unless_it_ends_the_log() -> None:
+    """Also the one before the active segment, where the log goes on."""
+    log = compacted(delete_retention_ms="0")
+    write(log, "a=1", "a=")
+    roll(log)
+    write(log, "b=1")
+    compact(log)
+    compact_again(log, NOW_MS + 1)
+    assert [header.base_offset for header in headers(log)] == [2]
+    log = restarted(log)
+    assert (shown(log), log.log_end_offset) == ("2:b=1", 3)
+
+
 def test_an_unchanged_batch_is_the_same_bytes() -> None:
     """Nothing is encoded anew that need not be."""
     log = compacted()
@@ -226,7 +239,7 @@ def test_an_unchanged_batch_is_the_same_bytes() -> None:
 
 
 def test_the_log_ends_where_it_ended() -> None:
-    """The last batch of what is cleaned stays, without records if need be, so that no offset is given twice."""
+    """The last batch of the log stays, without records if need be, so that no offset is given twice."""
     log = compacted(delete_retention_ms="0")
     write(log, "a=1", "a=")
     roll(log)

@@ -137,7 +137,7 @@ def clean(cleanable: Cleanable, wall_ms: int, keys_bytes_max: int) -> Generator[
         latest,
         CleanedTransactions([aborted for segment in log.segments for aborted in segment.aborted]),
         last_batches(log.producers),
-        cleanable.end_offset,
+        log.high_watermark,
         wall_ms,
         log.config.delete_retention_ms,
     )
