@@ -191,6 +191,7 @@ class LogConfig:
         return cls(
             rules=AppendRules(
                 max_message_bytes=value("max.message.bytes"),
+                max_decompressed_message_bytes=value("max.decompressed.message.bytes"),
                 message_timestamp_type=_TIMESTAMP_TYPES[value("message.timestamp.type")],
                 message_timestamp_before_max_ms=value("message.timestamp.before.max.ms"),
                 message_timestamp_after_max_ms=value("message.timestamp.after.max.ms"),
