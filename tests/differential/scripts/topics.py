@@ -169,6 +169,14 @@ def create_partitions(scene: Scene, version: int) -> None:
     ana.ask(_more())
 
 
+@script(versions=some("CreateTopics"))
+def create_topics_of_too_many_partitions(scene: Scene, version: int) -> None:
+    """More than 10,000 by one request, however large the sum: none of its topics is made."""
+    ana = scene.actor()
+    for counts in ((10_001,), (5_000, 5_001), (2**31 - 1, 2**31 - 1), (2**31 - 1, 2**31 - 1, 3), (10_001, -2)):
+        ana.ask(_create(*(_new(scene.name("topic"), partitions=count) for count in counts)))
+
+
 @script(versions=some("CreatePartitions"))
 def create_too_many_partitions(scene: Scene, version: int) -> None:
     """More than 10,000 by one request: none of its topics grows. What would not grow anyway does not count."""
