@@ -27,8 +27,8 @@ SERVED = (
 )  # fmt: skip
 SUBSET = (
     Exempt("api_keys", "Ottla advertises what it serves; `served_versions` compares those"),
-    Exempt("supported_features", "Ottla has features only where it serves them"),
-    Exempt("finalized_features", "Ottla has features only where it serves them"),
+    Exempt("supported_features", "Ottla has features only where it serves them; `served_features` compares those"),
+    Exempt("finalized_features", "Ottla has features only where it serves them; `served_features` compares those"),
 )
 NO_SASL = "Ottla does not serve SASL, nor advertise it: the connection is closed, as for any unknown key"
 
@@ -57,6 +57,19 @@ def served_versions(scene: Scene, version: int) -> None:
     scene.actor().ask_and_keep(
         ApiVersionsRequest(client_software_name="tests", client_software_version="1.0"),
         lambda answer: [row for row in answer.api_keys if row.api_key in numbers],
+    )
+
+
+@script(versions=(3, 4, 5))
+def served_features(scene: Scene, version: int) -> None:
+    """For the feature that both have, the levels that are known and the one that counts."""
+    scene.actor().ask_and_keep(
+        ApiVersionsRequest(client_software_name="tests", client_software_version="1.0"),
+        lambda answer: [
+            feature
+            for feature in (*answer.supported_features, *answer.finalized_features)
+            if feature.name == "metadata.version"
+        ],
     )
 
 
