@@ -36,7 +36,7 @@ lint: $(STAMP)  ## ruff, mypy --strict, import-linter
 format: $(STAMP)  ## rewrite the sources in the house format
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-KAFKA_VERSION := 4.3.1
+KAFKA_VERSION := $(shell sed -n 's/^KAFKA_VERSION: Final = "\(.*\)"/\1/p' ottla/protocol/generate/modules.py)
 SCHEMA_JARS   := $(foreach name,clients group-coordinator transaction-coordinator,.cache/schemas/kafka-$(name)-$(KAFKA_VERSION).jar)
 
 .cache/schemas/%-$(KAFKA_VERSION).jar:

@@ -25,7 +25,7 @@ Clients can change some of them while the broker runs (AlterConfigs, Incremental
 
 - A value that can't be used ends the start with one line that says what can, and exit code 2.
 - A name that neither Ottla nor Kafka knows is ignored, with the warning `setting.ignored`.
-- {stored} further settings of Kafka 4.3 are taken, checked and shown (DescribeConfigs), so that a `server.properties`
+- {stored} further settings of Kafka 4.4 are taken, checked and shown (DescribeConfigs), so that a `server.properties`
   and admin tools work; nothing goes by them, which `setting.stored` says in the log.
 
 These are the {honoured} that Ottla goes by. "Changes" says whether a value can be changed while the broker runs.

@@ -23,7 +23,7 @@ _INTRODUCTION: Final = """\
 # Groups: states and answers
 
 Printed by `make docs` from the tables that the coordinator runs (`ottla/coordinator/states.py`, `refusals.py`); don't
-edit. They are those of Apache Kafka 4.3.1's classic groups.
+edit. They are those of Apache Kafka 4.4.0's classic groups.
 
 What a request is answered depends on the group's state and on who sends it: what the ids, the generation and the
 protocols in it are to this group. Errors have Kafka's names; `NONE` is success.

@@ -212,6 +212,16 @@ def string_length(value: int) -> bytes:
     return _unsigned_varint(value)
 
 
+def read_tag_count(frame: bytes, position: int) -> tuple[int, int]:
+    """Read how many fields a tag section has."""
+    count, position = read_unsigned_varint(frame, position)
+    if count < 0:
+        raise DecodeError(f"the tag section claims {count} fields")
+    if count > len(frame) - position:
+        fail_count("the tag section", count)
+    return count, position
+
+
 def read_tag(frame: bytes, position: int) -> tuple[int, int, int]:
     """Read what precedes a tagged field: its tag and its size; the third is where it starts."""
     tag, position = read_unsigned_varint(frame, position)
@@ -229,9 +239,7 @@ def read_tag_bytes(frame: bytes, position: int, size: int) -> tuple[bytes, int]:
 
 def read_tagged_fields(frame: bytes, position: int) -> tuple[TaggedFields, int]:
     """Read a tag section of which nothing is known. Of a tag that comes twice the last value counts."""
-    count, position = read_unsigned_varint(frame, position)
-    if count > len(frame) - position:
-        fail_count("the tag section", count)
+    count, position = read_tag_count(frame, position)
     fields: TaggedFields = {}
     for _ in range(count) if count <= FEW else many_tags(count):
         tag, size, position = read_tag(frame, position)

@@ -15,7 +15,7 @@ from ottla.pacing import charge_records, paced
 from ottla.protocol.batch_error import BatchError, RequestLimitError
 from ottla.protocol.compression import DECOMPRESSED_BYTES_MAX, decompress
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.records import BATCH_OVERHEAD, BatchHeader, TimestampType
+from ottla.protocol.records import BATCH_OVERHEAD, RECORD_BYTES_MAX, BatchHeader, TimestampType
 from ottla.protocol.varint import Buffer, VarintError, read_varint, read_varlong
 
 #: A header's value may be null. Keys ought to be UTF-8; U+FFFD stands for what isn't, as it does in Kafka.
@@ -38,12 +38,18 @@ class Record(NamedTuple):
 
 
 def read_records(
-    batch: Buffer, header: BatchHeader, limit_bytes: int = DECOMPRESSED_BYTES_MAX, *, check_sizes: bool = True
+    batch: Buffer,
+    header: BatchHeader,
+    limit_bytes: int = DECOMPRESSED_BYTES_MAX,
+    *,
+    record_bytes_max: int = RECORD_BYTES_MAX,
+    check_sizes: bool = True,
 ) -> Iterator[Record]:
     """Yield the records of `batch`, which holds this one batch and nothing else. Raises `BatchError` at a wrong one.
 
-    A batch emptied by compaction yields nothing. `check_sizes=False` lets records pass that have another length than
-    they claim, as Kafka's partial reader does.
+    A batch emptied by compaction yields nothing. `record_bytes_max` is for compressed batches alone, and counts the
+    length that a record claims. `check_sizes=False` lets records pass that have another length than they claim, as
+    Kafka's partial reader does.
     """
     count = header.records_count
     if count < 0:
@@ -58,6 +64,9 @@ def read_records(
     for index in paced(range(count)):
         try:
             size, position = _read_size(data, position, header.compression)
+            if header.compression and not 0 <= size <= record_bytes_max:
+                message = f"record {index} claims {size} bytes, and may have {record_bytes_max}"
+                raise BatchError(ErrorCode.INVALID_RECORD, message)
             record, end = _read_record(data, position, header, log_append_time)
         except (IndexError, VarintError):
             message = f"record {index} of {count} is cut short or has a varint without end"
@@ -152,21 +161,25 @@ def wrapped(timestamp: int) -> int:
 
 
 def first_offset_at(
-    batch: Buffer, header: BatchHeader, timestamp: int, start_offset: int = 0
+    batch: Buffer,
+    header: BatchHeader,
+    timestamp: int,
+    start_offset: int = 0,
+    record_bytes_max: int = RECORD_BYTES_MAX,
 ) -> tuple[int, int] | None:
     """The first record from `start_offset` on that is not older than `timestamp`, as (offset, its timestamp).
 
     What ListOffsets asks of a batch. Kafka: FileRecords.searchForTimestamp.
     """
-    for record in read_records(batch, header):
+    for record in read_records(batch, header, record_bytes_max=record_bytes_max):
         if record.timestamp >= timestamp and record.offset >= start_offset:
             return record.offset, record.timestamp
     return None
 
 
-def offset_of_max_timestamp(batch: Buffer, header: BatchHeader) -> int | None:
+def offset_of_max_timestamp(batch: Buffer, header: BatchHeader, record_bytes_max: int = RECORD_BYTES_MAX) -> int | None:
     """The first record that has the batch's max_timestamp. Kafka: RecordBatch.offsetOfMaxTimestamp."""
-    for record in read_records(batch, header):
+    for record in read_records(batch, header, record_bytes_max=record_bytes_max):
         if record.timestamp == header.max_timestamp:
             return record.offset
     return None

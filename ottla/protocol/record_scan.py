@@ -11,9 +11,9 @@ singly, 0.3 µs in runs of 16, 0.1 µs in runs of 1,000. aiokafka's C coder take
 records that lie, accepts what Kafka refuses, and brings a whole client with it.
 
 What counts as wrong follows Kafka's own two readers. Uncompressed records must have the length they claim
-(DefaultRecord.readFrom). In compressed batches that keep their codec nobody looks at that length (readPartiallyFrom),
-but their offset deltas must count up from 0. Faults are INVALID_RECORD; only a length varint of more than five bytes,
-met uncompressed, has no code in Kafka.
+(DefaultRecord.readFrom). In compressed batches that keep their codec it need not be true (readPartiallyFrom), but may
+be neither negative nor above max.decompressed.message.bytes; and their offset deltas must count up from 0. Faults are
+INVALID_RECORD; only a length varint of more than five bytes, met uncompressed, has no code in Kafka.
 
 Kafka: DefaultRecordBatch.RecordIterator, DefaultRecord, LogValidator.
 """
@@ -27,7 +27,14 @@ from ottla.protocol.batch_error import BatchError, RequestLimitError
 from ottla.protocol.compression import DECOMPRESSED_BYTES_MAX, decompress
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_reading import read_records, skip_headers
-from ottla.protocol.records import BATCH_OVERHEAD, COMPRESSION_MASK, NO_TIMESTAMP, TIMESTAMP_TYPE_FLAG, BatchHeader
+from ottla.protocol.records import (
+    BATCH_OVERHEAD,
+    COMPRESSION_MASK,
+    NO_TIMESTAMP,
+    RECORD_BYTES_MAX,
+    TIMESTAMP_TYPE_FLAG,
+    BatchHeader,
+)
 from ottla.protocol.varint import VarintError, read_unsigned
 
 _Octets: TypeAlias = bytes | bytearray
@@ -68,7 +75,12 @@ class RecordScan(NamedTuple):
     is_consecutive: bool
 
 
-def scan_records(batch: _Octets, header: BatchHeader, limit_bytes: int = DECOMPRESSED_BYTES_MAX) -> RecordScan:
+def scan_records(
+    batch: _Octets,
+    header: BatchHeader,
+    limit_bytes: int = DECOMPRESSED_BYTES_MAX,
+    record_bytes_max: int = RECORD_BYTES_MAX,
+) -> RecordScan:
     """Check the records of `batch`, which holds this one batch and nothing else. Raises `BatchError`.
 
     Batches that are to be compressed anew are read with `read_records` instead, whose rules are Kafka's for that case.
@@ -76,16 +88,16 @@ def scan_records(batch: _Octets, header: BatchHeader, limit_bytes: int = DECOMPR
     count = header.records_count
     if count <= 0:
         raise BatchError(ErrorCode.INVALID_RECORD, f"a batch can't have {count} records")
-    data, position, is_compressed = batch, BATCH_OVERHEAD, False
+    data, position, compressed_max = batch, BATCH_OVERHEAD, 0
     if header.attributes & COMPRESSION_MASK:
         if not charge_records(count):
             raise RequestLimitError("records")
         unpacked = decompress(header.compression, memoryview(batch)[BATCH_OVERHEAD:], limit_bytes)
         assert isinstance(unpacked, bytearray)
         data = unpacked
-        position, is_compressed = 0, True
+        position, compressed_max = 0, record_bytes_max
     try:
-        position, smallest, largest, null_keys, is_consecutive = _hop(data, position, count, is_compressed)
+        position, smallest, largest, null_keys, is_consecutive = _hop(data, position, count, compressed_max)
     except IndexError:
         raise BatchError(ErrorCode.INVALID_RECORD, "the records end before their last field") from None
     except VarintError as error:
@@ -106,18 +118,19 @@ def scan_records(batch: _Octets, header: BatchHeader, limit_bytes: int = DECOMPR
 
 
 def _hop(  # noqa: PLR0915 (unrolled: see below)
-    data: _Octets, position: int, count: int, is_compressed: bool
+    data: _Octets, position: int, count: int, compressed_max: int
 ) -> tuple[int, int, int, int, bool]:
     """The loop. Varints of up to two bytes are read in place, as a call would cost more than all the rest.
 
-    They stay zig-zag as long as they can: odd means negative.
+    They stay zig-zag as long as they can: odd means negative. `compressed_max` is how large a record of a compressed
+    batch may be, 0 for batches that are not compressed.
     Returns (position after the last record, least timestamp delta or less, largest, null keys, is_consecutive).
     """
     largest = -1
     negatives: list[int] = []
     null_keys = index = 0
     is_consecutive = True
-    runs_are_likely = not is_compressed
+    runs_are_likely = not compressed_max
     stop = min(count, _BREATH_RECORDS)
     while index < stop or index < (stop := _after_breath(index, count)):
         begin = position
@@ -129,7 +142,7 @@ def _hop(  # noqa: PLR0915 (unrolled: see below)
             if high < 0x80:
                 size = size & 0x7F | high << 7
             else:
-                size, position = _length(data, begin, is_compressed)
+                size, position = _length(data, begin, compressed_max > 0)
         body = position
         delta = data[position + 1]
         position += 2
@@ -181,7 +194,11 @@ def _hop(  # noqa: PLR0915 (unrolled: see below)
             position += length >> 1
         headers = data[position]
         position = skip_headers(data, position) if headers else position + 1
-        if (position - body) << 1 != size and not is_compressed:
+        if compressed_max:
+            if size & 1 or size >> 1 > compressed_max:
+                message = f"record {index} claims a length below 0 or above max.decompressed.message.bytes"
+                raise BatchError(ErrorCode.INVALID_RECORD, f"{message}={compressed_max}")
+        elif (position - body) << 1 != size:
             message = f"record {index} has {position - body} bytes, not the length it claims"
             raise BatchError(ErrorCode.INVALID_RECORD, message)
         index += 1

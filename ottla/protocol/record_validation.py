@@ -34,6 +34,7 @@ from ottla.protocol.records import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
+    RECORD_BYTES_MAX,
     BatchHeader,
     TimestampType,
     assign_offset,
@@ -50,6 +51,8 @@ class AppendRules:
     """What a topic's configuration says about the batches it takes; names and units are Kafka's."""
 
     max_message_bytes: int = 1_048_588
+    #: Of each record in a compressed batch, unpacked.
+    max_decompressed_message_bytes: int = RECORD_BYTES_MAX
     message_timestamp_type: TimestampType = TimestampType.CREATE_TIME
     message_timestamp_before_max_ms: int = 2**63 - 1
     message_timestamp_after_max_ms: int = 3_600_000
@@ -170,7 +173,7 @@ def _keep(
 ) -> PreparedBatch:
     """The batch stays as it is but for its place and its timestamp."""
     bytes_max = _unpacked_bytes_max(header, rules)
-    scan = scan_records(data, header, bytes_max)
+    scan = scan_records(data, header, bytes_max, rules.max_decompressed_message_bytes)
     # Most batches pass here without a look at single records. The bound below errs towards looking.
     needs_look = header.timestamp_type is TimestampType.LOG_APPEND_TIME or (rules.is_compacted and scan.null_keys > 0)
     if rules.message_timestamp_type is TimestampType.CREATE_TIME:
@@ -195,7 +198,8 @@ def _rebuild(
 ) -> PreparedBatch:
     """The records are decoded and compressed as the topic says. Whatever offsets they had, they count up now."""
     assert rules.compression is not None
-    records = list(read_records(batch, header, _unpacked_bytes_max(header, rules)))
+    bytes_max = _unpacked_bytes_max(header, rules)
+    records = list(read_records(batch, header, bytes_max, record_bytes_max=rules.max_decompressed_message_bytes))
     _check_records(records, header, rules, now_ms)
     _check_rebuildable(header, records)
     is_append_time = rules.message_timestamp_type is TimestampType.LOG_APPEND_TIME

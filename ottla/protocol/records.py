@@ -32,6 +32,8 @@ LOG_OVERHEAD: Final = 12
 BATCH_OVERHEAD: Final = 61
 #: Where the bytes under the checksum begin.
 CHECKSUMMED_AT: Final = 21
+#: How large a record in a compressed batch may be where nobody says less: what Java can allocate, which is no limit.
+RECORD_BYTES_MAX: Final = 2**31 - 9
 NO_TIMESTAMP: Final = -1
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1

@@ -14,7 +14,7 @@ from ottla.protocol.primitives import Message
 
 
 class Api:
-    """One API: its key and name, the versions Apache Kafka 4.3 defines, and its two message classes."""
+    """One API: its key and name, the versions Apache Kafka defines, and its two message classes."""
 
     def __init__(self, key: int, name: str, module: str, first: int, last: int, flexible_from: int) -> None:
         self.key = key
@@ -48,7 +48,7 @@ _BY_KEY: Final = {row[0]: Api(*row) for row in APIS}
 
 
 def api(key: int) -> Api:
-    """The API with this key. Raises `KeyError` if clients of Kafka 4.3 have none."""
+    """The API with this key. Raises `KeyError` if Kafka's clients have none."""
     return _BY_KEY[key]
 
 

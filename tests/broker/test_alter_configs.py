@@ -303,6 +303,16 @@ def test_loggers_can_not_be_changed() -> None:
         ("consumer.heartbeat.interval.ms", "abc", ErrorCode.INVALID_CONFIG),
         ("streams.num.standby.replicas", "2", ErrorCode.NONE),
         ("streams.num.standby.replicas", "3", ErrorCode.INVALID_CONFIG),
+        ("streams.num.warmup.replicas", "20", ErrorCode.NONE),
+        ("streams.num.warmup.replicas", "21", ErrorCode.INVALID_CONFIG),
+        ("streams.task.offset.interval.ms", "14999", ErrorCode.INVALID_CONFIG),
+        ("streams.assignor.name", "sticky", ErrorCode.NONE),
+        ("streams.assignor.name", "slippery", ErrorCode.INVALID_CONFIG),
+        ("streams.rack.aware.assignment.tags", "zone, rack", ErrorCode.NONE),
+        ("streams.rack.aware.assignment.tags", "zone, zone", ErrorCode.INVALID_CONFIG),
+        ("errors.deadletterqueue.topic.name", "dlq.orders", ErrorCode.NONE),
+        ("errors.deadletterqueue.topic.name", "__dlq", ErrorCode.INVALID_CONFIG),
+        ("consumer.assignor.offload.enable", "false", ErrorCode.NONE),
         ("share.auto.offset.reset", "earliest", ErrorCode.NONE),
         ("share.auto.offset.reset", "by_duration:P1DT2H3M4.5S", ErrorCode.NONE),
         ("share.auto.offset.reset", "by_duration:P", ErrorCode.INVALID_CONFIG),
@@ -316,6 +326,27 @@ def test_group_takes_configs_within_the_brokers_bounds(config: str, value: str, 
     assert scene.cluster.group_configs == ({} if error_code else {"g": {config: value}})
     assert change(scene, GROUP, "g", (config, DELETE, None)) == OK
     assert scene.cluster.group_configs == {}
+
+
+@pytest.mark.parametrize(
+    ("config", "value", "bounds"),
+    [
+        ("consumer.session.timeout.ms", "1", "in the range 45000 to 60000 inclusive."),
+        ("share.delivery.count.limit", "11", "in the range 2 to 10 inclusive."),
+        ("streams.num.standby.replicas", "3", "less than or equal to 2"),
+        ("streams.task.offset.interval.ms", "1", "greater than or equal to 15000"),
+    ],
+)
+def test_bounds_of_a_groups_config_are_told_in_numbers(config: str, value: str, bounds: str) -> None:
+    """Those that hold on this broker, and not the names of its settings."""
+    code, text = change(Scene(), GROUP, "g", (config, SET, value))
+    assert (code, text) == (ErrorCode.INVALID_CONFIG, f"{config} must be {bounds}")
+
+
+def test_only_what_a_group_says_is_checked() -> None:
+    """The broker's own values may be at odds with each other, which concerns nobody who does not set them."""
+    scene = Scene(settings={"group.share.heartbeat.interval.ms": "50000", "group.streams.session.timeout.ms": "1"})
+    assert change(scene, GROUP, "g", ("consumer.session.timeout.ms", SET, "50000")) == OK
 
 
 def test_session_of_a_group_must_outlast_its_heartbeats() -> None:

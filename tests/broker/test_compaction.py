@@ -23,6 +23,7 @@ from ottla.broker.storage.disk import DiskStorage
 from ottla.broker.storage.log_bytes import LogBytes
 from ottla.broker.storage.memory import MemoryStorage
 from ottla.broker.storage.segment import RELATIVE_OFFSET_MAX, Segment
+from ottla.protocol.batch_error import BatchError
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch_of
@@ -215,6 +216,33 @@ def test_the_active_segment_is_left_alone() -> None:
     assert shown(log) == "2:a=3"
 
 
+def test_an_emptied_batch_goes_unless_it_ends_the_log() -> None:
+    """Also the one before the active segment, where the log goes on."""
+    log = compacted(delete_retention_ms="0")
+    write(log, "a=1", "a=")
+    roll(log)
+    write(log, "b=1")
+    compact(log)
+    compact_again(log, NOW_MS + 1)
+    assert [header.base_offset for header in headers(log)] == [2]
+    log = restarted(log)
+    assert (shown(log), log.log_end_offset) == ("2:b=1", 3)
+
+
+def test_what_is_above_the_limit_of_a_record_is_not_cleaned() -> None:
+    """A limit that is lowered later hits compressed records alone: they can't be read, until it is raised again."""
+    log = compacted()
+    records = [Record(number, NOW_MS, b"a", value) for number, value in enumerate((b"1", b"2"))]
+    fill(log, build_batch_of(records, base_offset=0, compression=CompressionType.GZIP))
+    roll(log)
+    log.config = compacted(max_decompressed_message_bytes="5").config
+    with pytest.raises(BatchError, match="may have 5"):
+        compact(log)
+    log.config = compacted(max_decompressed_message_bytes="100").config
+    compact(log)
+    assert shown(log) == "1:a=2"
+
+
 def test_an_unchanged_batch_is_the_same_bytes() -> None:
     """Nothing is encoded anew that need not be."""
     log = compacted()
@@ -226,7 +254,7 @@ def test_an_unchanged_batch_is_the_same_bytes() -> None:
 
 
 def test_the_log_ends_where_it_ended() -> None:
-    """The last batch of what is cleaned stays, without records if need be, so that no offset is given twice."""
+    """The last batch of the log stays, without records if need be, so that no offset is given twice."""
     log = compacted(delete_retention_ms="0")
     write(log, "a=1", "a=")
     roll(log)

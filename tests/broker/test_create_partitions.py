@@ -114,9 +114,15 @@ def test_no_time_is_a_timeout_unless_there_is_nothing_to_do() -> None:
 
 
 def test_more_than_ten_thousand_new_partitions_are_too_many() -> None:
-    """For all topics of a request together."""
+    """For all topics of a request together, those that can't grow left out; then none of them does."""
     scene = Scene()
     for name in ("a", "b"):
         scene.create(name)
-    results = scene.ask(grow(("a", 9_001), ("b", 1_002), validate_only=True), 3).results
-    assert [(r.error_code, r.error_message) for r in results] == [(0, None), (ErrorCode.UNKNOWN_SERVER_ERROR, None)]
+    results = scene.ask(grow(("a", 9_001), ("b", 1_002), ("absent", 1)), 3).results
+    assert {(r.name, r.error_code) for r in results} == {
+        (name, ErrorCode.POLICY_VIOLATION) for name in ("a", "b", "absent")
+    }
+    assert all(r.error_message for r in results)
+    assert [len(topic.partitions) for topic in scene.cluster.topics.values()] == [1, 1]
+    results = scene.ask(grow(("a", 9_001), ("b", 1_001), ("absent", 10_000), validate_only=True), 3).results
+    assert [r.error_code for r in results] == [0, 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]

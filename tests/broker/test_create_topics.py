@@ -50,7 +50,7 @@ def test_topic_is_made_and_described(version: int) -> None:
     assert (len(made.partitions), made.configs) == (3, {"retention.ms": " 5 "})
     assert result.topic_id == (made.topic_id if version >= 7 else ZERO_UUID)
     if version >= 5:
-        assert (result.num_partitions, result.replication_factor, len(result.configs)) == (3, 1, 33)
+        assert (result.num_partitions, result.replication_factor, len(result.configs)) == (3, 1, 37)
         shown = {config.name: (config.value, config.config_source, config.read_only) for config in result.configs}
         assert list(shown) == sorted(shown)
         assert shown["retention.ms"] == (" 5 ", 1, False)
@@ -176,7 +176,7 @@ def test_validate_only_answers_the_same_and_makes_nothing() -> None:
     """Not even a place in the order of nodes is taken."""
     scene = Scene(nodes=2)
     result = scene.ask(create(topic("a", 3), validate_only=True), 7).topics[0]
-    assert (result.error_code, result.num_partitions, len(result.configs)) == (0, 3, 33)
+    assert (result.error_code, result.num_partitions, len(result.configs)) == (0, 3, 37)
     assert result.topic_id != ZERO_UUID
     assert scene.ask(create(topic("a", 0), validate_only=True), 7).topics[0].error_code == ErrorCode.INVALID_PARTITIONS
     assert scene.cluster.topics == {}

@@ -45,9 +45,9 @@ def test_topic_shows_all_its_configs_or_those_asked_for(version: int) -> None:
     scene = Scene()
     scene.create("a", retention_ms="5")
     request = of((TOPIC, "a"))
-    assert len(scene.ask(request, version).results[0].configs) == 33
+    assert len(scene.ask(request, version).results[0].configs) == 37
     request.resources[0].configuration_keys = []
-    assert len(scene.ask(request, version).results[0].configs) == 33
+    assert len(scene.ask(request, version).results[0].configs) == 37
     request.resources[0].configuration_keys = ["retention.ms", "no.such"]
     (config,) = scene.ask(request, version).results[0].configs
     assert (config.name, config.value, config.config_source, config.read_only) == ("retention.ms", "5", 1, False)
@@ -109,7 +109,7 @@ def test_unknown_resource_type_refuses_the_whole_request(kind: int) -> None:
 def test_node_shows_every_setting_of_kafka_and_its_own() -> None:
     """With types, and read-only unless it can change while the broker runs."""
     configs = one(Scene(settings={"num.partitions": "3"}), BROKER, "1")
-    assert len(configs) == 342
+    assert len(configs) == 352
     assert list(configs) == sorted(configs)
     partitions, size = configs["num.partitions"], configs["message.max.bytes"]
     assert (partitions.value, partitions.config_source, partitions.read_only, partitions.config_type) == (
@@ -190,12 +190,18 @@ def test_there_are_no_loggers() -> None:
 def test_group_shows_what_the_brokers_settings_give_it_whether_it_exists_or_not() -> None:
     scene = Scene()
     configs = one(scene, GROUP, "nobody")
-    assert len(configs) == 17
+    assert len(configs) == 21
     session, reset = configs["consumer.session.timeout.ms"], configs["share.auto.offset.reset"]
     assert (session.value, session.config_source, session.read_only) == ("45000", DEFAULT, False)
     assert [s.name for s in session.synonyms] == ["group.consumer.session.timeout.ms"]
     assert [(s.name, s.value) for s in reset.synonyms] == [("share.auto.offset.reset", "latest")]
-    scene.cluster.group_configs["nobody"] = {"consumer.session.timeout.ms": "50000"}
+    assert configs["streams.assignor.name"].value == "sticky"
+    scene.cluster.group_configs["nobody"] = {
+        "consumer.session.timeout.ms": "50000",
+        "consumer.assignor.offload.enable": "false",
+    }
+    offload = one(scene, GROUP, "nobody")["consumer.assignor.offload.enable"]
+    assert (offload.value, offload.config_source) == ("false", 8), "internal ones are shown where they are set"
     session = one(scene, GROUP, "nobody")["consumer.session.timeout.ms"]
     assert (session.value, session.config_source) == ("50000", 8)
     assert [(s.name, s.value, s.source) for s in session.synonyms] == [

@@ -20,8 +20,8 @@ from ottla.protocol.records import TimestampType
 
 
 def test_the_names_are_kafkas() -> None:
-    """The 33 topic settings of Kafka 4.3 and the one for its own tests."""
-    assert len(LOG_SETTINGS) == 34
+    """Kafka's 37 topic settings and the one for its own tests."""
+    assert len(LOG_SETTINGS) == 38
     assert [name for name, setting in LOG_SETTINGS.items() if setting.is_internal] == [INTERNAL_SEGMENT_BYTES]
     assert not {"message.format.version", "message.downconversion.enable"} & set(LOG_SETTINGS)
 

@@ -8,7 +8,10 @@ import pytest
 
 from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.partition_answers import IsolationLevel, OffsetResult
+from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.record_building import build_batch_of
+from ottla.protocol.record_reading import Record
 from tests.broker.partitions import NOW_MS, batch_of, fill, new_partition
 from tests.support.batches import batch, record
 
@@ -82,6 +85,17 @@ def test_log_append_time_dates_all_records_of_a_batch() -> None:
     fill(partition, batch_of(3), wall_ms=NOW_MS + 10)
     assert find(partition, NOW_MS + 1) == (NOW_MS + 10, 3, 0)
     assert find(partition, MAX) == (NOW_MS + 10, 3, 0)
+
+
+def test_what_is_above_the_limit_of_a_record_is_not_looked_into() -> None:
+    """A max.decompressed.message.bytes that was lowered later: a look into compressed records is refused."""
+    partition = new_partition()
+    records = [Record(0, 100, b"k", b"value"), Record(1, 200, b"k", b"value")]
+    fill(partition, build_batch_of(records, base_offset=0, compression=CompressionType.GZIP))
+    assert find(partition, 150) == (200, 1, 0)
+    partition.config = new_partition({"max.decompressed.message.bytes": "10"}).config
+    for timestamp in (150, MAX):
+        assert partition.offset_for_timestamp(timestamp, UNCOMMITTED).error == ErrorCode.INVALID_RECORD
 
 
 def test_the_largest_timestamp_is_that_of_a_record() -> None:

@@ -60,7 +60,7 @@ def test_internal_segment_size_is_for_tests_of_segments() -> None:
     settings = Settings()
     assert log_config({"internal.segment.bytes": "100"}, settings).segment_bytes == 100
     names = [entry.name for entry in describe_topic({}, settings.of_node(1), settings.layers(1, {}))]
-    assert len(names) == 33
+    assert len(names) == 37
     assert names == sorted(names)
     assert described("internal.segment.bytes", {"internal.segment.bytes": "100"}, settings).value == "100"
 

@@ -30,7 +30,7 @@ from tests.broker.partitions import fill, new_partition
 from tests.coordinator.test_group_log import GROUP_KEY, OFFSET_KEY, stable_group
 from tests.storage.disks import new_log
 from tests.support.batches import TIMESTAMP, batch
-from tests.support.kafka_process import class_path, missing_tools
+from tests.support.kafka_process import TOOL_JARS, missing_tools
 
 NAME = "00000000000000000000.log"
 Dump = Callable[..., list[str]]
@@ -320,7 +320,7 @@ def test_transaction_index_and_snapshot_are_shown(log: DiskStorage, dump: Dump) 
 # ── Kafka's own tool ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.skipif(missing_tools() is not None, reason=str(missing_tools()))
+@pytest.mark.skipif(missing_tools(TOOL_JARS) is not None, reason=str(missing_tools(TOOL_JARS)))
 def test_kafkas_own_tool_says_the_same(tmp_path: Path, log: DiskStorage, capsys: pytest.CaptureFixture[str]) -> None:
     """Line by line: of plain logs, of the internal topics in every version, and of the files beside our own logs."""
     plain = written(tmp_path / "orders-1", *plain_batches())
@@ -337,7 +337,7 @@ def test_kafkas_own_tool_says_the_same(tmp_path: Path, log: DiskStorage, capsys:
         (f"{log.directory}/{NAME}", "--print-data-log"),
         (beside,),
     ]
-    java = ["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", class_path()]
+    java = ["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", TOOL_JARS.class_path()]
     for files, *options in runs:
         command = [*java, "org.apache.kafka.tools.DumpLogSegments", "--files", files, *options]
         theirs = subprocess.run(command, capture_output=True, text=True, check=True)

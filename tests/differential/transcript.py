@@ -192,6 +192,11 @@ def _opaque(kind: str) -> Callable[[Any, Labels], Json]:
     return lambda value, labels: value if value in (None, "", "NONE", -1) else f"<{kind}>"
 
 
+def _cluster(value: str | None, labels: Labels) -> Json:
+    """By the label a script gave to the broker's own."""
+    return labels.names.get(value or "") or _opaque("cluster")(value, labels)
+
+
 def _host(value: str, labels: Labels) -> Json:
     return "<host>" if value == labels.host else value
 
@@ -200,7 +205,7 @@ _DEFAULTS: Final[dict[type[Message], Mapping[str, object]]] = {}
 
 #: Fields that have a meaning which decides how they compare.
 _RULES: Final[Mapping[str, Callable[[Any, Labels], Json]]] = {
-    "cluster_id": _opaque("cluster"),
+    "cluster_id": _cluster,
     "commit_timestamp": _timestamp,
     "documentation": _opaque("text"),
     "error_code": _error,

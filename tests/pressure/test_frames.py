@@ -160,14 +160,14 @@ def test_what_is_not_served_closes_with_its_name(loop: Loop, key: int, version: 
         assert is_served(bo)
 
 
-@pytest.mark.parametrize("version", [5, 99, 32_767, -1])
+@pytest.mark.parametrize("version", [6, 99, 32_767, -1])
 def test_api_versions_of_the_future_is_told_the_present(version: int) -> None:
     """In the form of v0, with the one range that helps; the connection goes on. KIP-511."""
     with RunningBroker() as broker, Client(broker.bootstrap) as ana:
         ana.send_body(API["ApiVersions"], version, b"\xff" * 40, answered_as=0)
         answer = ana.receive().message
         assert answer.error_code == 35  # UNSUPPORTED_VERSION
-        assert [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys] == [(18, 0, 4)]
+        assert [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys] == [(18, 0, 5)]
         assert is_served(ana)
         assert not broker.refusals
 

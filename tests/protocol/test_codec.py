@@ -96,10 +96,11 @@ def test_kio_reads_and_writes_the_same(kind: Kind, version: int, data: st.DataOb
 
 
 def test_every_message_has_judges() -> None:
-    """kio knows every request and response in every version, and kafka-python those of the 52 APIs in its wheel."""
+    """kio knows every request and response up to its release, and kafka-python those of the 52 APIs in its wheel."""
     apis = [(kind, v) for kind, v in kinds_and_versions() if kind.__name__.endswith(("Request", "Response"))]
-    assert len({kind for kind, _ in apis}) == 2 * 77
-    assert all(kio.knows(kind, version) for kind, version in apis)
+    assert len({kind for kind, _ in apis}) == 2 * 79
+    unknown = [(kind.__name__, version) for kind, version in apis if not kio.knows(kind, version)]
+    assert sorted(unknown) == sorted((name + kind, v) for name, v in kio.NEWER for kind in ("Request", "Response"))
     assert len({kind for kind, version in apis if kafka_python.knows(kind, version)}) >= 2 * 52
 
 

@@ -23,6 +23,7 @@ from ottla.protocol.messages.request_header import RequestHeader
 from ottla.protocol.messages.response_header import ResponseHeader
 from ottla.protocol.primitives import DecodeError
 from ottla.protocol.registry import Api, all_apis
+from tests.protocol.peers import kio
 from tests.protocol.strategies import messages
 
 every_api = pytest.mark.parametrize("api", all_apis(), ids=lambda api: api.name)
@@ -55,6 +56,8 @@ def test_a_request_header_is_written_as_the_schema_says(client_id: str | None, f
 def test_headers_have_tag_sections_where_kio_says(api: Api) -> None:
     """In flexible versions, requests and answers both; only the answer to ApiVersions never has one."""
     for version in api.request.READERS:
+        if (api.name, version) in kio.NEWER:
+            continue
         flexible = api.is_flexible(version)
         request_header = load_request_schema(api.key, version).__header_schema__
         response_header = load_response_schema(api.key, version).__header_schema__

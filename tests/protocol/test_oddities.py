@@ -117,11 +117,14 @@ ODDITIES: Final = {
         _fetch_v17(b"\2" + b"\5\1x" + b"\0\2\2c"),
         {"cluster_id": "c", "unknown_tagged_fields": {5: b"x"}},
     ),
-    "a negative number of tags is none": Oddity(
-        HeartbeatRequest, 4, _heartbeat_v4(tags=b"\xff\xff\xff\xff\x0f"), {"unknown_tagged_fields": None}
+    "a negative number of tags": Oddity(
+        HeartbeatRequest, 4, _heartbeat_v4(tags=b"\xff\xff\xff\xff\x0f"), "claims -1 fields"
     ),
-    "the lowest number of tags is none, too": Oddity(
-        HeartbeatRequest, 4, _heartbeat_v4(tags=b"\x80\x80\x80\x80\x08"), {"unknown_tagged_fields": None}
+    "the lowest number of tags": Oddity(
+        HeartbeatRequest, 4, _heartbeat_v4(tags=b"\x80\x80\x80\x80\x08"), "claims -2147483648 fields"
+    ),
+    "a negative number of tags, where some are known": Oddity(
+        FetchRequest, 17, _fetch_v17(b"\xff\xff\xff\xff\x0f"), "claims -1 fields"
     ),
     "more tags than bytes": Oddity(HeartbeatRequest, 4, _heartbeat_v4(tags=b"\x7f"), "claims 127 elements"),
     "an unknown tag longer than the frame": Oddity(

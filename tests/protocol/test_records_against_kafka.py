@@ -18,7 +18,7 @@ from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_reading import read_records
 from ottla.protocol.record_validation import AppendRules, only_batch, prepare_append
-from ottla.protocol.records import TimestampType, read_header
+from ottla.protocol.records import RECORD_BYTES_MAX, TimestampType, read_header
 from tests.protocol.peers.kafka_records import Append, Appended, KafkaRecords, Refused, kafka_records
 from tests.protocol.record_strategies import NOW_MS, doubtful_batches
 from tests.protocol.test_compression import TEXT, TOLERANCES
@@ -43,6 +43,7 @@ def kafka() -> Iterator[KafkaRecords]:
 
 append_rules = st.builds(
     AppendRules,
+    max_decompressed_message_bytes=st.sampled_from([RECORD_BYTES_MAX] * 4 + [10, 40]),
     message_timestamp_type=st.sampled_from([TimestampType.CREATE_TIME] * 4 + [TimestampType.LOG_APPEND_TIME]),
     message_timestamp_before_max_ms=st.sampled_from([2**63 - 1] * 3 + [1_000, 10**9]),
     message_timestamp_after_max_ms=st.sampled_from([3_600_000] * 3 + [2**63 - 1, 0]),

@@ -114,7 +114,7 @@ FAULTS: dict[str, tuple[bytes, int, ErrorCode | None, ErrorCode | None]] = {
     "there are no bytes": (b"", 1, ErrorCode.INVALID_RECORD, ErrorCode.INVALID_RECORD),
     "length too small": (varint(len(BODY) - 1) + BODY, 1, ErrorCode.INVALID_RECORD, None),
     "length too large": (varint(len(BODY) + 1) + BODY, 1, ErrorCode.INVALID_RECORD, None),
-    "length negative": (varint(-1) + BODY, 1, ErrorCode.INVALID_RECORD, None),
+    "length negative": (varint(-1) + BODY, 1, ErrorCode.INVALID_RECORD, ErrorCode.INVALID_RECORD),
     "length without end": (
         b"\x80\x80\x80\x80\x80" + BODY,
         1,

@@ -212,6 +212,17 @@ def test_batch_that_unpacks_to_too_much_is_refused() -> None:
         assert error.error is ErrorCode.MESSAGE_TOO_LARGE
 
 
+@pytest.mark.parametrize("target", [None, ZSTD])
+def test_record_of_a_compressed_batch_may_be_so_large(target: CompressionType | None) -> None:
+    """max.decompressed.message.bytes counts what is unpacked, key and value and all; plain batches go by their size."""
+    value = bytes(200)
+    exact = len(record(b"k", value)) - 2  # without the two bytes of its length
+    assert append(packed(GZIP, record(b"k", value)), max_decompressed_message_bytes=exact, compression=target)
+    error = refusal(packed(GZIP, record(b"k", value)), max_decompressed_message_bytes=exact - 1, compression=target)
+    assert error.error is ErrorCode.INVALID_RECORD
+    assert append(packed(CompressionType.NONE, record(b"k", value)), max_decompressed_message_bytes=1)
+
+
 def test_batch_of_too_many_records_is_refused_unopened() -> None:
     """Alike records compress to nothing, but to look at each takes its time. Uncompressed ones have to be sent."""
     records = [record(b"k", b"v", offset_delta=index) for index in range(3)]

@@ -21,6 +21,7 @@ from tests.cli.stage import create, produce
 from tests.storage.disks import after_crash, new_log
 from tests.support.client import Client
 from tests.support.kafka_process import (
+    TOOL_JARS,
     KafkaStartError,
     class_path,
     format_storage,
@@ -37,10 +38,11 @@ DUMP: Final = "org.apache.kafka.tools.DumpLogSegments"
 @pytest.fixture(scope="module", autouse=True)
 def kafka_is_here() -> None:
     """Or a skip that says what is missing."""
-    reason = missing_tools()
+    reason = missing_tools() or missing_tools(TOOL_JARS)
     if reason is None:
         try:
             class_path()
+            TOOL_JARS.class_path()
         except KafkaStartError as error:
             reason = str(error)
     if reason is not None:
@@ -69,7 +71,7 @@ def write_a_bit_of_everything(partition: Partition) -> None:
 def test_kafka_reads_our_files(log: DiskStorage) -> None:
     """Every batch with its checksum, both indexes without a mismatch, the producers, the aborted transaction."""
     names = sorted(Path(log.directory).glob("0*"))
-    java = ["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", class_path(), DUMP]
+    java = ["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", TOOL_JARS.class_path(), DUMP]
     done = subprocess.run(
         [*java, "--deep-iteration", "--index-sanity-check", "--files", ",".join(map(str, names))],
         capture_output=True, text=True, check=True,

@@ -1,9 +1,10 @@
-"""A real Apache Kafka 4.3.1 of one node, run from its jars: what Ottla's answers are held against.
+"""A real Apache Kafka of one node, run from its jars: what Ottla's answers are held against.
 
-Maven brings the jars once into `.cache/kafka-4.3.1/` (some 100 MB, a minute); `missing_tools()` says in one
-line why that can't be done here, for a test to skip with. Each `kafka()` formats fresh storage, as for a new
-cluster, starts one JVM that is broker and controller, waits until that lists itself in Metadata (before, its
-answers mean nothing), and removes everything at the end. It listens on loopback only.
+It is the release whose schemas our codecs are made from: `KAFKA_VERSION` is the one place that names it. Maven brings
+the jars once into `.cache/` (some 100 MB, a minute); `missing_tools()` says in one line why that can't be done here,
+for a test to skip with. Each `kafka()` formats fresh storage, as for a new cluster, starts one JVM that is broker and
+controller, waits until that lists itself in Metadata (before, its answers mean nothing), and removes everything at the
+end. It listens on loopback only.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ottla.protocol.generate.modules import KAFKA_VERSION
 from tests.support.fetching import fetching
 from tests.support.ports import free_ports
 from tests.support.wire import Connection, ConnectionClosedError, SilenceError
 
-VERSION: Final = "4.3.1"
-CACHE: Final = Path(__file__).parents[2] / ".cache" / f"kafka-{VERSION}"
+#: Kafka's command line tools are not published with every release. What they read has not changed since this one.
+TOOLS_VERSION: Final = "4.3.1"
+
+_CACHE: Final = Path(__file__).parents[2] / ".cache"
 
 #: What a single node needs to serve groups and transactions; all else keeps Kafka's defaults.
 SINGLE_NODE: Final = {
@@ -42,16 +46,69 @@ CLUSTER_ID: Final = base64.urlsafe_b64encode(b"ottla-test-kafka").decode().rstri
 _START_SECONDS_MAX: Final = 60.0
 _STOP_SECONDS_MAX: Final = 20.0
 _METADATA_BROKERS_ONLY: Final = b"\0\0\0\0"  # v1 body: an empty list of topics
-_POM: Final = f"""<project>
+_COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy-dependencies"
+_POM: Final = """<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>ottla</groupId><artifactId>kafka-jars</artifactId><version>1</version>
   <dependencies>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version></dependency>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{VERSION}</version></dependency>
+    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
+      <exclusions>{exclusions}</exclusions>
+    </dependency>
     <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
   </dependencies>
 </project>
 """
+_EXCLUSION: Final = "<exclusion><groupId>org.apache.kafka</groupId><artifactId>{}</artifactId></exclusion>"
+
+
+@dataclass(frozen=True)
+class Jars:
+    """A release of one of Kafka's artifacts with all it needs, which Maven brings into a folder once."""
+
+    artifact: str
+    version: str
+    excluded: tuple[str, ...] = ()
+
+    @property
+    def directory(self) -> Path:
+        return self._cache / "jars"
+
+    @property
+    def are_here(self) -> bool:
+        return (self._cache / "complete").exists()
+
+    def class_path(self) -> str:
+        """For Java; the first time the jars are fetched, which is said on stderr. Raises `KafkaStartError`."""
+        with fetching(self._cache):
+            if not self.are_here:
+                self._fetch()
+        return f"{self.directory}/*"
+
+    @property
+    def _cache(self) -> Path:
+        return _CACHE / f"{self.artifact}-{self.version}"
+
+    def _fetch(self) -> None:
+        what = f"{self.artifact} {self.version}"
+        print(f"fetching Apache Kafka ({what}) with Maven into {self._cache} (once; about a minute)", file=sys.stderr)
+        self._cache.mkdir(exist_ok=True)
+        exclusions = "".join(map(_EXCLUSION.format, self.excluded))
+        pom = self._cache / "pom.xml"
+        pom.write_text(_POM.format(artifact=self.artifact, version=self.version, exclusions=exclusions))
+        done = subprocess.run(
+            ["mvn", "-q", "-B", "-f", pom, _COPY, f"-DoutputDirectory={self.directory}"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise KafkaStartError(f"Maven could not fetch {what}:\n{_tail(done.stdout + done.stderr)}")
+        (self._cache / "complete").touch()
+
+
+#: The broker, and the client that it comes with. It starts without the part of the tools that it asks for.
+BROKER_JARS: Final = Jars("kafka_2.13", KAFKA_VERSION, excluded=("kafka-tools-api",))
+#: DumpLogSegments and the like.
+TOOL_JARS: Final = Jars("kafka-tools", TOOLS_VERSION)
 
 
 @dataclass(frozen=True)
@@ -71,34 +128,17 @@ class KafkaStartError(Exception):
     """Kafka or Maven did not do what it should; the message carries the end of its log."""
 
 
-def missing_tools() -> str | None:
+def missing_tools(jars: Jars = BROKER_JARS) -> str | None:
     """Why no Kafka can run here, in one line, or None."""
     for tool, purpose in (("java", "to run"), ("mvn", "to fetch its jars")):
-        if shutil.which(tool) is None and not (tool == "mvn" and _jars_are_here()):
+        if shutil.which(tool) is None and not (tool == "mvn" and jars.are_here):
             return f"Apache Kafka needs `{tool}` {purpose}; it is not on the PATH"
     return None
 
 
 def class_path() -> str:
-    """Java's class path for Kafka; the first time the jars are fetched, which is said on stderr."""
-    with fetching(CACHE):
-        if not _jars_are_here():
-            _fetch_jars()
-    return f"{CACHE / 'jars'}/*"
-
-
-def _fetch_jars() -> None:
-    print(f"fetching Apache Kafka {VERSION} with Maven into {CACHE} (once; about a minute)", file=sys.stderr)
-    CACHE.mkdir(exist_ok=True)
-    (CACHE / "pom.xml").write_text(_POM)
-    copy = "org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy-dependencies"
-    done = subprocess.run(
-        ["mvn", "-q", "-B", "-f", CACHE / "pom.xml", copy, f"-DoutputDirectory={CACHE / 'jars'}"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode != 0:
-        raise KafkaStartError(f"Maven could not fetch Apache Kafka:\n{_tail(done.stdout + done.stderr)}")
-    (CACHE / "complete").touch()
+    """Java's class path for the broker and its client. Raises `KafkaStartError`."""
+    return BROKER_JARS.class_path()
 
 
 @contextmanager
@@ -176,10 +216,6 @@ def _serves(bootstrap: str) -> bool:
     except (OSError, ConnectionClosedError, SilenceError):
         return False
     return int.from_bytes(answer[4:8], "big") > 0  # the number of brokers follows the correlation id
-
-
-def _jars_are_here() -> bool:
-    return (CACHE / "complete").exists()
 
 
 def _tail(text: str) -> str:

@@ -11,7 +11,8 @@ batch, delete.retention.ms ahead, and it goes with the first passage after that.
 once no record of theirs is left.
 
 A batch that loses all its records goes, with two exceptions, which stay without records: the last one of each producer
-that is remembered, for its sequence numbers, and the last one of the passage, so that the log ends where it ended.
+that is remembered, for its sequence numbers, and the last one before the high watermark, so that the log ends where it
+ended.
 
 All that reads records does so in steps, for a batch may be large. Kafka: Cleaner, SkimpyOffsetMap.
 """
@@ -42,12 +43,14 @@ _RECORDS_PER_STEP: Final = 32
 class LatestOffsets:
     """Which offset is the last of each key, in the part of the log that is read into it.
 
-    It is full when its keys take `bytes_max`; what comes after that is cleaned another time.
+    It is full when its keys take `bytes_max`; what comes after that is cleaned another time. A record of a compressed
+    batch that is larger than `record_bytes_max` is a `BatchError`.
     """
 
-    __slots__ = ("_bytes_held", "_bytes_max", "_offsets", "_start_offset", "end_offset")
+    __slots__ = ("_bytes_held", "_bytes_max", "_offsets", "_start_offset", "end_offset", "record_bytes_max")
 
-    def __init__(self, start_offset: int, bytes_max: int) -> None:
+    def __init__(self, start_offset: int, bytes_max: int, record_bytes_max: int) -> None:
+        self.record_bytes_max = record_bytes_max
         self._start_offset = start_offset
         self._bytes_max = bytes_max
         self._bytes_held = 0
@@ -63,7 +66,7 @@ class LatestOffsets:
         """Take in a batch of records."""
         offsets, start_offset = self._offsets, self._start_offset
         held = len(offsets)
-        for number, record in enumerate(read_records(batch, header)):
+        for number, record in enumerate(read_records(batch, header, record_bytes_max=self.record_bytes_max)):
             key = record.key
             if key is not None and record.offset >= start_offset:
                 offsets[key] = record.offset
@@ -114,8 +117,7 @@ class Passage:
     latest: LatestOffsets
     transactions: CleanedTransactions
     last_batches: dict[int, LastBatch]
-    #: The offset after the last batch that may be touched.
-    end_offset: int
+    high_watermark: int
     wall_ms: int
     delete_retention_ms: int
 
@@ -126,13 +128,14 @@ class Passage:
         is_past_horizon = horizon_ms is not None and horizon_ms <= self.wall_ms
         kept: list[Record] = []
         if not can_go or (header.is_control and not is_past_horizon):
-            for number, record in enumerate(read_records(batch, header)):
+            records = read_records(batch, header, record_bytes_max=self.latest.record_bytes_max)
+            for number, record in enumerate(records):
                 if header.is_control or self.latest.keeps(record, is_past_horizon=is_past_horizon):
                     kept.append(record)
                 if number % _RECORDS_PER_STEP == 0:
                     yield
         if not kept:
-            stays = self._is_last_of_producer(header) or header.last_offset + 1 == self.end_offset
+            stays = self._is_last_of_producer(header) or header.last_offset + 1 == self.high_watermark
             return CleanedBatch(empty_batch(header), header.max_timestamp) if stays else None
         if horizon_ms is None and (can_go or any(record.value is None for record in kept)):
             horizon_ms = self._new_horizon_ms

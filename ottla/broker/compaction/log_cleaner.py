@@ -162,7 +162,7 @@ def clean(cleanable: Cleanable, wall_ms: int, keys_bytes_max: int) -> Generator[
         latest,
         CleanedTransactions([aborted for segment in log.segments for aborted in segment.aborted]),
         last_batches(log.producers),
-        cleanable.end_offset,
+        log.high_watermark,
         wall_ms,
         log.config.delete_retention_ms,
     )
@@ -182,7 +182,7 @@ def _check_still(log: Partition, segment: Segment) -> None:
 
 def _read_latest_offsets(cleanable: Cleanable, keys_bytes_max: int) -> Generator[None, None, LatestOffsets]:
     log, start_offset, end_offset = cleanable.log, cleanable.first_dirty_offset, cleanable.end_offset
-    latest = LatestOffsets(start_offset, keys_bytes_max)
+    latest = LatestOffsets(start_offset, keys_bytes_max, log.config.rules.max_decompressed_message_bytes)
     transactions = CleanedTransactions(
         [aborted for segment in log.segments for aborted in segment.aborted if aborted.last_offset >= start_offset]
     )

@@ -23,13 +23,22 @@ from ottla.broker.configs.values import format_value
 from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
 
+_ASSIGNOR: Final = "streams.assignor.name"
+_ASSIGNORS: Final = "group.streams.assignors"
+_RACK_TAGS: Final = "streams.rack.aware.assignment.tags"
+_DEAD_LETTER_TOPIC: Final = "errors.deadletterqueue.topic.name"
+
 GROUP_SETTINGS: Final = {
     setting.name: setting
     for setting in (
         Setting("consumer.assignment.interval.ms", "int", 1000, 0),
+        Setting("consumer.assignor.offload.enable", "boolean", True, is_internal=True),
         Setting("consumer.heartbeat.interval.ms", "int", 5000, 1),
         Setting("consumer.session.timeout.ms", "int", 45_000, 1),
+        Setting("errors.deadletterqueue.copy.record.enable", "boolean", False),
+        Setting(_DEAD_LETTER_TOPIC, "string", ""),
         Setting("share.assignment.interval.ms", "int", 1000, 0),
+        Setting("share.assignor.offload.enable", "boolean", True, is_internal=True),
         Setting("share.auto.offset.reset", "string", "latest"),
         Setting("share.delivery.count.limit", "int", 5, 2),
         Setting("share.heartbeat.interval.ms", "int", 5000, 1),
@@ -38,11 +47,17 @@ GROUP_SETTINGS: Final = {
         Setting("share.record.lock.duration.ms", "int", 30_000, 1000),
         Setting("share.renew.acknowledge.enable", "boolean", True),
         Setting("share.session.timeout.ms", "int", 45_000, 1),
+        Setting("streams.acceptable.recovery.lag", "long", 10_000, 0, is_internal=True),
         Setting("streams.assignment.interval.ms", "int", 1000, 0),
+        Setting(_ASSIGNOR, "string", None),
+        Setting("streams.assignor.offload.enable", "boolean", True, is_internal=True),
         Setting("streams.heartbeat.interval.ms", "int", 5000, 1),
         Setting("streams.initial.rebalance.delay.ms", "int", 3000, 0),
         Setting("streams.num.standby.replicas", "int", 0, 0),
+        Setting("streams.num.warmup.replicas", "int", 2, 0, is_internal=True),
+        Setting(_RACK_TAGS, "list", []),
         Setting("streams.session.timeout.ms", "int", 45_000, 1),
+        Setting("streams.task.offset.interval.ms", "int", 60_000, 1, is_internal=True),
     )
 }
 
@@ -64,32 +79,53 @@ _MATCH: Final = re.compile(
 
 
 def check_group_configs(texts: Mapping[str, str], settings: NodeSettings) -> None:
-    """Raise `Refused` if a group can't have these configs."""
+    """Raise `Refused` if a group can't have these configs. What it does not say is not looked at."""
     for name in texts:
         if name not in GROUP_SETTINGS:
             raise _invalid(f"Unknown group config name: {name}")
-    values = _group_values(texts, settings)
-    if not _OFFSET_RESET.fullmatch(values["share.auto.offset.reset"]):
+    tags = texts.get(_RACK_TAGS, "").split(",")
+    if len({tag.strip() for tag in tags}) < len(tags):
+        raise _invalid(f"{_RACK_TAGS} must not contain duplicate tag keys.")
+    values = _parse(texts, GROUP_SETTINGS)
+    if "share.auto.offset.reset" in values and not _OFFSET_RESET.fullmatch(values["share.auto.offset.reset"]):
         raise _invalid("share.auto.offset.reset must be earliest, latest or by_duration:<ISO 8601 duration>")
     for name, value in values.items():
-        least, most = (_bound(name, word, settings) for word in ("min", "max"))
-        if least is not None and value < least[1]:
-            raise _invalid(f"{name} must be greater than or equal to {least[0]}")
-        if most is not None and value > most[1]:
-            raise _invalid(f"{name} must be less than or equal to {most[0]}")
+        _check_bounds(name, value, settings)
+    assignor, assignors = values.get(_ASSIGNOR), settings[_ASSIGNORS]
+    if assignor is not None and assignor not in assignors:
+        known = f"Registered assignors are: [{', '.join(assignors)}]."
+        raise _invalid(f"{_ASSIGNOR} '{assignor}' is not a registered task assignor. {known}")
     for kind in ("consumer", "share", "streams"):
-        if values[f"{kind}.session.timeout.ms"] <= values[f"{kind}.heartbeat.interval.ms"]:
-            raise _invalid(f"{kind}.session.timeout.ms must be greater than {kind}.heartbeat.interval.ms")
+        session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+        timeout_ms, interval_ms = (values.get(name, settings[f"group.{name}"]) for name in (session, heartbeat))
+        if values.keys() & {session, heartbeat} and timeout_ms <= interval_ms:
+            raise _invalid(f"{session} must be greater than {heartbeat}")
+    if values.get(_DEAD_LETTER_TOPIC, "").startswith("__"):
+        raise _invalid(f"{_DEAD_LETTER_TOPIC}: DLQ topic name must not start with '__'")
+
+
+def _check_bounds(name: str, value: Any, settings: NodeSettings) -> None:
+    least, most = (_bound(name, word, settings) for word in ("min", "max"))
+    if (least is None or value >= least) and (most is None or value <= most):
+        return
+    if most is None:
+        raise _invalid(f"{name} must be greater than or equal to {least}")
+    if least is None:
+        raise _invalid(f"{name} must be less than or equal to {most}")
+    raise _invalid(f"{name} must be in the range {least} to {most} inclusive.")
 
 
 def describe_group(texts: Mapping[str, str], settings: NodeSettings, layers: list[Layer]) -> list[ConfigEntry]:
-    """A group's configs as DescribeConfigs shows them."""
-    values = _group_values(texts, settings)
+    """A group's configs as DescribeConfigs shows them; internal ones only where it says something."""
+    values = {**_defaults(settings), **_parse(texts, GROUP_SETTINGS)}
     entries = []
     for name, setting in GROUP_SETTINGS.items():
+        if setting.is_internal and name not in texts:
+            continue
         value = format_value(values[name])
-        if find_setting(f"group.{name}") is not None:
-            synonyms = find_synonyms(f"group.{name}", layers)
+        broker_name = _broker_name(name)
+        if broker_name is not None:
+            synonyms = find_synonyms(broker_name, layers)
         else:
             synonyms = [Synonym(name, format_value(setting.default), ConfigSource.DEFAULT)]
         if name in texts:
@@ -126,19 +162,27 @@ def describe_client_metrics(texts: Mapping[str, str]) -> list[ConfigEntry]:
     return entries
 
 
-def _group_values(texts: Mapping[str, str], settings: NodeSettings) -> dict[str, Any]:
+def _broker_name(name: str) -> str | None:
+    """The broker's setting that a group config has its default from; None if it has one of its own."""
+    broker_name = _ASSIGNORS if name == _ASSIGNOR else f"group.{name}"
+    return broker_name if find_setting(broker_name) is not None else None
+
+
+def _defaults(settings: NodeSettings) -> dict[str, Any]:
+    """What a group has that says nothing."""
     values = {}
     for name, setting in GROUP_SETTINGS.items():
-        values[name] = settings[f"group.{name}"] if find_setting(f"group.{name}") is not None else setting.default
-    values.update(_parse(texts, GROUP_SETTINGS))
+        broker_name = _broker_name(name)
+        values[name] = setting.default if broker_name is None else settings[broker_name]
+    values[_ASSIGNOR] = next(iter(values[_ASSIGNOR]), None)  # the first of the assignors there are
     return values
 
 
-def _bound(name: str, word: str, settings: NodeSettings) -> tuple[str, int] | None:
-    """The broker setting that bounds a group config from below (min) or above (max), and its value."""
+def _bound(name: str, word: str, settings: NodeSettings) -> Any:
+    """What the broker bounds a group config by from below (min) or above (max); None if by nothing."""
     kind, _, rest = name.partition(".")
     bound = f"group.{kind}.{word}.{rest.removeprefix('num.')}"
-    return (bound, settings[bound]) if find_setting(bound) is not None else None
+    return settings[bound] if find_setting(bound) is not None else None
 
 
 def _parse(texts: Mapping[str, str], table: Mapping[str, Setting]) -> dict[str, Any]:

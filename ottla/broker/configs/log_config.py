@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from ottla.broker.configs.settings_table import Setting
+from ottla.broker.configs.settings_table import RECORD_BYTES_MAX, Setting
 from ottla.broker.configs.values import ConfigError, parse_value
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.record_validation import AppendRules
@@ -48,6 +48,7 @@ LOG_SETTINGS: Final = {
         ),
         Setting("compression.zstd.level", "int", 3, -131_072, 22),
         Setting("delete.retention.ms", "long", _MS_PER_DAY, 0),
+        Setting("errors.deadletterqueue.group.enable", "boolean", False),
         Setting("file.delete.delay.ms", "long", 60_000, 0),
         Setting("flush.messages", "long", _LONG_MAX, 1),
         Setting("flush.ms", "long", _LONG_MAX, 0),
@@ -57,6 +58,7 @@ LOG_SETTINGS: Final = {
         Setting("local.retention.bytes", "long", -2, -2),
         Setting("local.retention.ms", "long", -2, -2),
         Setting("max.compaction.lag.ms", "long", _LONG_MAX, 1),
+        Setting("max.decompressed.message.bytes", "int", RECORD_BYTES_MAX, 1, RECORD_BYTES_MAX),
         Setting("max.message.bytes", "int", _MIB + 12, 0),
         Setting("message.timestamp.after.max.ms", "long", _MS_PER_HOUR, 0),
         Setting("message.timestamp.before.max.ms", "long", _LONG_MAX, 0),
@@ -65,6 +67,8 @@ LOG_SETTINGS: Final = {
         Setting("min.compaction.lag.ms", "long", 0, 0),
         Setting("min.insync.replicas", "int", 1, 1),
         Setting("preallocate", "boolean", False),
+        Setting("remote.copy.lag.bytes", "long", -1, -1),
+        Setting("remote.copy.lag.ms", "long", 0, -1),
         Setting("remote.log.copy.disable", "boolean", False),
         Setting("remote.log.delete.on.disable", "boolean", False),
         Setting("remote.storage.enable", "boolean", False),
@@ -95,6 +99,7 @@ BROKER_NAMES: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
     "local.retention.bytes": (("log.local.retention.bytes", 1),),
     "local.retention.ms": (("log.local.retention.ms", 1),),
     "max.compaction.lag.ms": (("log.cleaner.max.compaction.lag.ms", 1),),
+    "max.decompressed.message.bytes": (("max.decompressed.message.bytes", 1),),
     "max.message.bytes": (("message.max.bytes", 1),),
     "message.timestamp.after.max.ms": (("log.message.timestamp.after.max.ms", 1),),
     "message.timestamp.before.max.ms": (("log.message.timestamp.before.max.ms", 1),),
@@ -103,6 +108,8 @@ BROKER_NAMES: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
     "min.compaction.lag.ms": (("log.cleaner.min.compaction.lag.ms", 1),),
     "min.insync.replicas": (("min.insync.replicas", 1),),
     "preallocate": (("log.preallocate", 1),),
+    "remote.copy.lag.bytes": (("log.remote.copy.lag.bytes", 1),),
+    "remote.copy.lag.ms": (("log.remote.copy.lag.ms", 1),),
     "retention.bytes": (("log.retention.bytes", 1),),
     "retention.ms": (
         ("log.retention.ms", 1),
@@ -184,6 +191,7 @@ class LogConfig:
         return cls(
             rules=AppendRules(
                 max_message_bytes=value("max.message.bytes"),
+                max_decompressed_message_bytes=value("max.decompressed.message.bytes"),
                 message_timestamp_type=_TIMESTAMP_TYPES[value("message.timestamp.type")],
                 message_timestamp_before_max_ms=value("message.timestamp.before.max.ms"),
                 message_timestamp_after_max_ms=value("message.timestamp.after.max.ms"),

@@ -256,7 +256,7 @@ class LoggerResource:
                 raise Refused(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
             case Operation.APPEND | Operation.SUBTRACT:
                 raise Refused(ErrorCode.INVALID_REQUEST, "A logger's level is no list.")
-        raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
+        _check_is_operation(operation)
 
     def check(self, texts: Mapping[str, str]) -> None:
         """No operation gets here."""

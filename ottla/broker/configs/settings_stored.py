@@ -4,7 +4,7 @@ One a line: name, type, default, range, and when a change counts. A default of `
 `least..` or `least..most`, or the values that are allowed. Without a word for it a setting is read-only; `internal`
 are those that are shown only when they are given.
 
-Kafka: AbstractKafkaConfig.CONFIG_DEF and DynamicBrokerConfig.dynamicConfigUpdateModes of 4.3.1, printed.
+Kafka: AbstractKafkaConfig.CONFIG_DEF and DynamicBrokerConfig.dynamicConfigUpdateModes; a test has both printed.
 """
 
 from __future__ import annotations
@@ -55,10 +55,13 @@ delegation.token.max.lifetime.ms long 604800000 1..
 delegation.token.secret.key password - -
 delete.records.purgatory.purge.interval.requests int 1 -
 early.start.listeners list - -
+errors.deadletterqueue.auto.create.topics.enable boolean false - cluster-wide
+errors.deadletterqueue.topic.name.prefix string dlq. - cluster-wide
 fetch.purgatory.purge.interval.requests int 1000 -
 follower.fetch.last.tiered.offset.enable boolean false - cluster-wide
 follower.replication.throttled.rate long 9223372036854775807 0.. cluster-wide internal
 group.consumer.assignment.interval.ms int 1000 0.. cluster-wide
+group.consumer.assignor.offload.enable boolean true - cluster-wide internal
 group.consumer.assignors list uniform,range -
 group.consumer.heartbeat.interval.ms int 5000 1..
 group.consumer.max.assignment.interval.ms int 15000 0..
@@ -77,8 +80,10 @@ group.coordinator.cached.buffer.max.bytes int 1048588 524288.. cluster-wide
 group.coordinator.rebalance.protocols list classic,consumer,streams consumer|classic|share|streams
 group.coordinator.threads int 4 1..
 group.share.assignment.interval.ms int 1000 0.. cluster-wide
+group.share.assignor.offload.enable boolean true - cluster-wide internal
 group.share.assignors list simple -
 group.share.delivery.count.limit int 5 2..10
+group.share.dlq.manager.class.name string org.apache.kafka.server.share.dlq.DefaultShareGroupDLQManager - internal
 group.share.heartbeat.interval.ms int 5000 1..
 group.share.initialize.retry.interval.ms int 30000 1.. internal
 group.share.max.assignment.interval.ms int 15000 0..
@@ -99,7 +104,10 @@ group.share.partition.max.record.locks int 2000 100..10000
 group.share.persister.class.name string org.apache.kafka.server.share.persister.DefaultStatePersister - internal
 group.share.record.lock.duration.ms int 30000 1000..3600000
 group.share.session.timeout.ms int 45000 1..
+group.streams.acceptable.recovery.lag long 10000 0.. internal
 group.streams.assignment.interval.ms int 1000 0.. cluster-wide
+group.streams.assignor.offload.enable boolean true - cluster-wide internal
+group.streams.assignors list sticky -
 group.streams.heartbeat.interval.ms int 5000 1..
 group.streams.initial.rebalance.delay.ms int 3000 0..
 group.streams.max.assignment.interval.ms int 15000 0..
@@ -107,11 +115,17 @@ group.streams.max.heartbeat.interval.ms int 15000 1..
 group.streams.max.session.timeout.ms int 60000 1..
 group.streams.max.size int 2147483647 1..
 group.streams.max.standby.replicas int 2 0..
+group.streams.max.warmup.replicas int 20 0.. internal
 group.streams.min.assignment.interval.ms int 0 0..
 group.streams.min.heartbeat.interval.ms int 5000 1..
 group.streams.min.session.timeout.ms int 45000 1..
+group.streams.min.task.offset.interval.ms int 15000 1.. internal
 group.streams.num.standby.replicas int 0 0..
+group.streams.num.warmup.replicas int 2 0.. internal
+group.streams.rack.aware.assignment.tags list '' -
 group.streams.session.timeout.ms int 45000 1..
+group.streams.task.offset.interval.ms int 60000 1.. internal
+group.streams.topology.description.plugin.class class - -
 initial.broker.registration.timeout.ms int 60000 -
 inter.broker.listener.name string - -
 internal.metadata.delete.delay.millis long 60000 - internal
@@ -135,6 +149,8 @@ log.index.size.max.bytes int 10485760 4.. cluster-wide
 log.local.retention.bytes long -2 -2.. cluster-wide
 log.local.retention.ms long -2 -2.. cluster-wide
 log.preallocate boolean false - cluster-wide
+log.remote.copy.lag.bytes long -1 -1.. cluster-wide
+log.remote.copy.lag.ms long 0 -1.. cluster-wide
 log.roll.jitter.hours int 0 0..
 log.roll.jitter.ms long - - cluster-wide
 log.segment.delete.delay.ms long 60000 0.. cluster-wide
@@ -233,6 +249,8 @@ sasl.login.retry.backoff.max.ms long 10000 -
 sasl.login.retry.backoff.ms long 100 -
 sasl.mechanism.controller.protocol string GSSAPI -
 sasl.mechanism.inter.broker.protocol string GSSAPI - per-broker
+sasl.oauthbearer.allow.unverified.audience boolean false -
+sasl.oauthbearer.allow.unverified.issuer boolean false -
 sasl.oauthbearer.assertion.algorithm string RS256 -
 sasl.oauthbearer.assertion.claim.aud string - -
 sasl.oauthbearer.assertion.claim.exp.seconds int 300 0..86400

@@ -1,6 +1,6 @@
 """The table of settings that this broker goes by: name, type, default, range, and what the setting does.
 
-Names, types, defaults and ranges are those of Kafka 4.3; what Kafka has not is called `ottla.…`. Kafka's other settings
+Names, types, defaults and ranges are Kafka's; what Kafka has not is called `ottla.…`. Kafka's other settings
 stand in `settings_stored`: they are taken, checked and shown, so that a server.properties and admin tools work, but
 nothing goes by them. `find_setting` looks in both; the second table is loaded when it is first needed.
 
@@ -75,6 +75,8 @@ def _cluster_wide(name: str, kind: str, default: Any, meaning: str, **limits: An
 _INT_MAX: Final = 2**31 - 1
 _LONG_MAX: Final = 2**63 - 1
 _MIB: Final = 1024 * 1024
+#: What Java can allocate for one record, which is no limit.
+RECORD_BYTES_MAX: Final = _INT_MAX - 8
 _CODECS: Final = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
 _IDENTITY: Final = (
@@ -124,6 +126,14 @@ _TOPICS: Final = (
 _LOGS: Final = (
     _read_only("ottla.log.bytes.max", "long", 1024 * _MIB, "All logs in memory together; more is refused.", at_least=0),
     _cluster_wide("message.max.bytes", "int", _MIB + 12, "Largest batch of records.", at_least=0),
+    _cluster_wide(
+        "max.decompressed.message.bytes",
+        "int",
+        RECORD_BYTES_MAX,
+        "Largest record of a compressed batch, unpacked.",
+        at_least=1,
+        at_most=RECORD_BYTES_MAX,
+    ),
     _cluster_wide("log.cleanup.policy", "list", ["delete"], "How old records go.", choices=("compact", "delete")),
     _cluster_wide("log.retention.ms", "long", None, "How long records are kept; -1: for ever."),
     _read_only("log.retention.minutes", "int", None, "The same, where log.retention.ms is not given."),

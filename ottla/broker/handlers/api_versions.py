@@ -1,13 +1,15 @@
-"""ApiVersions (api key 18), v0–v4: which APIs the broker serves, in which versions, and which features it has.
+"""ApiVersions (api key 18), v0–v5: which APIs the broker serves, in which versions, and which features it has.
 
 Clients ask this first, on every connection, and shape themselves by it. A version this broker doesn't know is answered
 all the same, in the form of v0 with the one entry a client needs to try again: ApiVersions' own range (KIP-511).
 
 v1 adds throttle_time_ms, v3 is flexible (though its response header never is), tells the client's software name and
-version and answers features (KIP-584), v4 may list features whose lowest level is 0.
+version and answers features (KIP-584), v4 may list features whose lowest level is 0, v5 says whom the client believes
+to talk to, by cluster_id and node_id (KIP-1242): an address may have come to be another broker's.
 
-Errors: UNSUPPORTED_VERSION for an unknown version, INVALID_REQUEST for a software name or version outside
-`[a-zA-Z0-9]([a-zA-Z0-9-.]*[a-zA-Z0-9])?`. Kafka: ApiVersionsRequest, KafkaApis.handleApiVersionsRequest.
+Errors: UNSUPPORTED_VERSION for an unknown version; INVALID_REQUEST for a software name or version outside
+`[a-zA-Z0-9]([a-zA-Z0-9-.]*[a-zA-Z0-9])?`, or one of cluster_id and node_id without the other; REBOOTSTRAP_REQUIRED if
+either of them is not this broker's. Kafka: ApiVersionsRequest.isValid, KafkaApis.handleApiVersionsRequest.
 """
 
 from __future__ import annotations
@@ -23,18 +25,20 @@ from ottla.protocol.messages.api_versions import ApiVersionsRequest, ApiVersions
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
-#: What Kafka 4.3 finalizes in a fresh cluster, as far as this broker serves it. Clients look for transaction.version
+#: What Kafka 4.4 finalizes in a fresh cluster, as far as this broker serves it. Clients look for transaction.version
 #: and group.version here; neither is listed because neither KIP-890 nor KIP-848 is served.
-_METADATA_VERSION: Final = ("metadata.version", 7, 30)
+_METADATA_VERSION: Final = ("metadata.version", 7, 33)
 #: Any number that never falls; Java clients pass over features whose epoch is negative.
 _FEATURES_EPOCH: Final = 1
+#: A client that has just begun knows no node.
+_NO_NODE_ID: Final = -1
 
 
 def handle(request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
-    if call.api_version >= 3 and not (
-        _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
-    ):
+    if not _is_valid(request, call.api_version):
         return ApiVersionsResponse(ErrorCode.INVALID_REQUEST)
+    if request.cluster_id is not None and not _is_meant(request, call):
+        return ApiVersionsResponse(ErrorCode.REBOOTSTRAP_REQUIRED)
     name, level_min, level_max = _METADATA_VERSION
     return ApiVersionsResponse(
         ErrorCode.NONE,
@@ -43,6 +47,20 @@ def handle(request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
         finalized_features_epoch=_FEATURES_EPOCH,
         finalized_features=[ApiVersionsResponse.FinalizedFeatureKey(name, level_max, level_max)],
     )
+
+
+def _is_valid(request: ApiVersionsRequest, version: int) -> bool:
+    """What an older version does not have is at its default, and so says nothing."""
+    if (request.cluster_id is None) != (request.node_id == _NO_NODE_ID):
+        return False
+    return version < 3 or bool(
+        _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
+    )
+
+
+def _is_meant(request: ApiVersionsRequest, call: Call) -> bool:
+    """Is this the broker that the client was looking for?"""
+    return request.cluster_id == call.node.cluster.cluster_id and request.node_id == call.node.node_id
 
 
 def refuse(request: ApiVersionsRequest | None, error_code: int) -> ApiVersionsResponse:

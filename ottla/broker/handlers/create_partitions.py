@@ -6,14 +6,15 @@ many as the old ones have. With validate_only everything is checked and nothing 
 v2 is flexible, v3 only allows a new error.
 
 Errors, by topic: INVALID_REQUEST for a name listed twice (one answer), UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS
-if `count` is no increase, INVALID_REPLICA_ASSIGNMENT, UNKNOWN_SERVER_ERROR for more than 10,000 new partitions, as in
-Kafka. On all of them REQUEST_TIMED_OUT if timeout_ms is not positive.
+if `count` is no increase, INVALID_REPLICA_ASSIGNMENT. On all of them REQUEST_TIMED_OUT if timeout_ms is not positive,
+POLICY_VIOLATION for more than 10,000 new partitions at once.
 Kafka: ControllerApis.createPartitions, ReplicationControlManager.createPartitions.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 from ottla.broker.cluster.cluster import Cluster
@@ -25,7 +26,7 @@ from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 
-#: Kafka: QuorumController.MAX_RECORDS_PER_USER_OP, a record being made for each partition.
+#: By one request. Kafka: QuorumController.MAX_RECORDS_PER_USER_OP, a record being made for each partition.
 _PARTITIONS_ADDED_MAX: Final = 10_000
 
 _Result = CreatePartitionsResponse.CreatePartitionsTopicResult
@@ -42,33 +43,39 @@ def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResp
     if wanted and request.timeout_ms <= 0:
         return refuse(request, ErrorCode.REQUEST_TIMED_OUT)
     cluster = call.node.cluster
-    added = 0
+    if _partitions_asked_for(cluster, wanted) > _PARTITIONS_ADDED_MAX:
+        return refuse(request, ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions to add at once.")
     for asked in paced(wanted):
         try:
             topic = cluster.topics.get(asked.name)
             if topic is None:
                 raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            assignment = _place(cluster, topic, asked, added)
+            assignment = _place(cluster, topic, asked)
             if not request.validate_only:
                 cluster.add_partitions(topic, assignment)
         except Refused as refused:
             results.append(_Result(asked.name, refused.error_code, refused.message))
             continue
-        added += len(assignment)
         if not request.validate_only:
             cluster.log.info("topic.grown", topic=topic.name, partitions=asked.count, client_id=call.client_id)
         results.append(_Result(asked.name))
     return CreatePartitionsResponse(results=results)
 
 
-def refuse(request: CreatePartitionsRequest, error_code: ErrorCode) -> CreatePartitionsResponse:
-    return CreatePartitionsResponse(results=[_Result(topic.name, error_code) for topic in request.topics])
+def refuse(
+    request: CreatePartitionsRequest, error_code: ErrorCode, message: str | None = None
+) -> CreatePartitionsResponse:
+    return CreatePartitionsResponse(results=[_Result(topic.name, error_code, message) for topic in request.topics])
 
 
-def _place(
-    cluster: Cluster, topic: Topic, asked: CreatePartitionsRequest.CreatePartitionsTopic, added: int
-) -> list[list[int]]:
-    """Replicas for the new partitions; `added` is how many other topics get by this request. Raises `Refused`."""
+def _partitions_asked_for(cluster: Cluster, wanted: Iterable[CreatePartitionsRequest.CreatePartitionsTopic]) -> int:
+    """How many all topics together would get; those that are not there, or would not grow, count for none."""
+    have = ((asked.count, cluster.topics.get(asked.name)) for asked in wanted)
+    return sum(max(count - len(topic.partitions), 0) for count, topic in have if topic is not None)
+
+
+def _place(cluster: Cluster, topic: Topic, asked: CreatePartitionsRequest.CreatePartitionsTopic) -> list[list[int]]:
+    """Replicas for the new partitions. Raises `Refused`."""
     have = len(topic.partitions)
     if asked.count == have:
         raise Refused(ErrorCode.INVALID_PARTITIONS, f"Topic already has {have} partition(s).")
@@ -84,8 +91,6 @@ def _place(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             f"{new} partition(s) would be added, but {len(asked.assignments)} assignment(s) were specified.",
         )
-    if added + new > _PARTITIONS_ADDED_MAX:
-        raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
     if asked.assignments is None:
         return place(cluster.node_ids, cluster.partitions_placed, new, replication_factor, cluster.node_ids_down)
     for assignment in asked.assignments:

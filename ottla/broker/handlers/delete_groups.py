@@ -1,6 +1,7 @@
-"""DeleteGroups (api key 42), v0–v2: groups without members go, with all they have committed.
+"""DeleteGroups (api key 42), v0–v3: groups without members go, with all they have committed.
 
-A group named twice is deleted once. v1 is as v0, v2 is flexible.
+A group named twice is deleted once. v1 is as v0, v2 is flexible, v3 has room for a text beside the error (KIP-1331);
+Kafka, too, leaves it null for the errors of other groups than those of streams.
 
 Errors, for each group: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS,
 COORDINATOR_NOT_AVAILABLE. Kafka: KafkaApis.handleDeleteGroupsRequest, GroupCoordinatorShard.deleteGroups.

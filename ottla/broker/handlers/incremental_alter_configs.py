@@ -7,7 +7,8 @@ With validate_only everything is checked and nothing changed.
 v1 is flexible.
 
 Errors, by resource: as AlterConfigs has them; besides, INVALID_CONFIG for appending to what is no list,
-INVALID_REQUEST for an operation that is none (UNKNOWN_SERVER_ERROR unless it is for a broker: Kafka stumbles over it).
+INVALID_REQUEST for an operation that is none (UNKNOWN_SERVER_ERROR unless it is for a broker or a logger: Kafka
+stumbles over it).
 Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlterConfigs.
 """
 

@@ -55,7 +55,6 @@ class Partition(ReadableLog):
         "_flushed_offset",
         "_high_watermark_is_held",
         "cleaned_offset",
-        "config",
         "index",
         "listeners",
         "producers",
@@ -78,11 +77,10 @@ class Partition(ReadableLog):
         `config` may be replaced at any time.
         """
         recovered = recover(storage, producer_settings)
-        super().__init__(storage, recovered)
+        super().__init__(storage, recovered, config)
         self.topic = topic
         self.topic_id = topic_id
         self.index = index
-        self.config = config
         #: How far compaction has cleaned the log.
         self.cleaned_offset = 0
         self._high_watermark_is_held = False

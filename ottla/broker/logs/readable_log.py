@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ottla.broker.configs.log_config import LogConfig
 from ottla.broker.logs.leader_epochs import NO_OFFSET
 from ottla.broker.logs.partition_answers import (
     EARLIEST_LOCAL_TIMESTAMP,
@@ -47,6 +48,7 @@ class ReadableLog:
     __slots__ = (
         "_epochs",
         "_storage",
+        "config",
         "high_watermark",
         "is_closed",
         "last_stable_offset",
@@ -55,8 +57,9 @@ class ReadableLog:
         "log_start_offset",
     )
 
-    def __init__(self, storage: LogStorage, recovered: RecoveredLog) -> None:
+    def __init__(self, storage: LogStorage, recovered: RecoveredLog, config: LogConfig) -> None:
         self._storage = storage
+        self.config = config
         self._epochs = recovered.leader_epochs
         self.is_closed = False
         self.leader_epoch = -1
@@ -170,12 +173,12 @@ class ReadableLog:
             return OffsetResult(ErrorCode.NONE, offset=self.log_start_offset, leader_epoch=epoch)
         if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
             return OffsetResult(ErrorCode.NONE)
-        segments = self._storage.segments
+        segments, record_bytes_max = self._storage.segments, self.config.rules.max_decompressed_message_bytes
         try:
             if timestamp == MAX_TIMESTAMP:
-                found = find_max_timestamp(segments)
+                found = find_max_timestamp(segments, record_bytes_max)
             else:
-                found = find_timestamp(segments, timestamp, self.log_start_offset)
+                found = find_timestamp(segments, timestamp, self.log_start_offset, record_bytes_max)
         except BatchError as unreadable:
             return OffsetResult(unreadable.error)
         except StorageError:

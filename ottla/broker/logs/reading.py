@@ -101,11 +101,14 @@ def aborted_between(segments: Sequence[Segment], fetch_offset: int, found: LogRa
     return aborted
 
 
-def find_timestamp(segments: Sequence[Segment], timestamp: int, log_start_offset: int) -> TimestampOffset | None:
+def find_timestamp(
+    segments: Sequence[Segment], timestamp: int, log_start_offset: int, record_bytes_max: int
+) -> TimestampOffset | None:
     """The first record at or after `timestamp` and not before the log's start.
 
     Only the first segment that reaches the timestamp is searched, as in Kafka: if what reaches it lies before the log's
-    start, nothing is found. Raises `BatchError` for a batch that can't be opened.
+    start, nothing is found. Raises `BatchError` for a batch that can't be opened,
+    or has a record above max.decompressed.message.bytes.
     """
     segment = next((segment for segment in segments if segment.largest_timestamp >= timestamp), None)
     if segment is None:
@@ -113,21 +116,21 @@ def find_timestamp(segments: Sequence[Segment], timestamp: int, log_start_offset
     for batch in segment.batches(max(segment.find_timestamp(timestamp), segment.find(log_start_offset)[0])):
         header = read_header(batch)
         if header.max_timestamp >= timestamp:
-            found = first_offset_at(batch, header, timestamp, log_start_offset)
+            found = first_offset_at(batch, header, timestamp, log_start_offset, record_bytes_max)
             if found is not None:
                 offset, found_timestamp = found
                 return TimestampOffset(found_timestamp, offset, header.partition_leader_epoch)
     return None
 
 
-def find_max_timestamp(segments: Sequence[Segment]) -> TimestampOffset | None:
+def find_max_timestamp(segments: Sequence[Segment], record_bytes_max: int) -> TimestampOffset | None:
     """The first record with the largest timestamp. As in Kafka that may be -1, or lie before the log's start."""
     segment = max(segments, key=_max_timestamp)
     batch = next(segment.batches(segment.find_timestamp(segment.max_timestamp)), None)
     if batch is None:
         return None
     header = read_header(batch)
-    offset = offset_of_max_timestamp(batch, header)
+    offset = offset_of_max_timestamp(batch, header, record_bytes_max)
     return None if offset is None else TimestampOffset(header.max_timestamp, offset, header.partition_leader_epoch)
 
 

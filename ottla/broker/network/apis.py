@@ -1,6 +1,6 @@
 """The APIs this broker serves. ApiVersions answers from this table, and the routes are made from it.
 
-Every version that Kafka 4.3 has of them is served; where the advertised range is wider than the served one, the reason
+Every version that Kafka 4.4 has of them is served; where the advertised range is wider than the served one, the reason
 stands beside it. The table is small on purpose: it is read at start, and importing a handler is not.
 """
 

@@ -98,7 +98,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     items = [_item(row.asDict()) for row in shown.collect()]
     unreadable = commits_seen.get["unreadable"]
     if unreadable:
-        progress.step(f"{unreadable} records can't be read: they are of no version that Kafka 4.3 knows")
+        progress.step(f"{unreadable} records can't be read: they are of no version that Kafka 4.4 knows")
     found = {
         "cluster_id": plan.cluster.cluster_id,
         "groups": total["groups"],

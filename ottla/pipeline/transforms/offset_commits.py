@@ -44,7 +44,7 @@ def offset_commits(records: DataFrame) -> DataFrame:
 
     group, topic, partition: what it is about; all null if the key can't be read
     committed_offset, leader_epoch, metadata, committed_ms, expires_ms, topic_id: null where the record has none
-    is_tombstone; is_readable: false if key or value are no records of Kafka's, as far as 4.3 knows them
+    is_tombstone; is_readable: false if key or value are no records of Kafka's, as far as 4.4 knows them
     log_partition, log_offset: where the record stands
     """
     return _with_value(_with_key(records)).select(

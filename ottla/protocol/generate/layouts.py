@@ -50,6 +50,7 @@ _SHARED: Final = (
     "read_string_length",
     "read_tag",
     "read_tag_bytes",
+    "read_tag_count",
     "read_tagged_fields",
     "read_unsigned_varint",
     "string_length",

@@ -212,7 +212,7 @@ def _emit_tags(struct: Struct, version: int, body: _Body) -> None:
     body.line("if frame[pos]:")
     if known or foreign:
         body.line("_kept: TaggedFields = {}", 4)
-        body.line("_tags, pos = read_unsigned_varint(frame, pos)", 4)
+        body.line("_tags, pos = read_tag_count(frame, pos)", 4)
         body.line("for _ in range(_tags) if _tags <= FEW else many_tags(_tags):", 4)
         body.line("_tag, _size, pos = read_tag(frame, pos)", 8)
         _emit_tag_cases(known, foreign, version, body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
+from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.heartbeat import HeartbeatRequest
 from ottla.protocol.messages.metadata import MetadataRequest
@@ -26,8 +27,8 @@ SERVED = (
 )  # fmt: skip
 SUBSET = (
     Exempt("api_keys", "Ottla advertises what it serves; `served_versions` compares those"),
-    Exempt("supported_features", "Ottla has features only where it serves them"),
-    Exempt("finalized_features", "Ottla has features only where it serves them"),
+    Exempt("supported_features", "Ottla has features only where it serves them; `served_features` compares those"),
+    Exempt("finalized_features", "Ottla has features only where it serves them; `served_features` compares those"),
 )
 NO_SASL = "Ottla does not serve SASL, nor advertise it: the connection is closed, as for any unknown key"
 
@@ -59,7 +60,20 @@ def served_versions(scene: Scene, version: int) -> None:
     )
 
 
-@script(versions=(3, 4), exempt=SUBSET)
+@script(versions=(3, 4, 5))
+def served_features(scene: Scene, version: int) -> None:
+    """For the feature that both have, the levels that are known and the one that counts."""
+    scene.actor().ask_and_keep(
+        ApiVersionsRequest(client_software_name="tests", client_software_version="1.0"),
+        lambda answer: [
+            feature
+            for feature in (*answer.supported_features, *answer.finalized_features)
+            if feature.name == "metadata.version"
+        ],
+    )
+
+
+@script(versions=(3, 4, 5), exempt=SUBSET)
 def api_versions_with_a_bad_software_name(scene: Scene, version: int) -> None:
     """A name or version that Kafka's pattern does not match: INVALID_REQUEST; the connection stays."""
     ana = scene.actor()
@@ -76,11 +90,39 @@ def api_versions_with_a_bad_software_name(scene: Scene, version: int) -> None:
         ana.ask(ApiVersionsRequest(client_software_name=name, client_software_version=number))
 
 
+@script(versions=(5,))
+def api_versions_for_another_broker(scene: Scene, version: int) -> None:
+    """Both ids or neither, else INVALID_REQUEST, as for a bad name; one of another broker: REBOOTSTRAP_REQUIRED."""
+    ana = scene.actor()
+    cluster = ana.quietly(DescribeClusterRequest(), 0).cluster_id
+    scene.labels.names[cluster] = "<own cluster>"
+    for cluster_id, node_id, name in (
+        (None, -1, "tests"),
+        (cluster, -1, "tests"),
+        ("", -1, "tests"),
+        (None, 1, "tests"),
+        (None, 7, "tests"),
+        (None, -2, "tests"),
+        (cluster, 1, "tests"),
+        (cluster, 7, "tests"),
+        (cluster, -2, "tests"),
+        ("other", 1, "tests"),
+        ("other", 7, "tests"),
+        ("", 1, "tests"),
+        ("other", 7, "bad name"),
+        ("other", -1, "bad name"),
+    ):
+        ana.ask_and_keep(
+            ApiVersionsRequest(name, client_software_version="1.0", cluster_id=cluster_id, node_id=node_id),
+            lambda answer: [answer] if answer.error_code else [],
+        )
+
+
 @script()
 def api_versions_of_the_future(scene: Scene, version: int) -> None:
     """Answered in version 0 with UNSUPPORTED_VERSION and the range of ApiVersions itself; the body is not looked at."""
     ana = scene.actor()
-    for future in (5, 6, 99, 32767, -1):
+    for future in (6, 7, 99, 32767, -1):
         for body in (b"", b"\xff" * 40):
             ana.send_body(API["ApiVersions"], future, body, answered_as=0)
             ana.hear()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from ottla.protocol.messages.delete_records import DeleteRecordsRequest
+from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from tests.differential.partitions import fetch, fill, new_topic
 from tests.differential.scene import Scene
 from tests.differential.script import every, script
-from tests.support.batches import TIMESTAMP, batch
+from tests.support.batches import TIMESTAMP, batch, record, stored
+
+GZIP = 1
 
 
 def _list(topic: str, *timestamps: int, isolation_level: int = 0, epoch: int = -1) -> ListOffsetsRequest:
@@ -73,6 +76,24 @@ def list_offsets_of_appended_time(scene: Scene, version: int) -> None:
     ana = scene.actor()
     for timestamp in (-3, TIMESTAMP, 0):
         ana.ask(_list(topic.name, timestamp))
+
+
+@script(versions=every("ListOffsets"))
+def list_offsets_above_the_limit_of_a_record(scene: Scene, version: int) -> None:
+    """A max.decompressed.message.bytes that was lowered later: no look into compressed records that are larger."""
+    plain, packed = new_topic(scene, "plain"), new_topic(scene, "packed")
+    fill(scene, plain, batch(((b"a", b"1" * 200),)))
+    fill(scene, packed, batch(payload=stored(GZIP, record(b"a", b"1" * 200)), attributes=GZIP))
+    ana = scene.actor()
+    for topic in (plain, packed):
+        ana.ask(_list(topic.name, TIMESTAMP))
+        changes = [IncrementalAlterConfigsRequest.AlterableConfig("max.decompressed.message.bytes", value="100")]
+        resource = IncrementalAlterConfigsRequest.AlterConfigsResource(2, topic.name, changes)
+        ana.ask(IncrementalAlterConfigsRequest([resource]), 1)
+    scene.until_settled()
+    for topic in (plain, packed):
+        for timestamp in (TIMESTAMP, TIMESTAMP + 1, -1, -2, -3):
+            ana.ask(_list(topic.name, timestamp))
 
 
 @script(versions=every("OffsetForLeaderEpoch"))

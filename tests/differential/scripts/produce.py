@@ -154,6 +154,26 @@ def produce_compressed(scene: Scene, version: int) -> None:
 
 
 @script(versions=every("Produce"))
+def produce_records_that_unpack_to_too_much(scene: Scene, version: int) -> None:
+    """max.decompressed.message.bytes: of compressed batches alone, and by the length that a record claims."""
+    ana = scene.actor()
+    for kind in ("producer", "gzip", "uncompressed"):
+        configs = {"max.decompressed.message.bytes": "100", "compression.type": kind}
+        topic = new_topic(scene, f"{kind}-topic", configs=configs)
+        ana.ask(produce(topic, batch(((b"a", b"1" * 93),))))
+        for payload in (
+            record(b"a", b"1" * 92),
+            record(b"a", b"1" * 93),
+            record(b"a", b"1", length_added=90),
+            record(b"a", b"1", length_added=200),
+            record(b"a", b"1", length_added=-50),
+        ):
+            ana.ask(produce(topic, batch(payload=stored(GZIP, payload), attributes=GZIP)))
+        two = record(b"a", b"1") + record(b"b", b"2" * 200, offset_delta=1)
+        ana.ask(produce(topic, batch(((b"", b""),) * 2, payload=stored(LZ4, two), attributes=LZ4)))
+
+
+@script(versions=every("Produce"))
 def produce_badly_compressed(scene: Scene, version: int) -> None:
     """What the codec can't read is a bare server error; so is a codec that isn't."""
     topic = new_topic(scene)

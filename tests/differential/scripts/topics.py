@@ -11,7 +11,7 @@ from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.primitives import ZERO_UUID
 from tests.differential.scene import Scene
-from tests.differential.script import every, script
+from tests.differential.script import every, script, some
 
 New = CreateTopicsRequest.CreatableTopic
 
@@ -167,6 +167,32 @@ def create_partitions(scene: Scene, version: int) -> None:
     ana.ask(_more((topic, 6), assignments=[]))
     ana.ask(_more((topic, 6), timeout_ms=0))
     ana.ask(_more())
+
+
+@script(versions=some("CreateTopics"))
+def create_topics_of_too_many_partitions(scene: Scene, version: int) -> None:
+    """More than 10,000 by one request, however large the sum: none of its topics is made."""
+    ana = scene.actor()
+    for counts in ((10_001,), (5_000, 5_001), (2**31 - 1, 2**31 - 1), (2**31 - 1, 2**31 - 1, 3), (10_001, -2)):
+        ana.ask(_create(*(_new(scene.name("topic"), partitions=count) for count in counts)))
+
+
+@script(versions=some("CreatePartitions"))
+def create_too_many_partitions(scene: Scene, version: int) -> None:
+    """More than 10,000 by one request: none of its topics grows. What would not grow anyway does not count."""
+    one, two, absent = scene.topic(), scene.topic(partitions=3), scene.name("absent")
+    ana = scene.actor()
+    ana.ask(_more((one, 9_001), (two, 1_004)))
+    ana.ask(_more((one, 9_001), (two, 1_003), validate_only=True))
+    ana.ask(_more((one, 9_001), (two, 1_003), (absent, 10_000), validate_only=True))
+    ana.ask(_more((one, 10_002), (absent, 1), (two, 1)))
+    ana.ask(_more((one, 10_002), (two, 5), (two, 6)))
+    ana.ask(_more((one, 2**31 - 1), (two, 2**31 - 1)))
+    ana.ask(_more((one, 10_001), (two, -1), validate_only=True))
+    ana.ask(_more((one, 10_002), assignments=[[1]]))
+    ana.ask(_more((one, 10_002), timeout_ms=0))
+    scene.until_settled()
+    ana.ask(MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in (one, two)]), 5)
 
 
 @script(versions=every("DeleteTopics"))

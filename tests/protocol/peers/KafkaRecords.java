@@ -19,9 +19,9 @@ import org.apache.kafka.common.record.internal.MutableRecordBatch;
 import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.common.requests.ProduceRequest;
 import org.apache.kafka.common.requests.ProduceResponse.RecordError;
-import org.apache.kafka.common.utils.BufferSupplier;
-import org.apache.kafka.common.utils.PrimitiveRef;
 import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.common.utils.internals.BufferSupplier;
+import org.apache.kafka.common.utils.internals.PrimitiveRef;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.LogValidator;
 import org.apache.kafka.storage.internals.log.RecordValidationException;
@@ -29,15 +29,17 @@ import org.apache.kafka.storage.internals.log.RecordValidationException;
 /**
  * Judges the records of Produce requests with Apache Kafka's own classes, as a broker does before it appends them.
  *
- * <p>in: version i16, max.message.bytes i32, LogAppendTime i8, before.max.ms i64, after.max.ms i64, compacted i8, codec i8
- * (-1 as produced), base offset i64, leader epoch i32, now i64, length i32, records. Out: 1, max timestamp i64, last offset
- * i64, length i32, the batch to append; or 0, error code i16, number i32 and indexes i32 of refused records.
+ * <p>in: version i16, max.message.bytes i32, max.decompressed.message.bytes i32, LogAppendTime i8, before.max.ms i64,
+ * after.max.ms i64, compacted i8, codec i8 (-1 as produced), base offset i64, leader epoch i32, now i64, length i32,
+ * records. Out: 1, max timestamp i64, last offset i64, length i32, the batch to append; or 0, error code i16, number i32
+ * and indexes i32 of refused records.
  */
 public class KafkaRecords {
-    private record Question(short version, int maxMessageBytes, TimestampType timestampType, long beforeMaxMs,
-            long afterMaxMs, boolean isCompacted, byte codec, long baseOffset, int leaderEpoch, long nowMs, byte[] data) {
+    private record Question(short version, int maxMessageBytes, int maxRecordBytes, TimestampType timestampType,
+            long beforeMaxMs, long afterMaxMs, boolean isCompacted, byte codec, long baseOffset, int leaderEpoch, long nowMs,
+            byte[] data) {
         static Question read(DataInputStream in) throws IOException {
-            return new Question(in.readShort(), in.readInt(),
+            return new Question(in.readShort(), in.readInt(), in.readInt(),
                 in.readBoolean() ? TimestampType.LOG_APPEND_TIME : TimestampType.CREATE_TIME, in.readLong(), in.readLong(),
                 in.readBoolean(), in.readByte(), in.readLong(), in.readInt(), in.readLong(), in.readNBytes(in.readInt()));
         }
@@ -93,7 +95,7 @@ public class KafkaRecords {
         Compression target = Compression.of(question.codec < 0 ? codec : CompressionType.forId(question.codec)).build();
         LogValidator validator = new LogValidator(records, new TopicPartition("topic", 0), new StandingStill(question.nowMs),
             codec, target, question.isCompacted, RecordBatch.MAGIC_VALUE_V2, question.timestampType, question.beforeMaxMs,
-            question.afterMaxMs, question.leaderEpoch, AppendOrigin.CLIENT);
+            question.afterMaxMs, question.leaderEpoch, AppendOrigin.CLIENT, question.maxRecordBytes);
         PrimitiveRef.LongRef offset = PrimitiveRef.ofLong(question.baseOffset);
         LogValidator.ValidationResult result =
             validator.validateMessagesAndAssignOffsets(offset, new NoMetrics(), BufferSupplier.create());

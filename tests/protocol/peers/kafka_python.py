@@ -29,10 +29,11 @@ from tests.protocol.strategies import FieldLayout, Kind, layout, struct_class
 
 _ROOTS: Final = ("admin", "consumer", "metadata", "producer", "sasl")
 
-#: Fields it renames in some of its messages.
+#: Fields it names otherwise in some of its messages, or that Kafka has renamed since.
 _RENAMED: Final = {
     "topic_authorized_operations": "authorized_operations",
     "cluster_authorized_operations": "authorized_operations",
+    "generation_id_or_member_epoch": "generation_id",
 }
 
 

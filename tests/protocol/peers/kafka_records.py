@@ -18,7 +18,7 @@ from ottla.protocol.record_validation import AppendRules
 from tests.support.kafka_process import class_path
 
 _PROGRAM: Final = Path(__file__).with_name("KafkaRecords.java")
-_QUESTION: Final = struct.Struct(">?hi?qq?bqiqi")
+_QUESTION: Final = struct.Struct(">?hii?qq?bqiqi")
 
 
 class Appended(NamedTuple):
@@ -59,6 +59,7 @@ class KafkaRecords:
             True,
             append.version,
             rules.max_message_bytes,
+            rules.max_decompressed_message_bytes,
             bool(rules.message_timestamp_type),
             rules.message_timestamp_before_max_ms,
             rules.message_timestamp_after_max_ms,
