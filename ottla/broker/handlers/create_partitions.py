@@ -44,7 +44,9 @@ def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResp
         return refuse(request, ErrorCode.REQUEST_TIMED_OUT)
     cluster = call.node.cluster
     if _partitions_asked_for(cluster, wanted) > _PARTITIONS_ADDED_MAX:
-        return refuse(request, ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions to add at once.")
+        return refuse(
+            request, ErrorCode.POLICY_VIOLATION, "Excessively large number of additional partitions per request."
+        )
     for asked in paced(wanted):
         try:
             topic = cluster.topics.get(asked.name)
