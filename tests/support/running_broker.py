@@ -15,7 +15,7 @@ import asyncio
 import threading
 import time
 import traceback
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
@@ -25,8 +25,8 @@ import pytest
 import uvloop
 
 from ottla.broker.configs.settings import Settings
-from ottla.broker.network.address import Address
 from ottla.broker.network.connection import Connection
+from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.server import Server
 from ottla.coordinator.coordinator import Coordinator
 from ottla.purgatory import Clock, SystemClock
@@ -70,8 +70,12 @@ class RunningBroker:
         clock: Clock | None = None,
         may_fail: bool = False,
         data_dir: Path | None = None,
+        listen: Sequence[str] = (),
+        advertise: Sequence[str] = (),
     ) -> None:
-        """`may_fail`: whether the test makes something of the broker's own go wrong."""
+        """`may_fail`: whether the test makes something of the broker's own go wrong. `listen` and `advertise`: as
+        the options of that name have it (default: a free port).
+        """
         self.log = KeptLog()
         #: What reached the loop's exception handler.
         self.loop_errors: list[dict[str, Any]] = []
@@ -82,6 +86,8 @@ class RunningBroker:
         self._nodes = nodes
         self._clock = clock or SystemClock()
         self._may_fail = may_fail
+        self._listen = listen
+        self._advertise = advertise
         self._data_dir = data_dir
         self._ready: Future[None] = Future()
         self._ended: Future[None] = Future()
@@ -91,6 +97,10 @@ class RunningBroker:
     def bootstrap(self) -> str:
         """The address of the first node."""
         return self.server.bootstrap.partition(",")[0]
+
+    def bootstrap_on(self, node_id: int, listener: str) -> str:
+        """Where a node listens under this name, whatever it tells its clients."""
+        return str(self.server.cluster.all_nodes[node_id].listens[listener])
 
     @property
     def connections(self) -> set[Connection]:
@@ -108,7 +118,7 @@ class RunningBroker:
     @property
     def coordinator(self) -> Coordinator:
         """That of the first node."""
-        return self.server._nodes[0].coordinator
+        return self.server.nodes[0].coordinator
 
     @property
     def refusals(self) -> list[str]:
@@ -165,9 +175,10 @@ class RunningBroker:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(lambda _loop, context: self.loop_errors.append(context))
+        settings = Settings(self._settings)
         self.server = Server(
-            Settings(self._settings),
-            listen=Address("127.0.0.1", 0),
+            settings,
+            endpoints=read_endpoints(settings, self._listen, self._advertise, default="127.0.0.1:0"),
             node_count=self._nodes,
             clock=self._clock,
             log=self.log,

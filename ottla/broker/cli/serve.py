@@ -4,7 +4,8 @@ stdout gets one line, when every socket accepts:
 
     ottla ready bootstrap=127.0.0.1:9092 nodes=3 control=http://127.0.0.1:9644
 
-`bootstrap` is the first node, which tells clients of the others. Everything else goes to stderr.
+`bootstrap` is the first node, which tells clients of the others. It is that of the first listener; further ones follow
+as `listener.host=127.0.0.1:29092`, for one called HOST. Everything else goes to stderr.
 """
 
 from __future__ import annotations
@@ -47,11 +48,18 @@ def add_to(commands: Any) -> None:
     option = parser.add_argument
     option(
         "--listen",
-        metavar="HOST:PORT",
-        default="127.0.0.1:9092",
-        help="where to accept (default: 127.0.0.1:9092); port 0 takes a free one",
+        metavar="[NAME[:PROTOCOL]://]HOST:PORT",
+        action="append",
+        default=[],
+        help="where to accept (default: 127.0.0.1:9092); port 0 takes a free one; may be repeated with other names",
     )
-    option("--advertise", metavar="HOST:PORT", help="what clients are told to connect to (default: --listen)")
+    option(
+        "--advertise",
+        metavar="[NAME://]HOST:PORT",
+        action="append",
+        default=[],
+        help="what clients of that listener are told to connect to (default: --listen); once for each",
+    )
     option(
         "--nodes",
         metavar="N",
@@ -94,6 +102,7 @@ def run(options: argparse.Namespace) -> int:
     from ottla.broker.configs.settings import ConfigError, Settings
     from ottla.broker.log import make_log
     from ottla.broker.network.address import Address, MachineRefused
+    from ottla.broker.network.endpoints import read_endpoints
     from ottla.broker.server import Server
     from ottla.purgatory import SystemClock, VirtualClock
 
@@ -102,8 +111,7 @@ def run(options: argparse.Namespace) -> int:
         settings = Settings.read(_read(options.config), options.set)
         server = Server(
             settings,
-            listen=Address.parse(options.listen, "--listen"),
-            advertise=Address.parse(options.advertise, "--advertise") if options.advertise else None,
+            endpoints=read_endpoints(settings, options.listen, options.advertise),
             node_count=options.nodes,
             clock=VirtualClock() if options.clock == "virtual" else SystemClock(),
             control=Address.parse(options.control, "--control") if options.control else None,
@@ -201,7 +209,9 @@ def _tell_ready(server: Server, settings: Settings, log: Log) -> None:
         log.info("setting.stored", setting=name, reason="Kafka has it, and nothing goes by it here")
     if server.clock.stands_still and server.control_url is None:
         log.warning("clock.stopped", reason="time stands still, and without --control nobody can move it")
-    words = [f"bootstrap={server.addresses[0]}"]
+    first, *others = server.nodes[0].addresses.items()
+    words = [f"bootstrap={first[1]}"]
+    words += [f"listener.{name.lower()}={address}" for name, address in others]
     if len(server.addresses) > 1:
         words.append(f"nodes={len(server.addresses)}")
     if server.control_url is not None:

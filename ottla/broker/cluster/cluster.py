@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.groups.coordination import GroupCoordination
     from ottla.broker.logs.logs import Logs
+    from ottla.broker.network.address import Address
     from ottla.coordinator.owner import NoteSink
     from ottla.purgatory import Clock, Timer
 
@@ -109,7 +110,7 @@ class Cluster:
     @property
     def node_ids_down(self) -> list[int]:
         """Nodes that are known to be down."""
-        return self.offline(sorted(self.all_nodes))
+        return sorted(self.all_nodes.keys() - self.nodes.keys())
 
     @property
     def controller_id(self) -> int:
@@ -165,10 +166,9 @@ class Cluster:
         """A node of the cluster, up from the start."""
         self.all_nodes[node.node_id] = self.nodes[node.node_id] = node
 
-    def offline(self, replicas: Sequence[int]) -> list[int]:
-        """Those of the replicas that are known to be down, or are not there at all."""
-        nodes = self.nodes
-        return [replica for replica in replicas if replica not in nodes]
+    def addresses_on(self, listener: str) -> dict[int, Address]:
+        """The nodes that clients of this listener are told of, by id, and where they reach them."""
+        return {node_id: node.addresses[listener] for node_id, node in self.nodes.items() if listener in node.addresses}
 
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)

@@ -2,7 +2,8 @@
 
 Topics come sorted by name, all of them if the request lists none. An answer holds at most response_partition_limit
 partitions, and no more than max.request.partition.size.limit; what is left is named by next_cursor, which the client
-hands back to go on. A topic that is just not reached has cursor partition 0, even if there is no such topic.
+hands back to go on. A topic that is just not reached has cursor partition 0, even if there is no such topic. A node
+that advertises no address on the client's listener is offline to it, and leads nothing.
 
 Errors, by topic, where topics are listed: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for a bad name; on all of
 them INVALID_REQUEST for a cursor whose topic is not listed or whose partition is negative, and UNKNOWN_SERVER_ERROR for
@@ -12,10 +13,12 @@ Kafka: DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.describeTopicRe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ottla.broker.authorized_operations import TOPIC_OPERATIONS
-from ottla.broker.cluster.cluster import Cluster
-from ottla.broker.cluster.topic import Topic
+from ottla.broker.cluster.topic import NO_LEADER, Topic
 from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, name_fault
+from ottla.broker.network.address import Address
 from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_topic_partitions import (
@@ -34,6 +37,7 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
         return refuse(request, ErrorCode.INVALID_REQUEST)
     if cursor is None and "" in listed:
         return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+    addresses = cluster.addresses_on(call.listener_name)
     first_name, first_partition = (cursor.topic_name, cursor.partition_index) if cursor is not None else ("", 0)
     response = DescribeTopicPartitionsResponse()
     limit: int = call.node.settings["max.request.partition.size.limit"]
@@ -47,7 +51,7 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
             response.topics.append(_unknown(name))
             continue
         start = first_partition if name == first_name else 0
-        described = _describe(topic, start, start + left, cluster)
+        described = _describe(topic, start, start + left, addresses)
         response.topics.append(described)
         left -= len(described.partitions)
         if start + len(described.partitions) < len(topic.partitions):
@@ -66,18 +70,18 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponse.DescribeTopicPartitio
 
 
 def _describe(
-    topic: Topic, start: int, end: int, cluster: Cluster
+    topic: Topic, start: int, end: int, addresses: Mapping[int, Address]
 ) -> DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic:
     partitions = [
         DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition(
             partition_index=partition.index,
-            leader_id=placement.leader_id,
+            leader_id=placement.leader_id if placement.leader_id in addresses else NO_LEADER,
             leader_epoch=partition.leader_epoch,
             replica_nodes=placement.replicas,
             isr_nodes=placement.isr,
             eligible_leader_replicas=placement.elr,
             last_known_elr=placement.last_known_elr,
-            offline_replicas=cluster.offline(placement.replicas),
+            offline_replicas=[replica for replica in placement.replicas if replica not in addresses],
         )
         for partition, placement in zip(topic.partitions[start:end], topic.placements[start:end], strict=True)
     ]

@@ -67,6 +67,11 @@ class Call:
         self.on_ended: Callable[[], object] | None = None
 
     @property
+    def listener_name(self) -> str:
+        """The listener the client has connected to; it is told the addresses of that one."""
+        return self.connection.listener.name
+
+    @property
     def client_host(self) -> str:
         """The client's address as Kafka writes it, with a leading slash."""
         return self.connection.client_host

@@ -63,7 +63,7 @@ class Connection(asyncio.BufferedProtocol):
         self.node = listener.node
         self.log = listener.log
         self.client_host = ""
-        self._listener = listener
+        self.listener = listener
         self._routes = listener.routes
         self._new_call = listener.new_call
         self._shared_buffer = listener.receive_buffer
@@ -100,11 +100,11 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is one in all but name
         peer = transport.get_extra_info("peername")
         self.client_host = f"/{peer[0]}" if peer else "/"
-        self._listener.remember(self)
+        self.listener.remember(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_closed = True
-        self._listener.forget(self)
+        self.listener.forget(self)
         self._frame = self._kept = None
         self._out.clear()
         while self._unanswered:
@@ -159,11 +159,11 @@ class Connection(asyncio.BufferedProtocol):
                 break
             (size,) = _read_size(buffer, position)
             frame_end = position + 4 + size
-            if not 0 <= size <= self._listener.request_bytes_max:
+            if not 0 <= size <= self.listener.request_bytes_max:
                 if self._unanswered:
                     self._keep(buffer[position:end])
                 else:
-                    limit = self._listener.request_bytes_max
+                    limit = self.listener.request_bytes_max
                     self.refuse(f"a frame claims {size} bytes; socket.request.max.bytes={limit}")
                 break
             if frame_end > end:
@@ -278,7 +278,7 @@ class Connection(asyncio.BufferedProtocol):
     def _flush_soon(self) -> None:
         if not self._flush_is_due:
             self._flush_is_due = True
-            self._listener.loop.call_soon(self._flush)
+            self.listener.loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         """Send what there is to send, and take up what was waiting for that."""

@@ -1,4 +1,4 @@
-"""A listener: one node's server socket, and what its connections share.
+"""A listener: one of a node's server sockets, and what its connections share.
 
 A node that is stopped for a while keeps its port: the address stays bound, so that nobody else gets it and clients are
 refused, and is listened on again when the node is back.
@@ -15,6 +15,7 @@ from ottla.broker.cluster.node import Node
 from ottla.broker.log import LEVELS
 from ottla.broker.network.call import Call
 from ottla.broker.network.connection import Connection
+from ottla.broker.network.endpoints import DEFAULT_NAME
 from ottla.broker.network.limits import RECEIVE_BUFFER_BYTES, REUSED_BLOCK_BYTES_MAX
 from ottla.broker.network.routes import Routes
 
@@ -57,10 +58,11 @@ async def bind(create_server: Callable[[int], Awaitable[asyncio.Server]], port: 
 
 
 class Listener:
-    """Accepts connections for one node."""
+    """Accepts connections for one node, under a name that all nodes know."""
 
-    def __init__(self, node: Node, shared: Shared, log: Any) -> None:
+    def __init__(self, node: Node, shared: Shared, log: Any, name: str = DEFAULT_NAME) -> None:
         self.node = node
+        self.name = name
         self.routes = shared.routes
         self.receive_buffer = shared.receive_buffer
         self.request_bytes_max: int = node.cluster.settings["socket.request.max.bytes"]
