@@ -24,6 +24,7 @@ from ottla.broker.network.listener import Listener, Shared
 from ottla.purgatory import Alarm, Clock, SystemClock, Timer
 
 if TYPE_CHECKING:
+    from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
 
 #: How long clients have to take their last answers when the broker stops.
@@ -51,10 +52,12 @@ class Server:
         control: Address | None = None,
         journal: Path | None = None,
         data_dir: Path | None = None,
+        authorizer: Authorizer | None = None,
     ) -> None:
         """`endpoints`: the listeners of the first node; node i has its ports + i. `control`: where to answer scripts
         over HTTP, if anywhere. `journal`: the file that tells what happens in groups. `data_dir`: where to keep
-        everything; None: in memory. Raises `ConfigError`.
+        everything; None: in memory. `authorizer`: who says what clients may do; None: they may do all. Raises
+        `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings
@@ -69,6 +72,7 @@ class Server:
         self.data_dir = data_dir
         self._control_address = control
         self._control: ControlListener | None = None
+        self._shared = Shared(authorizer)
         self._stopping = asyncio.Event()
         self._advancing = asyncio.Lock()
         self._switching = asyncio.Lock()
@@ -199,10 +203,9 @@ class Server:
 
     async def _bind(self) -> None:
         """Bind every socket before any of them accepts, so that no client sees half a cluster."""
-        shared = Shared()
         for index, node in enumerate(self.nodes):
             for endpoint in self._endpoints:
-                await self._open(Listener(node, shared, self.log, endpoint.name), endpoint, index)
+                await self._open(Listener(node, self._shared, self.log, endpoint.name), endpoint, index)
             self.cluster.add_node(node)
         if self._control_address is not None:
             self._control = await self._bind_control(self._control_address)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, cast
 
+from ottla.broker.authorizer import ANONYMOUS, AllowAll, Authorizer
 from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic import Topic
@@ -59,6 +60,8 @@ class FakeCall:
         self.client_id = "ana"
         self.client_host = "/127.0.0.1"
         self.listener_name = listener_name
+        self.principal = ANONYMOUS
+        self.authorizer: Authorizer = AllowAll()
         self.answered: Message | None = None
 
     def answer_later(self, make: Callable[[], Message]) -> None:

@@ -72,9 +72,10 @@ class RunningBroker:
         data_dir: Path | None = None,
         listen: Sequence[str] = (),
         advertise: Sequence[str] = (),
+        **parts: Any,
     ) -> None:
         """`may_fail`: whether the test makes something of the broker's own go wrong. `listen` and `advertise`: as
-        the options of that name have it (default: a free port).
+        the options of that name have it (default: a free port). `parts` are further ones of `Server`.
         """
         self.log = KeptLog()
         #: What reached the loop's exception handler.
@@ -88,6 +89,7 @@ class RunningBroker:
         self._may_fail = may_fail
         self._listen = listen
         self._advertise = advertise
+        self._parts = parts
         self._data_dir = data_dir
         self._ready: Future[None] = Future()
         self._ended: Future[None] = Future()
@@ -183,6 +185,7 @@ class RunningBroker:
             clock=self._clock,
             log=self.log,
             data_dir=self._data_dir,
+            **self._parts,
         )
         await self.server.run(on_ready=lambda: self._ready.set_result(None))
         left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]

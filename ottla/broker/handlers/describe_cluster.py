@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
+from ottla.broker.authorized_operations import NOT_ASKED, authorized_cluster_operations
 from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
@@ -44,7 +44,7 @@ def handle(request: DescribeClusterRequest, call: Call) -> DescribeClusterRespon
         cluster_id=cluster.cluster_id,
         controller_id=cluster.controller_id if brokers else -1,
         brokers=brokers,
-        cluster_authorized_operations=CLUSTER_OPERATIONS
+        cluster_authorized_operations=authorized_cluster_operations(call)
         if request.include_cluster_authorized_operations
         else NOT_ASKED,
     )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ottla.broker.authorized_operations import TOPIC_OPERATIONS
+from ottla.broker.authorized_operations import AclResourceType, authorized_operations
 from ottla.broker.cluster.topic import NO_LEADER, Topic
 from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, name_fault
 from ottla.broker.network.address import Address
@@ -57,6 +57,8 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
         if start + len(described.partitions) < len(topic.partitions):
             response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, start + len(described.partitions))
             break
+    for described in response.topics:
+        described.topic_authorized_operations = authorized_operations(call, AclResourceType.TOPIC, described.name or "")
     return response
 
 
@@ -66,7 +68,7 @@ def refuse(request: DescribeTopicPartitionsRequest, error_code: ErrorCode) -> De
 
 def _unknown(name: str) -> DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic:
     error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name_fault(name) is None else ErrorCode.INVALID_TOPIC_EXCEPTION
-    return _Topic(error_code, name, is_internal=name in INTERNAL_TOPICS, topic_authorized_operations=TOPIC_OPERATIONS)
+    return _Topic(error_code, name, is_internal=name in INTERNAL_TOPICS)
 
 
 def _describe(
@@ -85,4 +87,4 @@ def _describe(
         )
         for partition, placement in zip(topic.partitions[start:end], topic.placements[start:end], strict=True)
     ]
-    return _Topic(ErrorCode.NONE, topic.name, topic.topic_id, topic.is_internal, partitions, TOPIC_OPERATIONS)
+    return _Topic(ErrorCode.NONE, topic.name, topic.topic_id, topic.is_internal, partitions)

@@ -22,7 +22,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ottla.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from ottla.broker.authorized_operations import (
+    NOT_ASKED,
+    AclResourceType,
+    authorized_cluster_operations,
+    authorized_operations,
+)
 from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.cluster.topic import NO_LEADER, Topic
 from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, name_fault
@@ -63,7 +68,7 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
     if request.include_topic_authorized_operations:
         for topic in found:
             if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
-                topic.topic_authorized_operations = TOPIC_OPERATIONS
+                topic.topic_authorized_operations = authorized_operations(call, AclResourceType.TOPIC, topic.name or "")
     return MetadataResponse(
         brokers=[
             MetadataResponse.MetadataResponseBroker(node_id, address.host, address.port, cluster.nodes[node_id].rack)
@@ -72,7 +77,7 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
         cluster_id=cluster.cluster_id,
         controller_id=cluster.controller_id,
         topics=found,
-        cluster_authorized_operations=CLUSTER_OPERATIONS
+        cluster_authorized_operations=authorized_cluster_operations(call)
         if request.include_cluster_authorized_operations
         else NOT_ASKED,
     )

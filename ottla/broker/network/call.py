@@ -19,6 +19,7 @@ from ottla.protocol.headers import RESPONSE_HEADER, RESPONSE_HEADER_TAGGED
 from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
 
 if TYPE_CHECKING:
+    from ottla.broker.authorizer import Authorizer, Principal
     from ottla.broker.cluster.node import Node
     from ottla.broker.network.connection import Connection
     from ottla.broker.network.routes import Route
@@ -70,6 +71,16 @@ class Call:
     def listener_name(self) -> str:
         """The listener the client has connected to; it is told the addresses of that one."""
         return self.connection.listener.name
+
+    @property
+    def principal(self) -> Principal:
+        """Who the client is."""
+        return self.connection.principal
+
+    @property
+    def authorizer(self) -> Authorizer:
+        """Who says what it may do."""
+        return self.connection.listener.authorizer
 
     @property
     def client_host(self) -> str:

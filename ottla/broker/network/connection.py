@@ -24,6 +24,7 @@ import struct
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ottla.broker.authorizer import ANONYMOUS
 from ottla.broker.network.apis import Lane
 from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.network.limits import (
@@ -63,6 +64,7 @@ class Connection(asyncio.BufferedProtocol):
         self.node = listener.node
         self.log = listener.log
         self.client_host = ""
+        self.principal = ANONYMOUS
         self.listener = listener
         self._routes = listener.routes
         self._new_call = listener.new_call

@@ -11,6 +11,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from ottla.broker.authorizer import AllowAll, Authorizer
 from ottla.broker.cluster.node import Node
 from ottla.broker.log import LEVELS
 from ottla.broker.network.call import Call
@@ -27,12 +28,14 @@ _TURNS_TO_CLOSE_MAX = 100
 
 
 class Shared:
-    """What every connection of the process uses: the receive buffer and the routes made so far."""
+    """What every connection of the process uses: the receive buffer, the routes made so far, and the authorizer."""
 
-    def __init__(self) -> None:
+    def __init__(self, authorizer: Authorizer | None = None) -> None:
+        """`authorizer`: None allows everybody everything."""
         _keep_large_blocks()
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.routes = Routes()
+        self.authorizer: Authorizer = authorizer or AllowAll()
 
 
 def _keep_large_blocks() -> None:
@@ -64,6 +67,7 @@ class Listener:
         self.node = node
         self.name = name
         self.routes = shared.routes
+        self.authorizer = shared.authorizer
         self.receive_buffer = shared.receive_buffer
         self.request_bytes_max: int = node.cluster.settings["socket.request.max.bytes"]
         self.connections: set[Connection] = set()
