@@ -26,6 +26,7 @@ from ottla.purgatory import Alarm, Clock, SystemClock, Timer
 if TYPE_CHECKING:
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
+    from ottla.broker.network.interception import Interceptor
 
 #: How long clients have to take their last answers when the broker stops.
 FLUSH_SECONDS_MAX: Final = 5.0
@@ -127,6 +128,10 @@ class Server:
     def stop(self) -> None:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
         self._stopping.set()
+
+    def intercept(self, interceptor: Interceptor | None) -> None:
+        """Let somebody step in between connections and handlers from now on; None: nobody any more."""
+        self._shared.routes.intercept(interceptor)
 
     async def advance(self, ms: int) -> None:
         """Move the virtual clock on; returns when all that was due has happened, each thing at its own time.

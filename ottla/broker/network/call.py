@@ -107,6 +107,11 @@ class Call:
         else:
             self.answer(response)
 
+    def answer_part(self, response: Message, bytes_count: int) -> None:
+        """Give the first so many bytes of the answer; whoever wants that has to end the connection behind them."""
+        part = b"".join(self._encode(response))[:bytes_count]
+        self.answered, self.answer_bytes = [part] if part else [], len(part)
+
     def answer_nothing(self) -> None:
         """The request is dealt with and gets no answer, as Produce with acks=0."""
         self.answered = []

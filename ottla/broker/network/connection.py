@@ -110,9 +110,11 @@ class Connection(asyncio.BufferedProtocol):
         self._frame = self._kept = None
         self._out.clear()
         while self._unanswered:
-            abandoned = self._unanswered.popleft().on_abandoned
-            if abandoned is not None:
-                abandoned()
+            self._abandon(self._unanswered.popleft())
+
+    def _abandon(self, call: Call) -> None:
+        if call.on_abandoned is not None:
+            call.on_abandoned()
 
     def get_buffer(self, sizehint: int) -> Buffer:
         if self._frame is None:
@@ -328,6 +330,28 @@ class Connection(asyncio.BufferedProtocol):
         self._is_closed = True
         self._transport.abort()
 
+    def wait_for_answers(self) -> None:
+        """Take up nothing more until all that was taken up is answered, whatever its lane."""
+        self._group_id = None
+
+    def end_behind(self, last: Call, *, reset: bool) -> None:
+        """Close, or break off, when what is given of this call's answer has left; those behind it get none."""
+        if last not in self._unanswered:
+            return
+        while self._unanswered[-1] is not last:
+            self._abandon(self._unanswered.pop())
+        self.wait_for_answers()
+
+        def emit_and_end(answered: Call) -> None:
+            Connection.emit(self, answered)
+            if not self._unanswered and not self._is_closed:
+                if reset:
+                    self._dont_linger()
+                self.close()
+
+        self.emit = emit_and_end  # type: ignore[method-assign]  # for this one alone: the others need not ask
+        self.emit(last)
+
     def finish(self) -> None:
         """Close when everything that came is answered; who waits is answered now, as far as that is possible."""
         self._transport.pause_reading()
@@ -336,8 +360,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def reset(self) -> None:
         """Break the connection off as a process that crashes does: the client gets a reset."""
-        self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        self._dont_linger()
         self.abort()
+
+    def _dont_linger(self) -> None:
+        """Have the socket's end be a reset."""
+        self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
 
     def refuse(self, reason: str, frame: bytes = b"") -> None:
         """Close because of something the client sent, and say why in the log."""

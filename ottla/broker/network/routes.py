@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from struct import Struct
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla.broker.network.apis import SERVED, Lane
 from ottla.broker.network.call import Call
@@ -17,6 +17,9 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import API_VERSIONS_KEY, has_tagged_response_header
 from ottla.protocol.primitives import Message, Reader, Writer
 from ottla.protocol.registry import api
+
+if TYPE_CHECKING:
+    from ottla.broker.network.interception import Interceptor
 
 #: Gets the decoded request; returns the answer, or None when `call.answer` is going to be called.
 Handler: TypeAlias = Callable[[Any, Call], Message | None]
@@ -37,6 +40,7 @@ class Route:
         "answer_header_tagged",
         "flexible",
         "handle",
+        "handler",
         "lane",
         "last_answer",
         "last_body",
@@ -63,7 +67,9 @@ class Route:
         self.answer_header_tagged = has_tagged_response_header(key, self.flexible)
         self.read: Reader = codec.request.READERS[version]
         self.write: Writer = codec.response.WRITERS[version]
-        self.handle: Handler = module.handle
+        self.handler: Handler = module.handle
+        #: What requests go to: the handler, unless somebody steps in before it.
+        self.handle = self.handler
         self.refuse: Refuse = module.refuse
 
 
@@ -75,7 +81,7 @@ def _unknown_api_versions(version: int) -> Route:
     route = Route(API_VERSIONS_KEY, 0)
     route.flexible = api(API_VERSIONS_KEY).is_flexible(version)
     route.read = lambda _frame, position: (None, position)
-    route.handle = lambda _request, _call: route.refuse(None, ErrorCode.UNSUPPORTED_VERSION)
+    route.handler = route.handle = lambda _request, _call: route.refuse(None, ErrorCode.UNSUPPORTED_VERSION)
     return route
 
 
@@ -84,6 +90,7 @@ class Routes:
 
     def __init__(self) -> None:
         self._routes: dict[bytes, Route] = {}
+        self._interceptor: Interceptor | None = None
         #: The quick way in, for routes that exist already.
         self.get = self._routes.get
 
@@ -95,10 +102,26 @@ class Routes:
             raise NotServed(f"api key {key} is not served")
         if not served.version_first_served <= version <= served.version_last:
             if key == API_VERSIONS_KEY:
-                return _unknown_api_versions(version)
+                return self._laid(_unknown_api_versions(version))
             name = api(key).name
             raise NotServed(
                 f"{name} v{version} is not served, only v{served.version_first_served}–v{served.version_last}"
             )
-        route = self._routes[key_and_version] = Route(key, version)
+        route = self._routes[key_and_version] = self._laid(Route(key, version))
+        return route
+
+    def intercept(self, interceptor: Interceptor | None) -> None:
+        """Let somebody step in before every request is handled, from now on; None: nobody any more."""
+        self._interceptor = interceptor
+        for route in self._routes.values():
+            self._laid(route)
+
+    def _laid(self, route: Route) -> Route:
+        """The route, leading to its handler past whoever steps in."""
+        if self._interceptor is None:
+            route.handle = route.handler
+        else:
+            from ottla.broker.network.interception import intercepting
+
+            route.handle = intercepting(route.handler, self._interceptor)
         return route
