@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
     from ottla.broker.network.interception import Interceptor
+    from ottla.broker.storage.contract import WrapStorage
+    from ottla.coordinator.owner import GroupLog
 
 #: How long clients have to take their last answers when the broker stops.
 FLUSH_SECONDS_MAX: Final = 5.0
@@ -54,17 +56,21 @@ class Server:
         journal: Path | None = None,
         data_dir: Path | None = None,
         authorizer: Authorizer | None = None,
+        wrap_storage: WrapStorage | None = None,
+        wrap_group_log: Callable[[GroupLog], GroupLog] | None = None,
     ) -> None:
         """`endpoints`: the listeners of the first node; node i has its ports + i. `control`: where to answer scripts
         over HTTP, if anywhere. `journal`: the file that tells what happens in groups. `data_dir`: where to keep
-        everything; None: in memory. `authorizer`: who says what clients may do; None: they may do all. Raises
-        `ConfigError`.
+        everything; None: in memory. `authorizer`: who says what clients may do; None: they may do all.
+        `wrap_storage`, `wrap_group_log`: put something around the storage of each log, or around the group log, such as
+        a fault. Raises `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings
         self.log = log
         self.clock = clock or SystemClock()
         self.cluster = Cluster(settings, self.clock, log)
+        self.cluster.wrap_storage, self.cluster.wrap_group_log = wrap_storage, wrap_group_log
         self._endpoints = endpoints
         first = settings.first_node_id
         self.nodes = [Node(node_id, self.cluster) for node_id in range(first, first + node_count)]

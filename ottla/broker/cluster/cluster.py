@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from ottla.broker.groups.coordination import GroupCoordination
     from ottla.broker.logs.logs import Logs
     from ottla.broker.network.address import Address
-    from ottla.coordinator.owner import NoteSink
+    from ottla.broker.storage.contract import WrapStorage
+    from ottla.coordinator.owner import GroupLog, NoteSink
     from ottla.purgatory import Clock, Timer
 
 #: What of the cluster keeps clients waiting or has work to do, once it is needed.
@@ -96,6 +97,9 @@ class Cluster:
         self.group_partitions_count: int = settings["offsets.topic.num.partitions"]
         #: How many partitions were ever placed: the next one goes to the next node.
         self.partitions_placed = 0
+        #: What is to stand around the storage of each log, and around the group log; None: nothing.
+        self.wrap_storage: WrapStorage | None = None
+        self.wrap_group_log: Callable[[GroupLog], GroupLog] | None = None
         self._names_by_unified: dict[str, list[str]] = {}
         #: What keeps the cluster's changes on disk; None: nothing does.
         self.store: ClusterStore | None = None
@@ -121,7 +125,7 @@ class Cluster:
     def logs(self) -> Logs:
         from ottla.broker.logs.logs import Logs
 
-        return Logs(self.settings, self.clock, self.store)
+        return Logs(self.settings, self.clock, self.store, self.wrap_storage)
 
     @cached_property
     def failover(self) -> Failover:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ottla.broker.configs.settings import Settings
     from ottla.broker.logs.partition import Partition
     from ottla.coordinator.effects import Record
+    from ottla.coordinator.owner import GroupLog
 
 _MS_PER_MINUTE = 60_000
 
@@ -70,7 +71,9 @@ class GroupCoordination:
 
     def __init__(self, cluster: Cluster) -> None:
         config = group_config(cluster.settings, cluster.group_partitions_count)
-        log = GroupLogOnTopic(cluster)
+        log: GroupLog = GroupLogOnTopic(cluster)
+        if cluster.wrap_group_log is not None:
+            log = cluster.wrap_group_log(log)
         notes = tell_all([NotesToLog(cluster.log), *cluster.note_sinks])
         self._log = cluster.log
         self._loading = GroupLoading(cluster)
