@@ -23,6 +23,8 @@ from ottla.broker.network.routes import Routes
 #: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
 #: hundreds of clients in one breath.
 BACKLOG = 1024
+#: Turns of asyncio's own loop from when it has accepted a connection until `remember` hears of it, and one more.
+_TURNS_TO_CONNECT = 4
 #: How long the loop may take to close a server socket.
 _TURNS_TO_CLOSE_MAX = 100
 
@@ -80,6 +82,8 @@ class Listener:
         #: What holds the addresses while the node is stopped.
         self._held: list[socket.socket] = []
         self._all_gone = asyncio.Event()
+        #: Whether the node has died: who has just connected hears of it as all others did.
+        self._is_dead = False
 
     async def open(self, host: str, port: int) -> int:
         """Bind; returns the port, which the machine chooses when `port` is 0. Raises OSError."""
@@ -90,6 +94,7 @@ class Listener:
             port,
         )
         self._host, self._port = host, port
+        self._is_dead = False
         return port
 
     async def reopen(self) -> None:
@@ -103,7 +108,7 @@ class Listener:
         if server is None:
             return
         addresses = [(opened.family, opened.getsockname()) for opened in server.sockets]
-        server.close()
+        self._close_server(server)
         for family, address in addresses:
             self._held.append(await _hold(family, address))
 
@@ -118,8 +123,19 @@ class Listener:
 
     def stop_accepting(self) -> None:
         if self._server is not None:
-            self._server.close()
+            self._close_server(self._server)
             self._server = None
+
+    def _close_server(self, server: asyncio.Server) -> None:
+        """Let nobody in any more. asyncio's own loop loses connections, and leaves their clients hanging, that it has
+        accepted in the turn in which the server is closed: so it accepts no more, and the server is closed in the next.
+        """
+        if isinstance(self.loop, asyncio.SelectorEventLoop):
+            for opened in server.sockets:
+                self.loop.remove_reader(opened)
+            self.loop.call_soon(server.close)
+        else:
+            server.close()
 
     def close_idle(self) -> None:
         """Close what nothing came from and nothing left to since the last call. Kafka: connections.max.idle.ms."""
@@ -131,7 +147,9 @@ class Listener:
     def remember(self, connection: Connection) -> None:
         """A client has connected; if that was too late, it is turned away."""
         self.connections.add(connection)
-        if self._server is None:
+        if self._is_dead:
+            connection.reset()
+        elif self._server is None:
             connection.close()
 
     def forget(self, connection: Connection) -> None:
@@ -146,7 +164,8 @@ class Listener:
             connection.finish()
 
     def reset(self) -> None:
-        """Break every connection off."""
+        """Break every connection off, and those that are just being made."""
+        self._is_dead = True
         for connection in list(self.connections):
             connection.reset()
 
@@ -158,7 +177,9 @@ class Listener:
             connection.close()
 
     async def closed(self) -> None:
-        """Return when the last connection is gone."""
+        """Return when the last connection is gone, be it one that had been accepted and nobody had heard of."""
+        for _ in range(_TURNS_TO_CONNECT):
+            await asyncio.sleep(0)
         while self.connections:
             self._all_gone.clear()
             await self._all_gone.wait()
