@@ -18,7 +18,7 @@ from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.configs.settings import Settings
 from ottla.broker.housekeeping import Housekeeping
-from ottla.broker.network.address import Address
+from ottla.broker.network.address import Address, MachineRefused
 from ottla.broker.network.endpoints import Endpoint, check_ports
 from ottla.broker.network.listener import Listener, Shared
 from ottla.purgatory import Alarm, Clock, SystemClock, Timer
@@ -285,7 +285,13 @@ class Server:
     async def _open_data_dir(self, at_end: ExitStack) -> None:
         """Have everything there again before anybody asks."""
         if self.data_dir is not None:
-            from ottla.broker.cluster.persistence import Persistence
+            try:
+                from ottla.broker.cluster.persistence import Persistence
+            except ImportError as error:
+                raise MachineRefused(
+                    f"--data-dir: logs on disk need what this system has not ({error}); leave it out to have them in "
+                    "memory"
+                ) from None
 
             persistence = Persistence(self.cluster, self.data_dir)
             await persistence.open(self._stopping)

@@ -173,10 +173,10 @@ class Broker:
         return self._server
 
     def _run(self) -> None:
-        import uvloop
+        from ottla.broker.event_loop import new_event_loop
 
         try:
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            with asyncio.Runner(loop_factory=new_event_loop) as runner:
                 runner.run(self._serve())
         except BaseException as error:
             if self._ready.done():

@@ -1,6 +1,6 @@
 """A whole broker in a thread of its own, whose log and insides a test may look at.
 
-    with RunningBroker(loop="uvloop") as broker:
+    with RunningBroker(loop="asyncio debug") as broker:
         with Client(broker.bootstrap) as ana: ...
         broker.wait_until("nobody is connected", lambda: not broker.connections)
         assert broker.log.named("connection.refused")
@@ -22,9 +22,9 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 
 import pytest
-import uvloop
 
 from ottla.broker.configs.settings import Settings
+from ottla.broker.event_loop import new_event_loop
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.server import Server
@@ -42,14 +42,15 @@ class KeptLog(Log):
         self.info(event, traceback=traceback.format_exc(), **keys)
 
 
-Loop: TypeAlias = Literal["uvloop", "asyncio", "asyncio debug"]
+#: "best": the one that Ottla takes by itself, which is uvloop's if there is one.
+Loop: TypeAlias = Literal["best", "asyncio", "asyncio debug"]
 
 #: How long anything may take before it must be wrong.
 PATIENCE_SECONDS: Final = 20.0
 
 _TEST_SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
 _FACTORIES: Final[Mapping[Loop, Callable[[], asyncio.AbstractEventLoop]]] = {
-    "uvloop": uvloop.new_event_loop,
+    "best": new_event_loop,
     "asyncio": asyncio.new_event_loop,
     "asyncio debug": asyncio.new_event_loop,
 }
@@ -63,7 +64,7 @@ class RunningBroker:
 
     def __init__(
         self,
-        loop: Loop = "uvloop",
+        loop: Loop = "best",
         *,
         settings: Mapping[str, object] | None = None,
         nodes: int = 1,

@@ -170,18 +170,12 @@ def _raise_open_files_limit() -> None:
 
 
 def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) -> None:
-    """Run the server on uvloop until a signal; the second signal ends the process at once."""
+    """Run the server until a signal; the second signal ends the process at once."""
     import asyncio
 
-    try:
-        import uvloop
-    except ImportError as error:
-        from ottla.broker.network.address import MachineRefused
-
-        raise MachineRefused(f"uvloop cannot be loaded ({error}); Ottla runs where uvloop does: Linux, macOS") from None
+    from ottla.broker.event_loop import new_event_loop, on_signals
 
     async def serve() -> None:
-        loop = asyncio.get_running_loop()
         signals_seen = 0
 
         def on_signal(number: signal.Signals) -> None:
@@ -192,12 +186,11 @@ def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) ->
             log.info("broker.stop.requested", signal=number.name)
             server.stop()
 
-        for number in _END_SIGNALS:
-            loop.add_signal_handler(number, on_signal, number)
+        on_signals(asyncio.get_running_loop(), _END_SIGNALS, on_signal)
         await server.run(on_ready)
         log.info("broker.stopped")
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(serve())
 
 

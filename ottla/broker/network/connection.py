@@ -21,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -51,7 +52,7 @@ _read_correlation_id_and_client_id_length = struct.Struct(">4xih").unpack_from
 _CLIENT_ID_AT: Final = 8
 
 #: SO_LINGER: on, for 0 seconds.
-_NO_LINGER: Final = struct.pack("ii", 1, 0)
+_NO_LINGER: Final = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 #: How much the log shows of a refused frame, and of a reason, which may name what the client sent.
 _SHOWN_BYTES: Final = 64
 _REASON_CHARACTERS_MAX: Final = 1_000
