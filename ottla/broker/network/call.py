@@ -11,7 +11,7 @@ told UNKNOWN_SERVER_ERROR in the form of its request. Kafka: RequestHandlerHelpe
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
 from ottla.protocol.errors import ErrorCode
@@ -54,7 +54,9 @@ class Call:
         "route",
     )
 
-    def __init__(self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Any) -> None:
+    def __init__(
+        self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Message
+    ) -> None:
         self.connection = connection
         self.node: Node = connection.node
         self.route = route

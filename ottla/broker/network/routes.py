@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
 from ottla.broker.network.apis import SERVED, Lane
 from ottla.broker.network.call import Call
@@ -21,11 +21,22 @@ from ottla.protocol.registry import api
 if TYPE_CHECKING:
     from ottla.broker.network.interception import Interceptor
 
-#: Gets the decoded request; returns the answer, or None when `call.answer` is going to be called.
-Handler: TypeAlias = Callable[[Any, Call], Message | None]
-#: The answer of this API to a request that cannot be served: every item of the request with this error code.
-Refuse: TypeAlias = Callable[[Any, ErrorCode], Message]
+Handler: TypeAlias = Callable[[Message, Call], Message | None]
+Refuse: TypeAlias = Callable[[Message, ErrorCode], Message]
 
+
+class HandlerModule(Protocol):
+    """A module of `handlers`. Each has the request and the answer of its own API for `Message`."""
+
+    def handle(self, request: Message, call: Call, /) -> Message | None:
+        """The answer, or None when `call.answer` is going to be called."""
+
+    def refuse(self, request: Message, error_code: ErrorCode, /) -> Message:
+        """The answer to a request that cannot be served: every item of the request with this error code."""
+
+
+#: In place of a body that nobody can read.
+_NO_REQUEST: Final = Message()
 _KEY_AND_VERSION: Final = Struct(">hh")
 
 
@@ -55,7 +66,7 @@ class Route:
     def __init__(self, key: int, version: int) -> None:
         served = SERVED[key]
         codec = api(key)
-        module = import_module(f"ottla.broker.handlers.{codec.module}")
+        module = cast("HandlerModule", import_module(f"ottla.broker.handlers.{codec.module}"))
         self.name = codec.name
         self.version = version
         self.lane: Lane = served.lane
@@ -80,8 +91,8 @@ def _unknown_api_versions(version: int) -> Route:
     """
     route = Route(API_VERSIONS_KEY, 0)
     route.flexible = api(API_VERSIONS_KEY).is_flexible(version)
-    route.read = lambda _frame, position: (None, position)
-    route.handler = route.handle = lambda _request, _call: route.refuse(None, ErrorCode.UNSUPPORTED_VERSION)
+    route.read = lambda _frame, position: (_NO_REQUEST, position)
+    route.handler = route.handle = lambda _request, _call: route.refuse(_NO_REQUEST, ErrorCode.UNSUPPORTED_VERSION)
     return route
 
 
