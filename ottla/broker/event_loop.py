@@ -6,8 +6,6 @@ uvloop is made for Linux and macOS. Everything else here goes by asyncio's inter
 from __future__ import annotations
 
 import asyncio
-import signal
-from collections.abc import Callable, Iterable
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
@@ -17,18 +15,3 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     except ImportError:
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
-
-
-def on_signals(
-    loop: asyncio.AbstractEventLoop, numbers: Iterable[signal.Signals], tell: Callable[[signal.Signals], None]
-) -> None:
-    """Call `tell` in the loop for each of these signals. For the main thread; Windows' loops know no signals."""
-    for number in numbers:
-        try:
-            loop.add_signal_handler(number, tell, number)
-        except NotImplementedError:
-            signal.signal(number, lambda caught, _frame: _tell_in_loop(loop, tell, caught))
-
-
-def _tell_in_loop(loop: asyncio.AbstractEventLoop, tell: Callable[[signal.Signals], None], number: int) -> None:
-    loop.call_soon_threadsafe(tell, signal.Signals(number))

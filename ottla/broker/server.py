@@ -1,7 +1,7 @@
 """A whole broker: listeners for its nodes, the cluster behind them, and an orderly end.
 
 `run` serves until `stop` is called. Everything that runs meanwhile belongs to its task group, so that nothing outlives
-it and no failure goes unseen.
+it; what fails there is said in the log and ends nothing else, see `supervision`.
 """
 
 from __future__ import annotations
@@ -10,24 +10,28 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.cluster.failover import NodeState
 from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
-from ottla.broker.configs.settings import Settings
+from ottla.broker.configs.settings import ConfigError, Settings
 from ottla.broker.housekeeping import Housekeeping
 from ottla.broker.network.address import Address, MachineRefused
 from ottla.broker.network.endpoints import Endpoint, check_ports
 from ottla.broker.network.listener import Listener, Shared
-from ottla.purgatory import Alarm, Clock, SystemClock, Timer
+from ottla.broker.rounds import Round
+from ottla.broker.supervision import SupervisedTasks, TimerErrors
+from ottla.purgatory import Clock, SystemClock, Timer
 
 if TYPE_CHECKING:
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
     from ottla.broker.network.interception import Interceptor
     from ottla.broker.storage.contract import WrapStorage
+    from ottla.broker.storage.file_operations import FileOperations
     from ottla.coordinator.owner import GroupLog
 
 #: How long clients have to take their last answers when the broker stops.
@@ -39,6 +43,13 @@ class UnknownNode(Exception):
 
     def __init__(self, node_id: int, known: list[int]) -> None:
         super().__init__(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
+
+
+class Stopping(Exception):
+    """What was asked is not done, or not to its end, for the broker is being stopped."""
+
+    def __init__(self) -> None:
+        super().__init__("the broker is being stopped")
 
 
 class Server:
@@ -53,6 +64,7 @@ class Server:
         node_count: int = 1,
         clock: Clock | None = None,
         control: Address | None = None,
+        control_token: str | None = None,
         journal: Path | None = None,
         data_dir: Path | None = None,
         authorizer: Authorizer | None = None,
@@ -60,10 +72,10 @@ class Server:
         wrap_group_log: Callable[[GroupLog], GroupLog] | None = None,
     ) -> None:
         """`endpoints`: the listeners of the first node; node i has its ports + i. `control`: where to answer scripts
-        over HTTP, if anywhere. `journal`: the file that tells what happens in groups. `data_dir`: where to keep
-        everything; None: in memory. `authorizer`: who says what clients may do; None: they may do all.
-        `wrap_storage`, `wrap_group_log`: put something around the storage of each log, or around the group log, such as
-        a fault. Raises `ConfigError`.
+        over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file that tells
+        what happens in groups. `data_dir`: where to keep everything; None: in memory. `authorizer`: who says what
+        clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
+        each log, or around the group log, such as a fault. Raises `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings
@@ -77,9 +89,12 @@ class Server:
         self._listeners: list[Listener] = []
         self._journal_path = journal
         self.data_dir = data_dir
+        #: What changes the data directory. None: the system.
+        self.file_operations: FileOperations | None = None
         self._control_address = control
+        self._control_token = control_token
         self._control: ControlListener | None = None
-        self._shared = Shared(authorizer)
+        self._shared = Shared(settings["socket.request.max.bytes"], authorizer)
         self._stopping = asyncio.Event()
         self._advancing = asyncio.Lock()
         self._switching = asyncio.Lock()
@@ -107,9 +122,12 @@ class Server:
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Open the sockets, call `on_ready`, serve until `stop`.
 
-        Raises `MachineRefused` if a socket, the journal or the data directory can't be had.
+        Raises `MachineRefused` if a socket, the journal or the data directory can't be had, and `ConfigError` if the
+        control API would be open to other machines.
         """
-        timer = self.cluster.timer = Timer(self.clock, loop=asyncio.get_running_loop())
+        timer = self.cluster.timer = Timer(
+            self.clock, loop=asyncio.get_running_loop(), on_error=TimerErrors(self.log, self.clock)
+        )
         with ExitStack() as at_end:
             at_end.callback(timer.close)
             at_end.callback(self._stop_accepting)
@@ -118,18 +136,18 @@ class Server:
             await self._open_data_dir(at_end)
             if self._stopping.is_set():
                 return
-            async with asyncio.TaskGroup() as self.cluster.tasks:
+            async with SupervisedTasks(self.log) as self.cluster.tasks:
                 try:
                     for listener in self._all_listeners:
                         await listener.accept()
-                    self._watch_idle_connections(timer)
+                    self._watch_idle_connections()
                     Housekeeping(self.cluster)
                     self._read_groups()
                     on_ready()
                     await self._stopping.wait()
                 finally:
                     self._close()
-            await self._until_closed(self._listeners)
+                await self._until_closed(self._all_listeners)
 
     def stop(self) -> None:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
@@ -142,18 +160,29 @@ class Server:
     async def advance(self, ms: int) -> None:
         """Move the virtual clock on; returns when all that was due has happened, each thing at its own time.
 
-        One at a time: who comes meanwhile waits.
+        One at a time: who comes meanwhile waits. Raises `Stopping` at the deadline at which the broker is stopped.
         """
         async with self._advancing:
-            await self.cluster.timer.advance(ms, settled=lambda: self.cluster.is_settled)
+            if self.cluster.store is not None:
+                self.cluster.store.keep_virtual_date(self.clock.wall_ms() + ms)
+            await self.cluster.timer.advance(ms, settled=self._is_settled)
+
+    def _is_settled(self) -> bool:
+        self._refuse_if_stopping()
+        return self.cluster.is_settled
+
+    def _refuse_if_stopping(self) -> None:
+        if self._stopping.is_set():
+            raise Stopping
 
     async def stop_node(self, node_id: int, *, hard: bool = False) -> None:
         """Stop one node, as if its machine had died (`hard`), or in an orderly way: others lead first, and what its
-        clients have asked is answered. A node that is stopped stays so. Raises `UnknownNode`.
+        clients have asked is answered. A node that is stopped stays so. Raises `UnknownNode`, and `Stopping`.
         """
         node, failover = self._node(node_id), self.cluster.failover
         listeners = self._listeners_of(node)
         async with self._switching:
+            self._refuse_if_stopping()
             if failover.state_of(node) is not NodeState.UP:
                 return
             listeners[0].log.info("node.stopped", is_hard=hard)
@@ -177,14 +206,16 @@ class Server:
     async def start_node(self, node_id: int) -> None:
         """Start a stopped node again, at the address it had. A node that is up stays so.
 
-        Raises `UnknownNode`, and `MachineRefused` if somebody else has taken the address.
+        Raises `UnknownNode`, `MachineRefused` if somebody else has taken the address, and `Stopping`.
         """
         node = self._node(node_id)
         listeners = self._listeners_of(node)
         async with self._switching:
+            self._refuse_if_stopping()
             if self.cluster.failover.state_of(node) is NodeState.UP:
                 return
             await self._reopen(listeners)
+            self._refuse_if_stopping()  # while the address was looked up; `run` closes what was opened
             self.cluster.failover.node_returns(node)
             for listener in listeners:
                 await listener.accept()
@@ -214,12 +245,12 @@ class Server:
 
     async def _bind(self) -> None:
         """Bind every socket before any of them accepts, so that no client sees half a cluster."""
+        if self._control_address is not None:
+            await self._bind_control(self._control_address)
         for index, node in enumerate(self.nodes):
             for endpoint in self._endpoints:
                 await self._open(Listener(node, self._shared, self.log, endpoint.name), endpoint, index)
             self.cluster.add_node(node)
-        if self._control_address is not None:
-            self._control = await self._bind_control(self._control_address)
 
     async def _open(self, listener: Listener, endpoint: Endpoint, index: int) -> None:
         """Bind a listener of the node with this index, and let the node know where that is."""
@@ -234,17 +265,33 @@ class Server:
             advertised = endpoint.advertise.plus(index)
             listener.node.addresses[endpoint.name] = Address(advertised.host, advertised.port or port)
 
-    async def _bind_control(self, address: Address) -> ControlListener:
+    async def _bind_control(self, address: Address) -> None:
         from ottla.broker.control.control import Control
+        from ottla.broker.control.gate import Gate
         from ottla.broker.control.http import ControlListener
 
-        listener = ControlListener(Control(self), self.cluster)
+        gate = Gate(self._own_names(address), self._control_token)
+        self._control = listener = ControlListener(Control(self), gate, self.cluster)
         try:
             port = await listener.open(address.host, address.port)
         except OSError as error:
             raise address.refused("--control", error) from None
+        if self._control_token is None and not listener.is_for_this_machine:
+            raise ConfigError(
+                f"--control {address} lets other machines in, and there they need a token; add --control-token-file "
+                f"FILE, or listen with --control 127.0.0.1:{address.port}"
+            )
         self.control_url = f"http://{Address(address.host, port)}"
-        return listener
+
+    def _own_names(self, control: Address) -> list[str]:
+        """By which names others may ask for this machine."""
+        told = [
+            address.host
+            for endpoint in self._endpoints
+            for address in (endpoint.listen, endpoint.advertise)
+            if address is not None and not address.is_wildcard
+        ]
+        return [control.host, gethostname(), *told]
 
     @property
     def _all_listeners(self) -> list[Listener | ControlListener]:
@@ -255,7 +302,7 @@ class Server:
         if GROUP_TOPIC in self.cluster.topics:
             _ = self.cluster.group_coordination
 
-    def _watch_idle_connections(self, timer: Timer) -> None:
+    def _watch_idle_connections(self) -> None:
         """Close connections that have been silent for connections.max.idle.ms, or a little longer.
 
         A virtual clock jumps over hours in which real clients could not have sent anything, so it closes nobody.
@@ -267,12 +314,10 @@ class Server:
         def look() -> None:
             for listener in self._listeners:
                 listener.close_idle()
-            timer.add(alarm, timer.now_ms() + idle_ms)
 
-        alarm = Alarm(look)
-        timer.add(alarm, timer.now_ms() + idle_ms)
+        Round(self.cluster, "idle connections", look, lambda: idle_ms).start()
 
-    async def _until_closed(self, listeners: list[Listener]) -> None:
+    async def _until_closed(self, listeners: Sequence[Listener | ControlListener]) -> None:
         """Let the last answers leave, for clients that take them."""
         try:
             async with asyncio.timeout(FLUSH_SECONDS_MAX):
@@ -292,8 +337,9 @@ class Server:
                     f"--data-dir: logs on disk need what this system has not ({error}); leave it out to have them in "
                     "memory"
                 ) from None
+            from ottla.broker.storage.file_operations import FileOperations
 
-            persistence = Persistence(self.cluster, self.data_dir)
+            persistence = Persistence(self.cluster, self.data_dir, self.file_operations or FileOperations())
             await persistence.open(self._stopping)
             at_end.callback(persistence.close)
 

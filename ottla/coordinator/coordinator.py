@@ -70,13 +70,14 @@ class Coordinator:
         timer: Timer,
         tasks: TaskGroup,
         notes: NoteSink | None = None,
-        failed: Callable[[str], None] | None = None,
+        failed: Callable[[str, Exception], None] | None = None,
         start: Callable[[Iterator[None]], None] = exhaust,
     ) -> None:
         """`tasks`: where the owners of groups live; `notes`: who keeps a journal, if anybody.
 
-        `failed`: called with the id of a group that has met a bug, while the error is being handled; the group is given
-        up and the others go on. None: the error ends the owner's task.
+        `failed`: called with the id of a group that has met a bug, and with the error while it is being handled. The
+        group is given up, the others go on, and whoever is called sees to it that it is read anew, see
+        `start_recovery`. None: the error ends the owner's task.
 
         `start`: takes up what is long and can be done in steps; by default all of it is done at once.
         """
@@ -90,8 +91,10 @@ class Coordinator:
         self._loadings: dict[int, Loading] = {}
         self._owners: dict[str, Owner] = {}
         self._failed = failed
-        #: Groups that were given up. Their log may be right, but nobody here reads it again before it is loaded anew.
+        #: Groups that were given up. Until they are read anew their clients are told to wait.
         self._given_up: set[str] = set()
+        #: Topics whose offsets are to go, ids by name.
+        self._deleted: dict[str, bytes] = {}
         self._sweep = Alarm(self._sweep_all)
         self._first_sweep_ms = timer.now_ms()
 
@@ -107,7 +110,6 @@ class Coordinator:
         Apply its records to the result's `replay`, then go through `finish_loading`; or `fail_loading`.
         """
         self.unload(partition)
-        self._given_up = {group_id for group_id in self._given_up if self.partition_of(group_id) != partition}
         self._partitions[partition] = PartitionState.LOADING
         loading = self._loadings[partition] = Loading(Replay(self.config, self._timer.clock.wall_ms()))
         return loading
@@ -145,6 +147,7 @@ class Coordinator:
             self._owners.update(loading.owners)
         for owner in [owner for owner in self._owners.values() if owner.partition == partition]:
             self._unload(owner)
+        self._given_up = {group_id for group_id in self._given_up if self.partition_of(group_id) != partition}
 
     def close(self) -> None:
         """Coordinate nothing any more. The owners' tasks end by themselves in the next turn of the loop."""
@@ -154,6 +157,7 @@ class Coordinator:
         self._partitions.clear()
         for owner in list(self._owners.values()):
             self._unload(owner)
+        self._given_up.clear()
         self._timer.cancel(self._sweep)
 
     def _unload(self, owner: Owner) -> None:
@@ -161,6 +165,31 @@ class Coordinator:
         del self._owners[owner.group.group_id]
         owner.post(Unloaded())
         owner.drain()
+
+    # ── Recovery ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def start_recovery(self, group_id: str) -> Replay:
+        """Read a group anew that was given up: apply the records of its partition, then `finish_recovery`."""
+        return Replay(self.config, self._timer.clock.wall_ms(), only_group_id=group_id)
+
+    def is_given_up(self, group_id: str) -> bool:
+        """Whether a group is still to be read anew: its partition may be another node's by now."""
+        return group_id in self._given_up
+
+    def finish_recovery(self, group_id: str, replay: Replay) -> bool:
+        """Have the group as the log has it; that may be not at all. Says whether it is back: not if it has met the bug
+        again, nor if it was not given up any more."""
+        if not self.is_given_up(group_id):
+            return False
+        group = replay.groups.get(group_id)
+        owner = None if group is None else self._new_owner(group, self.partition_of(group_id))
+        self._given_up.discard(group_id)
+        if owner is not None:
+            self._owners[group_id] = owner
+            owner.post(Loaded())
+            owner.drain()
+            self._keep_sweeping()
+        return not self.is_given_up(group_id)
 
     # ── Groups ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -193,23 +222,36 @@ class Coordinator:
         return ListGroupsResponse(groups=listed(self.groups, request))
 
     def topics_deleted(self, topic_ids: Mapping[str, bytes]) -> None:
-        """Topics were deleted, ids by name: what was committed for them goes."""
-        event = TopicsDeleted(topic_ids)
-        for owner in self._owners.values():
-            owner.post(event)
+        """Topics were deleted, ids by name: what was committed for them goes, soon."""
+        if not self._deleted.keys().isdisjoint(topic_ids):
+            exhaust(self._forget_deleted())  # of a name that was taken again meanwhile there are two ids
+        is_under_way = bool(self._deleted)
+        self._deleted.update(topic_ids)
+        if not is_under_way:
+            self._start(self._forget_deleted())
+
+    def _forget_deleted(self) -> Iterator[None]:
+        """A group with each step, for all topics that were deleted until the first."""
+        event, self._deleted = TopicsDeleted(self._deleted), {}
+        if not event.topic_ids:
+            return
+        for owner in list(self._owners.values()):
+            if not owner.is_ended:
+                owner.post(event)
+                owner.drain()
+            yield
 
     def _outside(self, group_id: str, event: Request) -> Outside | None:
         """The first reason there is to refuse this request."""
         refused = REFUSALS[event.__class__]
         partition = self._partitions.get(self.partition_of(group_id))
         is_absent = partition is PartitionState.ACTIVE and group_id not in self._owners
-        is_lost = partition in (None, PartitionState.FAILED) or group_id in self._given_up
         reasons = {
             Outside.NOT_STARTED: not self.is_started,
             Outside.EMPTY_GROUP_ID: not group_id,
             Outside.BAD_SESSION_TIMEOUT: isinstance(event, JoinRequested) and not self._allows_session(event),
-            Outside.NOT_COORDINATOR: is_lost,
-            Outside.LOADING: partition is PartitionState.LOADING,
+            Outside.NOT_COORDINATOR: partition in (None, PartitionState.FAILED),
+            Outside.LOADING: partition is PartitionState.LOADING or group_id in self._given_up,
             Outside.ABSENT: is_absent and not (creates_group(event) and is_writable(group_id)),
         }
         return next((reason for reason, applies in reasons.items() if applies and refused[reason] is not None), None)
@@ -232,11 +274,11 @@ class Coordinator:
         self._tasks.create_task(owner.run(), name=f"group {group.group_id}")
         return owner
 
-    def _give_up(self, owner: Owner) -> None:
+    def _give_up(self, owner: Owner, error: Exception) -> None:
         """A group has met a bug. It is not made anew, as if it had never been: it has committed offsets."""
         self._given_up.add(owner.group.group_id)
         if self._failed is not None:
-            self._failed(owner.group.group_id)
+            self._failed(owner.group.group_id, error)
 
     def _forget(self, owner: Owner, leftover: list[Event]) -> None:
         """A group has ended; requests that came too late for it find none."""
@@ -254,16 +296,19 @@ class Coordinator:
         if self._owners and not self._sweep.is_pending:
             interval_ms = self.config.offsets_retention_check_interval_ms
             intervals = (self._timer.now_ms() - self._first_sweep_ms) // interval_ms + 1
-            self._timer.add(self._sweep, self._first_sweep_ms + intervals * interval_ms)
+            self._timer.add_in(self._sweep, self._first_sweep_ms + intervals * interval_ms - self._timer.now_ms())
 
     def _sweep_all(self) -> None:
+        """No round begins before the one before it is over."""
         self._start(self._sweep_steps())
-        self._keep_sweeping()
 
     def _sweep_steps(self) -> Iterator[None]:
         """A group with each step."""
-        for owner in list(self._owners.values()):
-            if not owner.is_ended:
-                owner.post(SweepDue())
-                owner.drain()
-            yield
+        try:
+            for owner in list(self._owners.values()):
+                if not owner.is_ended:
+                    owner.post(SweepDue())
+                    owner.drain()
+                yield
+        finally:
+            self._keep_sweeping()

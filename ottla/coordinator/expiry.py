@@ -101,8 +101,9 @@ def topics_deleted(group: Group, event: TopicsDeleted, effects: Effects) -> None
     """Delete the offsets of topics that are gone; of a topic whose id was not known, by its name."""
     removed = [
         (topic, partition)
-        for topic, topic_id in event.topic_ids.items()
-        for partition, committed in group.offsets.get(topic, {}).items()
+        for topic, offsets in group.offsets.items()
+        if (topic_id := event.topic_ids.get(topic)) is not None
+        for partition, committed in offsets.items()
         if committed.topic_id in {ZERO_UUID, topic_id}
     ]
     _write(group, TombstonesWritten(removed, Cause.TOPICS_DELETED), effects)

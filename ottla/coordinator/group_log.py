@@ -183,6 +183,8 @@ class Replay:
 
     config: GroupConfig
     now_ms: int
+    only_group_id: str | None = None
+    """The group that it is about; None: all."""
     groups: dict[str, Group] = field(default_factory=dict)
     unknown_types: Counter[int] = field(default_factory=Counter)
     """Records that were passed over, by their type: groups of kinds that are not kept here."""
@@ -198,11 +200,18 @@ class Replay:
             raise CorruptRecordError("a group record has no key")
         record_type = _prefix(key, "key")
         if record_type in _OFFSET_TYPES:
-            self._apply_offset(_offset_place(key), value, producer_id)
+            place = _offset_place(key)
+            if self._is_about(place[0]):
+                self._apply_offset(place, value, producer_id)
         elif record_type == _GROUP:
-            self._apply_group(_decode(GroupMetadataKey, key, _KEY_VERSION).group, value)
+            group_id = _decode(GroupMetadataKey, key, _KEY_VERSION).group
+            if self._is_about(group_id):
+                self._apply_group(group_id, value)
         else:
             self.unknown_types[record_type] += 1
+
+    def _is_about(self, group_id: str) -> bool:
+        return self.only_group_id is None or group_id == self.only_group_id
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         """A producer's transaction is over: the offsets it committed count now, or never."""

@@ -8,8 +8,9 @@ Nobody else touches the group, and between a step and its effects nobody else ru
 it takes everything there is; the inbox holds no more than what arrived within one turn of the loop. Appends are done
 at once, and the group hears of them before its next event; only commits that follow one another share an append.
 
-A step that raises is a bug, and the group is not to be trusted from then on: it ends, and whoever waits for it is told
-to look for another coordinator. There is none, but other groups go on.
+A step that raises is a bug, and the group is not to be trusted from then on: it ends. The request at which it happened
+is answered UNKNOWN_SERVER_ERROR, whoever waits is told to look for the coordinator, and that one reads the group anew
+from its log (`Coordinator.start_recovery`). Other groups go on.
 
 Timers are delayed operations: they complete when the group lets go of them, or expire and put themselves into the
 inbox. By the time they are taken out they may have been armed anew or stopped; then another operation has their
@@ -27,7 +28,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, final
 from ottla.coordinator.effects import JOIN_TIMER, SYNC_TIMER, Append, Arm, Disarm, Effect, Ended, Reply
 from ottla.coordinator.events import AppendCompleted, Event, OffsetCommitRequested, TimerExpired, Unloaded
 from ottla.coordinator.notes import Note
-from ottla.coordinator.step import step
+from ottla.coordinator.refusals import REFUSALS, Outside, refusal
+from ottla.coordinator.step import StepFailed, step
 from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import DelayedOperation, Purgatory, Timer
 
@@ -62,7 +64,7 @@ class Surroundings:
         timer: Timer,
         notes: NoteSink | None,
         resubmit: Callable[[Owner, list[Event]], None],
-        failed: Callable[[Owner], None] | None,
+        failed: Callable[[Owner, Exception], None] | None,
     ) -> None:
         self.log = log
         self.timer = timer
@@ -168,30 +170,44 @@ class Owner:
                 if self._appends and not is_commit:
                     self._write()
             self._write()
-        except Exception:
+        except Exception as error:
             if self._with.failed is None:
                 raise
-            self._with.failed(self)
-            self._give_up(item)
+            try:
+                self._with.failed(self, error)
+            finally:
+                self._give_up(item, error)
         if self.is_ended:
             leftover = [item for item in inbox if not isinstance(item, GroupTimer)]
             inbox.clear()
             self._with.resubmit(self, leftover)
 
-    def _give_up(self, item: Item | None) -> None:
+    def _give_up(self, item: Item | None, error: Exception) -> None:
         """End a group that has met a bug at `item`: answer whom it still knows to be waiting, as far as that goes."""
+        if isinstance(error, StepFailed):
+            self._answer(error.effects)
         unwritten, self._appends = self._appends, []
         events: list[Event] = [AppendCompleted(a.completion, ErrorCode.UNKNOWN_SERVER_ERROR) for a in unwritten]
         for event in (*events, Unloaded()):
             with suppress(Exception):
-                self._perform(effect for effect in step(self.group, self._now_ms, event) if isinstance(effect, Reply))
+                self._answer(step(self.group, self._now_ms, event))
         self._end(Ended())
-        if item is not None:
-            self.inbox.appendleft(item)
+        if item is not None and item.__class__ in REFUSALS:
+            request: Any = item
+            request.token.answer(refusal(self.group.group_id, request, Outside.FAILED))
+
+    def _answer(self, effects: Iterable[Effect]) -> None:
+        """Do nothing of these but to answer."""
+        self._perform(effect for effect in effects if isinstance(effect, Reply))
 
     def _perform(self, effects: Iterable[Effect]) -> None:
-        for effect in effects:
-            _PERFORM[effect.__class__](self, effect)
+        left = iter(effects)
+        try:
+            for effect in left:
+                _PERFORM[effect.__class__](self, effect)
+        except Exception:
+            self._answer(left)  # nobody will ask the group again whom it was about to answer
+            raise
 
     def _reply(self, effect: Reply) -> None:
         effect.token.answer(effect.response)

@@ -43,10 +43,21 @@ if TYPE_CHECKING:
     from ottla.protocol.errors import ErrorCode
 
 
+class StepFailed(Exception):
+    """A bug of ours. `effects` are those there were by then: the group thinks that it has answered."""
+
+    def __init__(self, effects: Effects) -> None:
+        super().__init__("a step of a group failed")
+        self.effects = effects
+
+
 def step(group: Group, now_ms: int, event: Event) -> Effects:
-    """Apply one event."""
+    """Apply one event. Raises `StepFailed`, from what was raised, and the group is not to be trusted any more."""
     effects: Effects = []
-    _EVENTS[event.__class__](group, now_ms, event, effects)
+    try:
+        _EVENTS[event.__class__](group, now_ms, event, effects)
+    except Exception as error:
+        raise StepFailed(effects) from error
     return effects
 
 

@@ -17,13 +17,14 @@ from importlib import import_module
 from typing import Any, cast
 
 from ottla.broker.authorizer import ANONYMOUS, AllowAll
-from ottla.broker.background import Job
+from ottla.broker.background import Ended, Job
 from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.delayed.operations import DelayedOperations
 from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.partition_answers import PartitionEvent
 from ottla.broker.network.call import Call
+from ottla.pacing import Pace
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.produce import ProduceRequest
@@ -70,9 +71,11 @@ class AtOnce:
 
     is_settled = True
 
-    def start(self, job: Job) -> None:
+    def start(self, job: Job, name: str, ended: Ended | None = None) -> None:
         for _ in job:
             pass
+        if ended is not None:
+            ended(None)
 
     def close(self) -> None:
         """There is nothing left to do, ever."""
@@ -86,6 +89,7 @@ class LogScene(Scene):
         self.cluster.timer = Timer(self.clock)
         self.cluster.__dict__["background"] = AtOnce()
         self._soon: list[Callable[[], None]] = []
+        self.cluster.__dict__["pace"] = Pace(lambda _task: None, now=lambda: 0.0)
         self.waiting = self.cluster.__dict__["delayed_operations"] = DelayedOperations(self.cluster, self._soon.append)
 
     def send(self, request: Message, version: int, *, node_id: int = 1, client_id: str = "ana") -> SentCall:

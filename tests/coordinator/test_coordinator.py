@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from ottla.coordinator.config import GroupConfig
+from ottla.coordinator.coordinator import exhaust
 from ottla.coordinator.events import (
     DeleteRequested,
     DescribeRequested,
@@ -70,16 +72,16 @@ def error_of(response: Any) -> int:
 
 #: By request, in the order of `Outside`; "-": goes on to the next.
 EXPECTED = """
-                       NOT_STARTED  EMPTY_GROUP_ID  BAD_SESSION_TIMEOUT  NOT_COORDINATOR  LOADING  ABSENT
-JoinRequested          15           24              26                   16               14       25
-SyncRequested          15           24              -                    16               14       25
-HeartbeatRequested     15           24              -                    16               0        25
-LeaveRequested         15           24              -                    16               14       25
-OffsetCommitRequested  15           -               -                    16               14       69
-OffsetFetchRequested   15           -               -                    16               14       0
-OffsetDeleteRequested  15           24              -                    16               14       69
-DescribeRequested      15           -               -                    16               14       69
-DeleteRequested        15           -               -                    16               14       69
+                       NOT_STARTED  EMPTY_GROUP_ID  BAD_SESSION_TIMEOUT  NOT_COORDINATOR  LOADING  ABSENT  FAILED
+JoinRequested          15           24              26                   16               14       25      -1
+SyncRequested          15           24              -                    16               14       25      -1
+HeartbeatRequested     15           24              -                    16               0        25      -1
+LeaveRequested         15           24              -                    16               14       25      -1
+OffsetCommitRequested  15           -               -                    16               14       69      -1
+OffsetFetchRequested   15           -               -                    16               14       0       -1
+OffsetDeleteRequested  15           24              -                    16               14       69      -1
+DescribeRequested      15           -               -                    16               14       69      -1
+DeleteRequested        15           -               -                    16               14       69      -1
 """
 
 
@@ -100,6 +102,10 @@ async def test_refusals(kind: type[Request], outside: Outside, expected: str) ->
     """What a request is answered that doesn't get to a group; nothing is left behind by any of them."""
     if expected == "-":
         assert REFUSALS[kind][outside] is None
+        return
+    if outside is Outside.FAILED:  # what leads there is in tests/broker/test_failures.py
+        event: Any = requests()[kind]()
+        assert error_of(refusal("group", event, outside)) == int(expected)
         return
     async with running_node() as node:
         line = requests()[kind]
@@ -127,6 +133,7 @@ async def test_refusals(kind: type[Request], outside: Outside, expected: str) ->
         (Outside.NOT_COORDINATOR, ""),
         (Outside.LOADING, ""),
         (Outside.ABSENT, "made up"),
+        (Outside.FAILED, "made up"),
     ],
 )
 async def test_whose_join_was_refused(outside: Outside, member_id: str) -> None:
@@ -401,6 +408,34 @@ async def test_deleted_topics_go_everywhere(ana: Actor) -> None:
         node.coordinator.topics_deleted({"orders": b"1" * 16})
         await node.advance(0)
         assert [group.offsets for group in node.coordinator.groups] == [{}, {}, {}]
+
+
+async def test_topics_deleted_together_are_one_walk_over_the_groups(ana: Actor) -> None:
+    """However many they are: with thousands of both, a walk for each would take seconds."""
+    async with running_node() as node:
+        for number in range(3):
+            assert error_of(await node.ask(Actor("simple").commits(ORDERS_0), f"group {number}")) == 0
+        walks: list[Iterator[None]] = []
+        node.coordinator._start = walks.append
+        for name in ("orders", "payments", "refunds"):
+            node.coordinator.topics_deleted({name: b"1" * 16})
+        assert len(walks) == 1
+        assert len(list(walks[0])) == 3, "a group with each step"
+        assert [group.offsets for group in node.coordinator.groups] == [{}, {}, {}]
+
+
+async def test_topic_deleted_again_before_the_walk(ana: Actor) -> None:
+    """Made anew under its name and deleted again: what was committed for either goes."""
+    async with running_node() as node:
+        assert error_of(await node.ask(Actor("simple").commits(ORDERS_0), "group")) == 0
+        committed = node.coordinator.groups[0].offsets["orders"][0].topic_id
+        walks: list[Iterator[None]] = []
+        node.coordinator._start = walks.append
+        node.coordinator.topics_deleted({"orders": committed})
+        node.coordinator.topics_deleted({"orders": b"2" * 16})
+        for walk in walks:
+            exhaust(walk)
+        assert node.coordinator.groups[0].offsets == {}
 
 
 async def test_the_sweep_comes_once_an_interval() -> None:

@@ -25,9 +25,11 @@ import pytest
 
 from ottla.broker.configs.settings import Settings
 from ottla.broker.event_loop import new_event_loop
+from ottla.broker.network.address import Address
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.server import Server
+from ottla.broker.storage.file_operations import FileOperations
 from ottla.coordinator.coordinator import Coordinator
 from ottla.purgatory import Clock, SystemClock
 from tests.broker.scene import Log
@@ -73,10 +75,14 @@ class RunningBroker:
         data_dir: Path | None = None,
         listen: Sequence[str] = (),
         advertise: Sequence[str] = (),
+        with_control: bool = False,
+        operations: FileOperations | None = None,
         **parts: Any,
     ) -> None:
         """`may_fail`: whether the test makes something of the broker's own go wrong. `listen` and `advertise`: as
-        the options of that name have it (default: a free port). `parts` are further ones of `Server`.
+        the options of that name have it (default: a free port). `with_control`: whether it has a control API, at
+        `control`. `operations`: what changes the data directory; None: the system. `parts` are further ones of
+        `Server`.
         """
         self.log = KeptLog()
         #: What reached the loop's exception handler.
@@ -92,6 +98,8 @@ class RunningBroker:
         self._advertise = advertise
         self._parts = parts
         self._data_dir = data_dir
+        self._control = Address("127.0.0.1", 0) if with_control else None
+        self._operations = operations
         self._ready: Future[None] = Future()
         self._ended: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="broker", daemon=True)
@@ -104,6 +112,12 @@ class RunningBroker:
     def bootstrap_on(self, node_id: int, listener: str) -> str:
         """Where a node listens under this name, whatever it tells its clients."""
         return str(self.server.cluster.all_nodes[node_id].listens[listener])
+
+    @property
+    def control(self) -> str:
+        """HOST:PORT of the control API."""
+        assert self.server.control_url is not None
+        return self.server.control_url.removeprefix("http://")
 
     @property
     def connections(self) -> set[Connection]:
@@ -131,7 +145,7 @@ class RunningBroker:
     @property
     def failures(self) -> list[Any]:
         """What went wrong in the broker, so far."""
-        failed = ("connection.failed", "request.failed", "group.failed")
+        failed = ("connection.failed", "request.failed", "group.failed", "control.failed")
         return [*(keys for event in failed for keys in self.log.named(event)), *self.loop_errors]
 
     def look(self, function: Callable[[], T]) -> T:
@@ -185,9 +199,11 @@ class RunningBroker:
             node_count=self._nodes,
             clock=self._clock,
             log=self.log,
+            control=self._control,
             data_dir=self._data_dir,
             **self._parts,
         )
+        self.server.file_operations = self._operations
         await self.server.run(on_ready=lambda: self._ready.set_result(None))
         left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         assert not left, f"tasks outlived the broker: {left}"

@@ -19,7 +19,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from ottla.broker.cli import control_token
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
+from ottla.terminal.output import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,6 +85,7 @@ def add_to(commands: Any) -> None:
         help="virtual: time stands still until it is moved through --control (default: system)",
     )
     option("--control", metavar="HOST:PORT", help="answer scripts over HTTP there: nodes, groups, time, counters")
+    control_token.add_options(parser)
     option("--journal", metavar="FILE", type=Path, help="append there what happens in groups and why, as JSON lines")
     option(
         "--log-level",
@@ -99,6 +102,7 @@ def run(options: argparse.Namespace) -> int:
     _hold_standard_streams()
     for number in _END_SIGNALS:
         signal.signal(number, _nothing_to_end)
+    from ottla.broker.collector import spare_what_lives
     from ottla.broker.configs.settings import ConfigError, Settings
     from ottla.broker.log import make_log
     from ottla.broker.network.address import Address, MachineRefused
@@ -115,6 +119,7 @@ def run(options: argparse.Namespace) -> int:
             node_count=options.nodes,
             clock=VirtualClock() if options.clock == "virtual" else SystemClock(),
             control=Address.parse(options.control, "--control") if options.control else None,
+            control_token=control_token.read(options),
             journal=options.journal,
             data_dir=options.data_dir,
             log=log,
@@ -122,6 +127,7 @@ def run(options: argparse.Namespace) -> int:
         # What groups hold after a restart is there to stay: a full collection, which would halt all clients for some
         # milliseconds, need not look at it.
         server.cluster.on_groups_loaded.append(gc.freeze)
+        spare_what_lives()
         _raise_open_files_limit()
         _run_until_signal(server, log, on_ready=lambda: _tell_ready(server, settings, log))
     except ConfigError as error:
@@ -173,20 +179,28 @@ def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) ->
     """Run the server until a signal; the second signal ends the process at once."""
     import asyncio
 
-    from ottla.broker.event_loop import new_event_loop, on_signals
+    from ottla.broker.event_loop import new_event_loop
+    from ottla.broker.loop_errors import log_loop_errors
+
+    def stop(number: int) -> None:
+        log.info("broker.stop.requested", signal=signal.Signals(number).name)
+        server.stop()
 
     async def serve() -> None:
+        loop = asyncio.get_running_loop()
+        log_loop_errors(loop, log)
         signals_seen = 0
 
-        def on_signal(number: signal.Signals) -> None:
+        def on_signal(number: int, _frame: object) -> None:
+            """Python's own way of signals, not the loop's, which may be held by what the second is to end."""
             nonlocal signals_seen
             signals_seen += 1
             if signals_seen > 1:
                 os._exit(EXIT_MACHINE)
-            log.info("broker.stop.requested", signal=number.name)
-            server.stop()
+            loop.call_soon_threadsafe(stop, number)
 
-        on_signals(asyncio.get_running_loop(), _END_SIGNALS, on_signal)
+        for number in _END_SIGNALS:
+            signal.signal(number, on_signal)
         await server.run(on_ready)
         log.info("broker.stopped")
 
@@ -212,7 +226,7 @@ def _tell_ready(server: Server, settings: Settings, log: Log) -> None:
     if server.data_dir is not None:
         words.append(f"data_dir={server.data_dir}")
     try:
-        print("ottla ready", *words, flush=True)
+        print_line(" ".join(("ottla ready", *words)), flush=True)
     except BrokenPipeError:  # whoever started us does not listen any more; clients may
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

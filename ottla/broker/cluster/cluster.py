@@ -5,7 +5,7 @@ The cluster only keeps and changes; whether a change is allowed is for `topic_cr
 and what becomes of it when nodes go and come is `failover`'s to decide.
 
 Who has to know of changes adds itself to `on_topic_created`, `on_partitions_added`, `on_topic_deleted` or
-`on_leader_changed`. These are called when the change is complete.
+`on_leader_changed`. These are called when the change is complete, and one that fails keeps nobody else from hearing.
 
 Kafka: metadata/.../controller/ReplicationControlManager.java, metadata/.../image/*.java.
 """
@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, unified
 from ottla.broker.configs.settings import Settings
+from ottla.broker.supervision import tell
+from ottla.pacing import Pace
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from ottla.purgatory import Clock, Timer
 
 #: What of the cluster keeps clients waiting or has work to do, once it is needed.
-_MADE_ON_DEMAND: Final = ("group_coordination", "delayed_operations", "background")
+_MADE_ON_DEMAND: Final = ("group_coordination", "delayed_operations", "background", "pace")
 
 
 def random_uuid() -> bytes:
@@ -155,6 +157,11 @@ class Cluster:
 
         return Background(self)
 
+    @cached_property
+    def pace(self) -> Pace:
+        """Who works off requests that take long; made by the first listener."""
+        return Pace(asyncio.get_running_loop().call_soon)
+
     @property
     def is_settled(self) -> bool:
         """Whether nothing is left to do until a client asks or time passes."""
@@ -162,9 +169,7 @@ class Cluster:
 
     def release_parked(self) -> None:
         """The broker is stopping: whoever waits for something is answered now."""
-        for name in _MADE_ON_DEMAND:
-            if name in self.__dict__:
-                self.__dict__[name].close()
+        tell(self.log, [self.__dict__[name].close for name in _MADE_ON_DEMAND if name in self.__dict__])
 
     def add_node(self, node: Node) -> None:
         """A node of the cluster, up from the start."""
@@ -206,20 +211,18 @@ class Cluster:
         form = unified(name)
         if form is not None:
             self._names_by_unified.setdefault(form, []).append(name)
-        for tell in self.on_topic_created:
-            tell(topic)
+        tell(self.log, self.on_topic_created, topic)
         return topic
 
     def add_partitions(self, topic: Topic, assignment: Sequence[list[int]]) -> None:
         """Make a topic larger. Checks nothing. Raises `Refused` if that can't be kept."""
         first = len(topic.partitions)
         if self.store is not None:
-            replicas = [*(placement.replicas for placement in topic.placements), *assignment]
+            replicas = [*(placement.assigned for placement in topic.placements), *assignment]
             self.store.keep_topic(topic.name, topic.topic_id, topic.configs, replicas)
         topic.add_partitions(assignment)
         self.partitions_placed += len(assignment)
-        for tell in self.on_partitions_added:
-            tell(topic, first)
+        tell(self.log, self.on_partitions_added, topic, first)
 
     def delete_topic(self, topic: Topic) -> None:
         """Forget a topic and give its memory back; whoever waits on its partitions is told.
@@ -236,8 +239,7 @@ class Cluster:
             if not self._names_by_unified[form]:
                 del self._names_by_unified[form]
         topic.delete()
-        for tell in self.on_topic_deleted:
-            tell(topic)
+        tell(self.log, self.on_topic_deleted, topic)
 
     def new_producer_id(self) -> int:
         """An id no producer of this cluster has. Raises `Refused` if that can't be kept."""

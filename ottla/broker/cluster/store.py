@@ -88,6 +88,13 @@ class ClusterStore:
             with suppress(Refused):  # an election can't be refused; the log says what is wrong
                 self._keep({"leader_epoch_max": leader_epoch})
 
+    def keep_virtual_date(self, wall_ms: int) -> None:
+        """The clock is about to be moved to this date, which can't be refused; the log says if a restart won't know."""
+        try:
+            self.data_dir.save_virtual_date(wall_ms)
+        except OSError as error:
+            self._cluster.log.warning("virtual.date.failed", path=self.data_dir.path, reason=describe(error))
+
     def _keep(self, change: Change) -> None:
         try:
             self._journal.append(change)
@@ -118,12 +125,14 @@ class ClusterStore:
 
     def restore(self) -> Iterator[None]:
         """Make again what there was, a topic at a time. Raises OSError, `JournalDamagedError`."""
-        changes, bytes_cut = self._journal.open(may_be_new=not self.data_dir.has_logs)
+        changes, bytes_cut = self._journal.open(
+            may_be_new=not self.data_dir.has_logs, was_clean=self.data_dir.was_clean
+        )
         if bytes_cut:
             self._cluster.log.warning("cluster.journal.cut", bytes_cut=bytes_cut)
         latest = {_thing(change): change for change in changes}
-        self._journal.rewrite_if_worth_it(_alive(latest.values()))
         self._forget_deleted(latest.values(), changes)
+        self._journal.rewrite_if_worth_it(_alive(latest.values()))
         self._restore_the_rest(latest.values())
         self._is_restoring, self._leader_epoch_before = True, self._leader_epoch_max
         for change in latest.values():
@@ -141,14 +150,11 @@ class ClusterStore:
             if "topic" in change
             for index in range(len(change["replicas"]))
         }
-        self.data_dir.sort_out(known, {change["id"] for change in changes if "deleted" in change})
+        self.data_dir.sort_out(known, {change["id"]: change["deleted"] for change in changes if "deleted" in change})
 
     def _restore_topic(self, change: Change) -> None:
-        """Replicas on nodes that are not there any more are left out."""
-        nodes = self._cluster.all_nodes
-        replicas = [[node for node in listed if node in nodes] or [min(nodes)] for listed in change["replicas"]]
         topic_id = base64.urlsafe_b64decode(change["id"] + "==")
-        self._cluster.add_topic(change["topic"], replicas, change["configs"], topic_id)
+        self._cluster.add_topic(change["topic"], change["replicas"], change["configs"], topic_id)
 
     def _restore_the_rest(self, latest: Collection[Change]) -> None:
         cluster = self._cluster

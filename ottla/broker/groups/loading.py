@@ -3,7 +3,8 @@
     batches ──▶ records ──▶ Loading.replay ──▶ groups come to life ──▶ clients find them
 
 Partitions are read one after another, in the order in which they were asked for. Until one is read its clients are
-told to wait. One that can't be read is refused from then on, and the log says why.
+told to wait. One that can't be read is refused from then on, and the log says why. A group that has met a bug of ours
+is read anew the same way, alone.
 
 Kafka: CoordinatorLoaderImpl.
 """
@@ -11,12 +12,14 @@ Kafka: CoordinatorLoaderImpl.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.broker.logs.transaction_marker import read_marker
+from ottla.broker.setbacks import reason_of
 from ottla.broker.storage.contract import StorageError
+from ottla.broker.supervision import tell
 from ottla.coordinator.group_log import CorruptRecordError
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.record_reading import read_records
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
 #: How much of a log is looked at at once; more if a batch is larger.
 READ_BYTES: Final = 256 * 1024
 _RECORDS_PER_STEP: Final = 16
+
+#: Called when a group was read anew, or with what was raised, while that is being handled.
+Then: TypeAlias = Callable[[Exception | None], None]
 
 
 class GroupLoading:
@@ -50,17 +56,29 @@ class GroupLoading:
             for _ in job:
                 pass
             return
+        self._read_soon(job)
+
+    def recover(self, coordinator: Coordinator, log: Partition, group_id: str, then: Then) -> None:
+        """Read a group anew that was given up. `then` is told when it is there again, or what failed."""
+        self._read_soon(self._recover(coordinator, log, group_id, then))
+
+    def _read_soon(self, job: Job) -> None:
         self._waiting.append(job)
         if not self._is_reading:
             self._is_reading = True
-            self._cluster.background.start(self._read_all())
+            self._cluster.background.start(self._read_all(), "group loading")
 
     def _read_all(self) -> Job:
+        log = self._cluster.log
         while self._waiting:
-            yield from self._waiting.popleft()
+            try:
+                yield from self._waiting.popleft()
+            except Exception as error:  # in what is said of it, or in bringing a group to life again
+                log.exception("job.failed", job="group loading", reason=reason_of(error))
         self._is_reading = False
-        while self._cluster.on_groups_loaded:
-            self._cluster.on_groups_loaded.pop()()
+        listeners = self._cluster.on_groups_loaded[:]
+        self._cluster.on_groups_loaded.clear()
+        tell(log, listeners)
 
     def _load(self, coordinator: Coordinator, loading: Loading, log: Partition) -> Job:
         """Go on as long as the partition is still to be loaded there."""
@@ -74,6 +92,10 @@ class GroupLoading:
             coordinator.fail_loading(index, loading)
             self._cluster.log.error("group_log.load.failed", partition=index, reason=str(error))
             return
+        except Exception as error:
+            coordinator.fail_loading(index, loading)
+            self._cluster.log.exception("group_log.load.failed", partition=index, reason=reason_of(error))
+            return
         replay = loading.replay
         for record_type, records in replay.unknown_types.items():
             self._cluster.log.warning(
@@ -84,6 +106,21 @@ class GroupLoading:
             self._cluster.log.info(
                 "group_log.loaded", partition=index, groups=len(replay.groups), duration_ms=duration_ms
             )
+
+    def _recover(self, coordinator: Coordinator, log: Partition, group_id: str, then: Then) -> Job:
+        """Go on as long as the group is still to be read there."""
+        replay = coordinator.start_recovery(group_id)
+        try:
+            for _ in chain([None], replay_log(log, replay)):
+                if not coordinator.is_given_up(group_id):
+                    return
+                yield
+            is_back = coordinator.finish_recovery(group_id, replay)
+        except Exception as error:
+            then(error)
+            return
+        if is_back:
+            then(None)
 
 
 def _steps(coordinator: Coordinator, loading: Loading, log: Partition) -> Iterator[None]:

@@ -21,6 +21,7 @@ from ottla.broker.cluster.placement import check_replicas, place
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.network.call import Call
 from ottla.broker.refused import Refused
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 
@@ -42,7 +43,7 @@ def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResp
         return refuse(request, ErrorCode.REQUEST_TIMED_OUT)
     cluster = call.node.cluster
     added = 0
-    for asked in wanted:
+    for asked in paced(wanted):
         try:
             topic = cluster.topics.get(asked.name)
             if topic is None:
@@ -77,7 +78,7 @@ def _place(
             f"The topic {topic.name} currently has {have} partition(s); {asked.count} would not be an increase.",
         )
     new = asked.count - have
-    replication_factor = len(topic.placements[0].replicas)
+    replication_factor = len(topic.placements[0].assigned)
     if asked.assignments is not None and len(asked.assignments) != new:
         raise Refused(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,

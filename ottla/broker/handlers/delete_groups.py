@@ -11,6 +11,7 @@ from __future__ import annotations
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
 from ottla.coordinator.events import DeleteRequested
+from ottla.pacing import paced
 from ottla.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 
 
@@ -19,7 +20,7 @@ def handle(request: DeleteGroupsRequest, call: Call) -> None:
     gather = Gather[DeleteGroupsResponse.DeletableGroupResult](
         len(group_ids), call, lambda results: DeleteGroupsResponse(results=results)
     )
-    for index, group_id in enumerate(group_ids):
+    for index, group_id in enumerate(paced(group_ids)):
         call.node.coordinator.submit(group_id, DeleteRequested(gather.token(index)))
 
 

@@ -22,6 +22,7 @@ from ottla.broker.cluster.coordinators import group_coordinator, transaction_coo
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.network.address import Address
 from ottla.broker.network.call import Call
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
@@ -43,7 +44,7 @@ def handle(request: FindCoordinatorRequest, call: Call) -> FindCoordinatorRespon
         node_id, address = found
         return FindCoordinatorResponse(0, ErrorCode.NONE, "NONE", node_id, address.host, address.port)
     return FindCoordinatorResponse(
-        coordinators=[_found(key, _find(key, request.key_type, call)) for key in request.coordinator_keys]
+        coordinators=[_found(key, _find(key, request.key_type, call)) for key in paced(request.coordinator_keys)]
     )
 
 

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ottla.broker.network.call import Call, CloseConnection
+from ottla.pacing import TooCostly
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import Message
 
@@ -77,6 +78,8 @@ class InterceptedCall(Call):
             response = self._handler(self.request, self)
         except CloseConnection as close:
             self.connection.refuse(str(close))
+        except TooCostly as costly:
+            self.connection.refuse(f"{self.route.name} v{self.api_version} costs too much: {costly}")
         except Exception:
             self.fail()
         else:

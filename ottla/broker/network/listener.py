@@ -17,7 +17,13 @@ from ottla.broker.log import LEVELS
 from ottla.broker.network.call import Call
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import DEFAULT_NAME
-from ottla.broker.network.limits import RECEIVE_BUFFER_BYTES, REUSED_BLOCK_BYTES_MAX
+from ottla.broker.network.holdings import Holdings
+from ottla.broker.network.limits import (
+    RECEIVE_BUFFER_BYTES,
+    RECEIVING_BYTES_MAX,
+    REUSED_BLOCK_BYTES_MAX,
+    UNREAD_BYTES_MAX,
+)
 from ottla.broker.network.routes import Routes
 
 #: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
@@ -30,14 +36,16 @@ _TURNS_TO_CLOSE_MAX = 100
 
 
 class Shared:
-    """What every connection of the process uses: the receive buffer, the routes made so far, and the authorizer."""
+    """What all connections share: the receive buffer, the routes so far, what is held for clients, the authorizer."""
 
-    def __init__(self, authorizer: Authorizer | None = None) -> None:
+    def __init__(self, request_bytes_max: int = 0, authorizer: Authorizer | None = None) -> None:
         """`authorizer`: None allows everybody everything."""
         _keep_large_blocks()
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.routes = Routes()
         self.authorizer: Authorizer = authorizer or AllowAll()
+        self.unread = Holdings("answers it does not read", UNREAD_BYTES_MAX)
+        self.receiving = Holdings("a request it has not sent whole", max(RECEIVING_BYTES_MAX, 2 * request_bytes_max))
 
 
 def _keep_large_blocks() -> None:
@@ -71,6 +79,9 @@ class Listener:
         self.routes = shared.routes
         self.authorizer = shared.authorizer
         self.receive_buffer = shared.receive_buffer
+        self.unread = shared.unread
+        self.receiving = shared.receiving
+        self.pace = node.cluster.pace
         self.request_bytes_max: int = node.cluster.settings["socket.request.max.bytes"]
         self.connections: set[Connection] = set()
         self.log = log.bind(node_id=node.node_id)
@@ -122,6 +133,8 @@ class Listener:
             await self._server.start_serving()
 
     def stop_accepting(self) -> None:
+        """Let nobody in any more, and give the address back."""
+        self._let_go()
         if self._server is not None:
             self._close_server(self._server)
             self._server = None
@@ -172,7 +185,6 @@ class Listener:
     def close(self) -> None:
         """Close the socket and every connection, after what is written has left."""
         self.stop_accepting()
-        self._let_go()
         for connection in list(self.connections):
             connection.close()
 
