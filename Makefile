@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+#: What `make run` needs is less, and installed apart from the rest.
+RUNS   := $(VENV)/.runs
 
 .DEFAULT_GOAL := help
 
@@ -10,12 +12,16 @@ STAMP  := $(VENV)/.installed
 help:  ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(STAMP): pyproject.toml
-	@echo "ottla: setting up $(VENV) with $$($(PYTHON) --version) (once; some minutes)"
+$(RUNS): pyproject.toml
+	@echo "ottla: setting up $(VENV) with $$($(PYTHON) --version) (once)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ottla: Python 3.11 or newer is needed; try make PYTHON=python3.12 ..." >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(STAMP): pyproject.toml | $(RUNS)
+	@echo "ottla: installing what the tests and Spark's jobs need (once; some minutes)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@echo "ottla: installing packages"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]' --group dev
 	@touch $@
 
@@ -23,7 +29,7 @@ $(STAMP): pyproject.toml
 setup: $(STAMP)  ## create .venv with everything the project needs
 
 .PHONY: run
-run: $(STAMP)  ## serve on 127.0.0.1:9092 (ARGS="--nodes 3" adds options)
+run: $(RUNS)  ## serve on 127.0.0.1:9092 (ARGS="--nodes 3" adds options)
 	@$(BIN)/ottla serve $(ARGS)
 
 .PHONY: lint
@@ -78,6 +84,18 @@ soak: $(STAMP)  ## the drills in their long form: things go wrong at random for 
 #: A test that hangs ends the run, and says where it hung.
 HANGS := --max-worker-restart 0 -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
+#: What is run once more where there is no uvloop, as on Windows: on asyncio's own loop.
+WITHOUT_UVLOOP := tests/broker/test_event_loop.py tests/broker/test_listeners.py tests/broker/test_interception.py \
+	tests/broker/test_topics_over_sockets.py tests/broker/test_logs_over_sockets.py tests/broker/test_group_restart.py \
+	tests/broker/test_restart.py tests/broker/test_failures.py tests/cli/test_serve.py tests/cli/test_control.py \
+	tests/cli/test_nodes.py tests/cli/test_data_dir.py tests/nodes/test_switching.py
+
 .PHONY: test
-test: lint  ## everything CI runs: lint, types, imports, all tests
+test: lint  ## everything CI runs: lint, types, imports, all tests, and some of them on asyncio's own loop
 	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(HANGS)
+	@$(MAKE) --no-print-directory test-asyncio
+
+.PHONY: test-asyncio
+test-asyncio: $(STAMP)  ## the broker's tests without uvloop, on asyncio's own loop
+	@echo "ottla: the broker's tests on asyncio's own loop"
+	@PYTHONPATH=tests/support/without_uvloop $(BIN)/python -m pytest --quiet --numprocesses 3 --dist loadfile $(HANGS) $(WITHOUT_UVLOOP)

@@ -1,27 +1,89 @@
-"""What a client may do, for the answers that tell it.
+"""What a client may do, for the answers that tell it: of each operation that a resource knows, the authorizer is asked.
 
-There is no authorizer here, so everybody may do everything a resource knows. The answer is a bit field: the bit of an
-operation is its number in Kafka's AclOperation.
+The answer is a bit field: the bit of an operation is its number in Kafka's AclOperation.
 
 Kafka: AuthHelper.authorizedOperations, AclEntry.supportedOperations.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
 
-_READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE = 3, 4, 5, 6, 7, 8
-_CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE = 9, 10, 11, 12
+if TYPE_CHECKING:
+    from ottla.broker.network.call import Call
 
 
-def _bits(*operations: int) -> int:
-    return sum(1 << operation for operation in operations)
+class AclResourceType(IntEnum):
+    """What is guarded. Kafka: ResourceType."""
+
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+
+
+class AclOperation(IntEnum):
+    """What may be done to it. Kafka: AclOperation."""
+
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
 
 
 #: What the field says when nobody asked.
 NOT_ASKED: Final = -(2**31)
-TOPIC_OPERATIONS: Final = _bits(_READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
-GROUP_OPERATIONS: Final = _bits(_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
-CLUSTER_OPERATIONS: Final = _bits(
-    _CREATE, _ALTER, _DESCRIBE, _CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE
-)
+#: The name of the one resource of type CLUSTER.
+CLUSTER_NAME: Final = "kafka-cluster"
+
+SUPPORTED_OPERATIONS: Final[Mapping[AclResourceType, tuple[AclOperation, ...]]] = {
+    AclResourceType.TOPIC: (
+        AclOperation.READ,
+        AclOperation.WRITE,
+        AclOperation.CREATE,
+        AclOperation.DELETE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+    ),
+    AclResourceType.GROUP: (
+        AclOperation.READ,
+        AclOperation.DELETE,
+        AclOperation.DESCRIBE,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+    ),
+    AclResourceType.CLUSTER: (
+        AclOperation.CREATE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE,
+        AclOperation.CLUSTER_ACTION,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+        AclOperation.IDEMPOTENT_WRITE,
+    ),
+}
+
+
+def authorized_operations(call: Call, resource_type: AclResourceType, resource_name: str) -> int:
+    """What the client may do to this resource, as a bit field."""
+    allows, principal, client_host = call.authorizer.allows, call.principal, call.client_host
+    return sum(
+        1 << operation
+        for operation in SUPPORTED_OPERATIONS[resource_type]
+        if allows(principal, client_host, operation, resource_type, resource_name)
+    )
+
+
+def authorized_cluster_operations(call: Call) -> int:
+    """What the client may do to the cluster; nothing if it may not even look at it."""
+    operations = authorized_operations(call, AclResourceType.CLUSTER, CLUSTER_NAME)
+    return operations if operations & 1 << AclOperation.DESCRIBE else 0

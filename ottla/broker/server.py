@@ -19,20 +19,23 @@ from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.configs.settings import ConfigError, Settings
 from ottla.broker.housekeeping import Housekeeping
-from ottla.broker.network.address import PORT_MAX, Address
+from ottla.broker.network.address import Address, MachineRefused
+from ottla.broker.network.endpoints import Endpoint, check_ports
 from ottla.broker.network.listener import Listener, Shared
 from ottla.broker.rounds import Round
 from ottla.broker.supervision import SupervisedTasks, TimerErrors
 from ottla.purgatory import Clock, SystemClock, Timer
 
 if TYPE_CHECKING:
+    from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
+    from ottla.broker.network.interception import Interceptor
+    from ottla.broker.storage.contract import WrapStorage
     from ottla.broker.storage.file_operations import FileOperations
+    from ottla.coordinator.owner import GroupLog
 
 #: How long clients have to take their last answers when the broker stops.
 FLUSH_SECONDS_MAX: Final = 5.0
-#: Every client connects to every node.
-NODES_MAX: Final = 100
 
 
 class UnknownNode(Exception):
@@ -56,36 +59,33 @@ class Server:
         self,
         settings: Settings,
         *,
-        listen: Address,
+        endpoints: Sequence[Endpoint],
         log: Any,
-        advertise: Address | None = None,
         node_count: int = 1,
         clock: Clock | None = None,
         control: Address | None = None,
         control_token: str | None = None,
         journal: Path | None = None,
         data_dir: Path | None = None,
+        authorizer: Authorizer | None = None,
+        wrap_storage: WrapStorage | None = None,
+        wrap_group_log: Callable[[GroupLog], GroupLog] | None = None,
     ) -> None:
-        """`advertise`: what clients are told instead of `listen`; node i has its port + i. `control`: where to answer
-        scripts over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file
-        that tells what happens in groups. `data_dir`: where to keep everything; None: in memory. Raises `ConfigError`.
+        """`endpoints`: the listeners of the first node; node i has its ports + i. `control`: where to answer scripts
+        over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file that tells
+        what happens in groups. `data_dir`: where to keep everything; None: in memory. `authorizer`: who says what
+        clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
+        each log, or around the group log, such as a fault. Raises `ConfigError`.
         """
-        _check_node_count(node_count, listen, advertise)
-        if advertise is None and listen.is_wildcard:
-            raise ConfigError(
-                f"--listen {listen} accepts on every interface, but clients need one name to come back to; "
-                f"add for example --advertise localhost:{listen.port or 9092}"
-            )
-        if advertise is not None and advertise.is_wildcard:
-            raise ConfigError(f"--advertise {advertise} is no address to come back to; name one that clients reach")
+        check_ports(endpoints, node_count)
         self.settings = settings
         self.log = log
         self.clock = clock or SystemClock()
         self.cluster = Cluster(settings, self.clock, log)
-        self._listen = listen
-        self._advertise = advertise
+        self.cluster.wrap_storage, self.cluster.wrap_group_log = wrap_storage, wrap_group_log
+        self._endpoints = endpoints
         first = settings.first_node_id
-        self._nodes = [Node(node_id, self.cluster) for node_id in range(first, first + node_count)]
+        self.nodes = [Node(node_id, self.cluster) for node_id in range(first, first + node_count)]
         self._listeners: list[Listener] = []
         self._journal_path = journal
         self.data_dir = data_dir
@@ -94,6 +94,7 @@ class Server:
         self._control_address = control
         self._control_token = control_token
         self._control: ControlListener | None = None
+        self._shared = Shared(settings["socket.request.max.bytes"], authorizer)
         self._stopping = asyncio.Event()
         self._advancing = asyncio.Lock()
         self._switching = asyncio.Lock()
@@ -102,13 +103,16 @@ class Server:
 
     @property
     def addresses(self) -> list[Address]:
-        """Where clients reach each node."""
-        return [node.address for node in self._nodes]
+        """Where clients of the first listener reach each node."""
+        return [node.address for node in self.nodes]
 
     @property
     def connection_counts(self) -> dict[int, int]:
         """How many clients are connected, by node id."""
-        return {listener.node.node_id: len(listener.connections) for listener in self._listeners}
+        counts = dict.fromkeys(self.cluster.all_nodes, 0)
+        for listener in self._listeners:
+            counts[listener.node.node_id] += len(listener.connections)
+        return counts
 
     @property
     def bootstrap(self) -> str:
@@ -149,6 +153,10 @@ class Server:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
         self._stopping.set()
 
+    def intercept(self, interceptor: Interceptor | None) -> None:
+        """Let somebody step in between connections and handlers from now on; None: nobody any more."""
+        self._shared.routes.intercept(interceptor)
+
     async def advance(self, ms: int) -> None:
         """Move the virtual clock on; returns when all that was due has happened, each thing at its own time.
 
@@ -171,23 +179,28 @@ class Server:
         """Stop one node, as if its machine had died (`hard`), or in an orderly way: others lead first, and what its
         clients have asked is answered. A node that is stopped stays so. Raises `UnknownNode`, and `Stopping`.
         """
-        listener = self._listener_of(node_id)
-        node, failover = listener.node, self.cluster.failover
+        node, failover = self._node(node_id), self.cluster.failover
+        listeners = self._listeners_of(node)
         async with self._switching:
             self._refuse_if_stopping()
             if failover.state_of(node) is not NodeState.UP:
                 return
-            listener.log.info("node.stopped", is_hard=hard)
+            listeners[0].log.info("node.stopped", is_hard=hard)
             if hard:
-                listener.reset()
+                for listener in listeners:
+                    listener.reset()
                 failover.node_died(node)
-                await listener.refuse_all()
-                await listener.closed()
+                for listener in listeners:
+                    await listener.refuse_all()
+                for listener in listeners:
+                    await listener.closed()
             else:
                 failover.node_leaves(node)
-                await listener.refuse_all()
-                listener.finish()
-                await self._until_closed([listener])
+                for listener in listeners:
+                    await listener.refuse_all()
+                for listener in listeners:
+                    listener.finish()
+                await self._until_closed(listeners)
             node.forget_clients()
 
     async def start_node(self, node_id: int) -> None:
@@ -195,47 +208,62 @@ class Server:
 
         Raises `UnknownNode`, `MachineRefused` if somebody else has taken the address, and `Stopping`.
         """
-        listener = self._listener_of(node_id)
+        node = self._node(node_id)
+        listeners = self._listeners_of(node)
         async with self._switching:
             self._refuse_if_stopping()
-            if self.cluster.failover.state_of(listener.node) is NodeState.UP:
+            if self.cluster.failover.state_of(node) is NodeState.UP:
                 return
-            try:
-                await listener.reopen()
-            except OSError as error:
-                raise listener.node.address.refused("node", error) from None
+            await self._reopen(listeners)
             self._refuse_if_stopping()  # while the address was looked up; `run` closes what was opened
-            self.cluster.failover.node_returns(listener.node)
-            await listener.accept()
-            listener.log.info("node.started")
+            self.cluster.failover.node_returns(node)
+            for listener in listeners:
+                await listener.accept()
+            listeners[0].log.info("node.started")
 
     def node_state(self, node_id: int) -> NodeState:
         """Whether it is up. Raises `UnknownNode`."""
-        return self.cluster.failover.state_of(self._listener_of(node_id).node)
+        return self.cluster.failover.state_of(self._node(node_id))
 
-    def _listener_of(self, node_id: int) -> Listener:
-        for listener in self._listeners:
-            if listener.node.node_id == node_id:
-                return listener
-        raise UnknownNode(node_id, list(self.cluster.all_nodes))
+    def _node(self, node_id: int) -> Node:
+        if node_id not in self.cluster.all_nodes:
+            raise UnknownNode(node_id, list(self.cluster.all_nodes))
+        return self.cluster.all_nodes[node_id]
+
+    def _listeners_of(self, node: Node) -> list[Listener]:
+        return [listener for listener in self._listeners if listener.node is node]
+
+    async def _reopen(self, listeners: Sequence[Listener]) -> None:
+        """All of a node's listeners, or none."""
+        for listener in listeners:
+            try:
+                await listener.reopen()
+            except OSError as error:
+                for opened in listeners:
+                    await opened.refuse_all()
+                raise listener.node.listens[listener.name].refused("node", error) from None
 
     async def _bind(self) -> None:
         """Bind every socket before any of them accepts, so that no client sees half a cluster."""
         if self._control_address is not None:
             await self._bind_control(self._control_address)
-        shared = Shared(self.settings["socket.request.max.bytes"])
-        for index, node in enumerate(self._nodes):
-            listener = Listener(node, shared, self.log)
-            self._listeners.append(listener)
-            address = self._listen.plus(index)
-            try:
-                port = await listener.open(address.host, address.port)
-            except OSError as error:
-                raise address.refused("--listen", error) from None
-            advertised = (self._advertise or self._listen).plus(index)
-            node.host = advertised.host
-            node.port = advertised.port or port
+        for index, node in enumerate(self.nodes):
+            for endpoint in self._endpoints:
+                await self._open(Listener(node, self._shared, self.log, endpoint.name), endpoint, index)
             self.cluster.add_node(node)
+
+    async def _open(self, listener: Listener, endpoint: Endpoint, index: int) -> None:
+        """Bind a listener of the node with this index, and let the node know where that is."""
+        self._listeners.append(listener)
+        address = endpoint.listen.plus(index)
+        try:
+            port = await listener.open(address.host, address.port)
+        except OSError as error:
+            raise address.refused(endpoint.option, error) from None
+        listener.node.listens[endpoint.name] = Address(address.host, port)
+        if endpoint.advertise is not None:
+            advertised = endpoint.advertise.plus(index)
+            listener.node.addresses[endpoint.name] = Address(advertised.host, advertised.port or port)
 
     async def _bind_control(self, address: Address) -> None:
         from ottla.broker.control.control import Control
@@ -257,7 +285,12 @@ class Server:
 
     def _own_names(self, control: Address) -> list[str]:
         """By which names others may ask for this machine."""
-        told = [address.host for address in (self._listen, self._advertise) if address and not address.is_wildcard]
+        told = [
+            address.host
+            for endpoint in self._endpoints
+            for address in (endpoint.listen, endpoint.advertise)
+            if address is not None and not address.is_wildcard
+        ]
         return [control.host, gethostname(), *told]
 
     @property
@@ -297,7 +330,13 @@ class Server:
     async def _open_data_dir(self, at_end: ExitStack) -> None:
         """Have everything there again before anybody asks."""
         if self.data_dir is not None:
-            from ottla.broker.cluster.persistence import Persistence
+            try:
+                from ottla.broker.cluster.persistence import Persistence
+            except ImportError as error:
+                raise MachineRefused(
+                    f"--data-dir: logs on disk need what this system has not ({error}); leave it out to have them in "
+                    "memory"
+                ) from None
             from ottla.broker.storage.file_operations import FileOperations
 
             persistence = Persistence(self.cluster, self.data_dir, self.file_operations or FileOperations())
@@ -319,16 +358,3 @@ class Server:
         self.cluster.release_parked()
         for listener in self._all_listeners:
             listener.close()
-
-
-def _check_node_count(node_count: int, listen: Address, advertise: Address | None) -> None:
-    if not 1 <= node_count <= NODES_MAX:
-        raise ConfigError(
-            f"--nodes {node_count} is not from 1 to {NODES_MAX}; each is a socket every client connects to"
-        )
-    for option, address in (("--listen", listen), ("--advertise", advertise)):
-        if address is not None and address.port + node_count - 1 > PORT_MAX:
-            raise ConfigError(
-                f"--nodes {node_count} with {option} {address} goes beyond port {PORT_MAX}, for node i has port + i; "
-                f"choose a port up to {PORT_MAX - node_count + 1}, or fewer nodes"
-            )

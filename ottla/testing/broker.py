@@ -8,6 +8,9 @@
     with Broker(clock="virtual") as kafka:
         kafka.advance(45_000)      # every session that nobody has kept alive for 45 s is over now
 
+    with Broker(listen=["INTERNAL://0.0.0.0:9092", "HOST://127.0.0.1:0"], advertise="INTERNAL://kafka:9092") as kafka:
+        kafka.bootstrap_servers_on("HOST")     # and containers use kafka:9092
+
     with Broker(nodes=3) as kafka:
         kafka.node(1).stop(hard=True)    # it dies; others lead and coordinate ottla.failover.ms later
         kafka.node(1).start()            # and it is back, at the address it had
@@ -21,7 +24,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -82,7 +85,8 @@ class Broker:
         nodes: int = 1,
         clock: Literal["system", "virtual"] = "system",
         settings: Mapping[str, object] | None = None,
-        listen: str = "127.0.0.1:0",
+        listen: str | Sequence[str] = (),
+        advertise: str | Sequence[str] = (),
         log_level: str = "warning",
         data_dir: str | Path | None = None,
     ) -> None:
@@ -90,7 +94,9 @@ class Broker:
         nodes: how many brokers the cluster shows (default 1).
         clock: "virtual" has time stand still until `advance` (default "system").
         settings: broker settings by Kafka's names, such as {"num.partitions": 3}.
-        listen: HOST:PORT of the first node; port 0 picks a free one for each.
+        listen: [NAME://]HOST:PORT of the first node, or a list of them; port 0 picks a free one for each (default:
+            127.0.0.1:0, unless the settings have listeners).
+        advertise: [NAME://]HOST:PORT that clients of a listener are told instead, or a list of them.
         log_level: what of the broker's log goes to stderr: debug, info, warning or error.
         data_dir: where to keep everything; another broker started there goes on with it (default: in memory).
         """
@@ -101,7 +107,8 @@ class Broker:
         self._nodes = nodes
         self._clock = clock
         self._settings = {**TEST_SETTINGS, **{name: _text(value) for name, value in (settings or {}).items()}}
-        self._listen = listen
+        self._listen = _words(listen)
+        self._advertise = _words(advertise)
         self._log_level = log_level
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
@@ -113,6 +120,13 @@ class Broker:
     def bootstrap_servers(self) -> str:
         """What to give to clients: every node as host:port, separated by commas."""
         return self._running.bootstrap
+
+    def bootstrap_servers_on(self, listener: str) -> str:
+        """The same for clients that shall use this listener. Raises `ValueError`."""
+        nodes, name = self._running.nodes, listener.upper()
+        if name not in nodes[0].addresses:
+            raise ValueError(f"no listener {listener} is advertised; those are {', '.join(nodes[0].addresses)}")
+        return ",".join(str(node.addresses[name]) for node in nodes)
 
     def node(self, node_id: int) -> BrokerNode:
         """One of its nodes, to stop and to start; they count from 1, or from node.id. Raises `ValueError`."""
@@ -159,10 +173,10 @@ class Broker:
         return self._server
 
     def _run(self) -> None:
-        import uvloop
+        from ottla.broker.event_loop import new_event_loop
 
         try:
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            with asyncio.Runner(loop_factory=new_event_loop) as runner:
                 runner.run(self._serve())
         except BaseException as error:
             if self._ready.done():
@@ -172,14 +186,15 @@ class Broker:
     async def _serve(self) -> None:
         from ottla.broker.configs.settings import Settings
         from ottla.broker.log import make_log
-        from ottla.broker.network.address import Address
+        from ottla.broker.network.endpoints import read_endpoints
         from ottla.broker.server import Server
         from ottla.purgatory import SystemClock, VirtualClock
 
         self._loop = asyncio.get_running_loop()
+        settings = Settings(self._settings)
         self._server = Server(
-            Settings(self._settings),
-            listen=Address.parse(self._listen, "listen"),
+            settings,
+            endpoints=read_endpoints(settings, self._listen, self._advertise, default="127.0.0.1:0"),
             node_count=self._nodes,
             clock=VirtualClock() if self._clock == "virtual" else SystemClock(),
             log=make_log(self._log_level, "console"),
@@ -209,6 +224,10 @@ class Broker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await asyncio.to_thread(self.stop)
+
+
+def _words(given: str | Sequence[str]) -> Sequence[str]:
+    return (given,) if isinstance(given, str) else given
 
 
 def _text(value: object) -> str:

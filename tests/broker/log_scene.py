@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, cast
 
+from ottla.broker.authorizer import ANONYMOUS, AllowAll
 from ottla.broker.background import Ended, Job
 from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic import Topic
@@ -41,6 +42,10 @@ class SentCall:
         self.node = node
         self.api_version = api_version
         self.client_id = client_id
+        self.listener_name = "PLAINTEXT"
+        self.client_host = "/127.0.0.1"
+        self.principal = ANONYMOUS
+        self.authorizer = AllowAll()
         self.on_abandoned: Callable[[], object] | None = None
         self.on_ended: Callable[[], object] | None = None
         #: The answer, encoded and decoded; None: there is none yet, or there will never be one.

@@ -14,10 +14,12 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, cast
 
+from ottla.broker.authorizer import ANONYMOUS, AllowAll, Authorizer
 from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.configs.settings import Settings
+from ottla.broker.network.address import Address
 from ottla.broker.network.call import Call
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.primitives import Message
@@ -52,11 +54,14 @@ class Log:
 class FakeCall:
     """What a handler sees of a call; the answer goes to `answered`."""
 
-    def __init__(self, node: Node, api_version: int) -> None:
+    def __init__(self, node: Node, api_version: int, listener_name: str = "PLAINTEXT") -> None:
         self.node = node
         self.api_version = api_version
         self.client_id = "ana"
         self.client_host = "/127.0.0.1"
+        self.listener_name = listener_name
+        self.principal = ANONYMOUS
+        self.authorizer: Authorizer = AllowAll()
         self.answered: Message | None = None
 
     def answer_later(self, make: Callable[[], Message]) -> None:
@@ -76,14 +81,14 @@ class Scene:
         self.cluster = Cluster(Settings(settings), self.clock, self.log)
         for node_id in range(1, nodes + 1):
             node = Node(node_id, self.cluster)
-            node.host, node.port = "127.0.0.1", 9091 + node_id
+            node.listens["PLAINTEXT"] = node.addresses["PLAINTEXT"] = Address("127.0.0.1", 9091 + node_id)
             self.cluster.add_node(node)
 
-    def ask(self, request: Message, version: int, *, node_id: int = 1) -> Any:
-        """The answer to a request of this version, sent to this node."""
+    def ask(self, request: Message, version: int, *, node_id: int = 1, listener_name: str = "PLAINTEXT") -> Any:
+        """The answer to a request of this version, sent to this listener of this node."""
         api = api_of(request)
         handler = import_module(f"ottla.broker.handlers.{api.module}")
-        call = FakeCall(self.cluster.nodes[node_id], version)
+        call = FakeCall(self.cluster.nodes[node_id], version, listener_name)
         arrived = type(request).decode(request.encode(version), version)
         response = handler.handle(arrived, cast(Call, call)) or call.answered
         assert response is not None, f"{api.name} was parked"

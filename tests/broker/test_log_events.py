@@ -16,7 +16,7 @@ from ottla.broker.configs.settings import Settings
 from ottla.broker.docs import PAGES
 from ottla.broker.events import EVENTS
 from ottla.broker.groups.notes import NotesToLog
-from ottla.broker.network.address import Address
+from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.server import Server
 from ottla.coordinator.notes import Cause, Happened, Note
 from ottla.coordinator.states import GroupState
@@ -134,7 +134,7 @@ async def test_running_broker_logs_nothing_else() -> None:
         None, processors=[capture], wrapper_class=structlog.make_filtering_bound_logger(10)
     ).bind()
     settings = Settings({"group.initial.rebalance.delay.ms": "0"})
-    server = Server(settings, listen=Address("127.0.0.1", 0), log=log)
+    server = Server(settings, endpoints=read_endpoints(settings, ["127.0.0.1:0"]), log=log)
     ready = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         group.create_task(server.run(on_ready=ready.set))

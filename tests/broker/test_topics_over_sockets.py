@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ottla.broker.configs.settings import Settings
-from ottla.broker.server import Address, Server
+from ottla.broker.network.endpoints import read_endpoints
+from ottla.broker.server import Server
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
@@ -33,8 +34,8 @@ class Ana:
 @asynccontextmanager
 async def serving(nodes: int = 1, **settings: str) -> AsyncIterator[list[Ana]]:
     """A server on free ports; yields a client of each node. Settings as keywords, underscores for dots."""
-    given = {name.replace("_", "."): value for name, value in settings.items()}
-    server = Server(Settings(given), listen=Address("127.0.0.1", 0), log=Log(), node_count=nodes)
+    given = Settings({name.replace("_", "."): value for name, value in settings.items()})
+    server = Server(given, endpoints=read_endpoints(given, ["127.0.0.1:0"]), log=Log(), node_count=nodes)
     ready = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         group.create_task(server.run(on_ready=ready.set))

@@ -29,7 +29,7 @@ ALL_OVER_MS = 1_200_000 + 2 * SESSION_MS
 every_way = pytest.mark.parametrize("leave", LEAVE.values(), ids=LEAVE)
 
 
-@pytest.fixture(params=["uvloop", "asyncio"])
+@pytest.fixture(params=["best", "asyncio"])
 def broker(request: pytest.FixtureRequest) -> Iterator[RunningBroker]:
     loop: Loop = request.param
     with RunningBroker(loop, clock=VirtualClock()) as running:

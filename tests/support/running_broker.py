@@ -1,6 +1,6 @@
 """A whole broker in a thread of its own, whose log and insides a test may look at.
 
-    with RunningBroker(loop="uvloop") as broker:
+    with RunningBroker(loop="asyncio debug") as broker:
         with Client(broker.bootstrap) as ana: ...
         broker.wait_until("nobody is connected", lambda: not broker.connections)
         assert broker.log.named("connection.refused")
@@ -15,18 +15,19 @@ import asyncio
 import threading
 import time
 import traceback
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 
 import pytest
-import uvloop
 
 from ottla.broker.configs.settings import Settings
+from ottla.broker.event_loop import new_event_loop
 from ottla.broker.network.address import Address
 from ottla.broker.network.connection import Connection
+from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.server import Server
 from ottla.broker.storage.file_operations import FileOperations
 from ottla.coordinator.coordinator import Coordinator
@@ -43,14 +44,15 @@ class KeptLog(Log):
         self.info(event, traceback=traceback.format_exc(), **keys)
 
 
-Loop: TypeAlias = Literal["uvloop", "asyncio", "asyncio debug"]
+#: "best": the one that Ottla takes by itself, which is uvloop's if there is one.
+Loop: TypeAlias = Literal["best", "asyncio", "asyncio debug"]
 
 #: How long anything may take before it must be wrong.
 PATIENCE_SECONDS: Final = 20.0
 
 _TEST_SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
 _FACTORIES: Final[Mapping[Loop, Callable[[], asyncio.AbstractEventLoop]]] = {
-    "uvloop": uvloop.new_event_loop,
+    "best": new_event_loop,
     "asyncio": asyncio.new_event_loop,
     "asyncio debug": asyncio.new_event_loop,
 }
@@ -64,18 +66,23 @@ class RunningBroker:
 
     def __init__(
         self,
-        loop: Loop = "uvloop",
+        loop: Loop = "best",
         *,
         settings: Mapping[str, object] | None = None,
         nodes: int = 1,
         clock: Clock | None = None,
         may_fail: bool = False,
         data_dir: Path | None = None,
+        listen: Sequence[str] = (),
+        advertise: Sequence[str] = (),
         with_control: bool = False,
         operations: FileOperations | None = None,
+        **parts: Any,
     ) -> None:
-        """`may_fail`: whether the test makes something of the broker's own go wrong. `with_control`: whether it has a
-        control API, at `control`. `operations`: what changes the data directory; None: the system.
+        """`may_fail`: whether the test makes something of the broker's own go wrong. `listen` and `advertise`: as
+        the options of that name have it (default: a free port). `with_control`: whether it has a control API, at
+        `control`. `operations`: what changes the data directory; None: the system. `parts` are further ones of
+        `Server`.
         """
         self.log = KeptLog()
         #: What reached the loop's exception handler.
@@ -87,6 +94,9 @@ class RunningBroker:
         self._nodes = nodes
         self._clock = clock or SystemClock()
         self._may_fail = may_fail
+        self._listen = listen
+        self._advertise = advertise
+        self._parts = parts
         self._data_dir = data_dir
         self._control = Address("127.0.0.1", 0) if with_control else None
         self._operations = operations
@@ -98,6 +108,10 @@ class RunningBroker:
     def bootstrap(self) -> str:
         """The address of the first node."""
         return self.server.bootstrap.partition(",")[0]
+
+    def bootstrap_on(self, node_id: int, listener: str) -> str:
+        """Where a node listens under this name, whatever it tells its clients."""
+        return str(self.server.cluster.all_nodes[node_id].listens[listener])
 
     @property
     def control(self) -> str:
@@ -121,7 +135,7 @@ class RunningBroker:
     @property
     def coordinator(self) -> Coordinator:
         """That of the first node."""
-        return self.server._nodes[0].coordinator
+        return self.server.nodes[0].coordinator
 
     @property
     def refusals(self) -> list[str]:
@@ -178,14 +192,16 @@ class RunningBroker:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(lambda _loop, context: self.loop_errors.append(context))
+        settings = Settings(self._settings)
         self.server = Server(
-            Settings(self._settings),
-            listen=Address("127.0.0.1", 0),
+            settings,
+            endpoints=read_endpoints(settings, self._listen, self._advertise, default="127.0.0.1:0"),
             node_count=self._nodes,
             clock=self._clock,
             log=self.log,
             control=self._control,
             data_dir=self._data_dir,
+            **self._parts,
         )
         self.server.file_operations = self._operations
         await self.server.run(on_ready=lambda: self._ready.set_result(None))

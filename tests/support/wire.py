@@ -66,6 +66,19 @@ class Connection:
         size = _SIZE.unpack(self._receive_exactly(_SIZE.size))[0]
         return self._receive_exactly(size)
 
+    def receive_rest(self, *, timeout_seconds: float = 10.0) -> tuple[bytes, bool]:
+        """All bytes until the connection ends, and whether a reset ended it; raises `SilenceError`."""
+        self._socket.settimeout(timeout_seconds)
+        received, self._received = bytes(self._received), bytearray()
+        try:
+            while data := self._socket.recv(65_536):
+                received += data
+        except TimeoutError as error:
+            raise SilenceError from error
+        except ConnectionResetError:
+            return received, True
+        return received, False
+
     def until_answered(self, *, timeout_seconds: float = 10.0) -> None:
         """Return when there is something to receive, and leave it where it is."""
         self._socket.settimeout(timeout_seconds)

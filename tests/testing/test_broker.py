@@ -56,6 +56,25 @@ async def test_block_that_is_cancelled_before_it_is_entered_leaves_no_broker() -
     assert broker_threads() == []
 
 
+def test_listeners_have_bootstrap_servers_of_their_own() -> None:
+    """Every node of each; a name that is none is told from those that are."""
+    with Broker(
+        nodes=2, listen=["INTERNAL://127.0.0.1:0", "HOST://127.0.0.1:0"], advertise="HOST://localhost:0"
+    ) as kafka:
+        inside, outside = kafka.bootstrap_servers_on("INTERNAL"), kafka.bootstrap_servers_on("host")
+        assert kafka.bootstrap_servers == inside
+        assert [address.rpartition(":")[0] for address in outside.split(",")] == ["localhost"] * 2
+        assert len({*inside.split(","), *outside.split(",")}) == 4
+        with pytest.raises(ValueError, match="no listener OUTSIDE is advertised; those are INTERNAL, HOST"):
+            kafka.bootstrap_servers_on("OUTSIDE")
+
+
+def test_listeners_may_come_from_the_settings() -> None:
+    """`listen` says where to listen only if they don't."""
+    with Broker(settings={"listeners": "PLAINTEXT://localhost:0"}) as kafka:
+        assert kafka.bootstrap_servers.startswith("localhost:")
+
+
 @pytest.mark.parametrize("settings", [{"num.partitions": "many"}, {"log.retention.ms": "soon"}])
 def test_what_keeps_it_from_starting_is_raised(settings: dict[str, object]) -> None:
     """In the thread of the test, and no thread is left."""

@@ -4,7 +4,8 @@ stdout gets one line, when every socket accepts:
 
     ottla ready bootstrap=127.0.0.1:9092 nodes=3 control=http://127.0.0.1:9644
 
-`bootstrap` is the first node, which tells clients of the others. Everything else goes to stderr.
+`bootstrap` is the first node, which tells clients of the others. It is that of the first listener; further ones follow
+as `listener.host=127.0.0.1:29092`, for one called HOST. Everything else goes to stderr.
 """
 
 from __future__ import annotations
@@ -49,11 +50,18 @@ def add_to(commands: Any) -> None:
     option = parser.add_argument
     option(
         "--listen",
-        metavar="HOST:PORT",
-        default="127.0.0.1:9092",
-        help="where to accept (default: 127.0.0.1:9092); port 0 takes a free one",
+        metavar="[NAME[:PROTOCOL]://]HOST:PORT",
+        action="append",
+        default=[],
+        help="where to accept (default: 127.0.0.1:9092); port 0 takes a free one; may be repeated with other names",
     )
-    option("--advertise", metavar="HOST:PORT", help="what clients are told to connect to (default: --listen)")
+    option(
+        "--advertise",
+        metavar="[NAME://]HOST:PORT",
+        action="append",
+        default=[],
+        help="what clients of that listener are told to connect to (default: --listen); once for each",
+    )
     option(
         "--nodes",
         metavar="N",
@@ -98,6 +106,7 @@ def run(options: argparse.Namespace) -> int:
     from ottla.broker.configs.settings import ConfigError, Settings
     from ottla.broker.log import make_log
     from ottla.broker.network.address import Address, MachineRefused
+    from ottla.broker.network.endpoints import read_endpoints
     from ottla.broker.server import Server
     from ottla.purgatory import SystemClock, VirtualClock
 
@@ -106,8 +115,7 @@ def run(options: argparse.Namespace) -> int:
         settings = Settings.read(_read(options.config), options.set)
         server = Server(
             settings,
-            listen=Address.parse(options.listen, "--listen"),
-            advertise=Address.parse(options.advertise, "--advertise") if options.advertise else None,
+            endpoints=read_endpoints(settings, options.listen, options.advertise),
             node_count=options.nodes,
             clock=VirtualClock() if options.clock == "virtual" else SystemClock(),
             control=Address.parse(options.control, "--control") if options.control else None,
@@ -168,17 +176,11 @@ def _raise_open_files_limit() -> None:
 
 
 def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) -> None:
-    """Run the server on uvloop until a signal; the second signal ends the process at once."""
+    """Run the server until a signal; the second signal ends the process at once."""
     import asyncio
 
+    from ottla.broker.event_loop import new_event_loop
     from ottla.broker.loop_errors import log_loop_errors
-
-    try:
-        import uvloop
-    except ImportError as error:
-        from ottla.broker.network.address import MachineRefused
-
-        raise MachineRefused(f"uvloop cannot be loaded ({error}); Ottla runs where uvloop does: Linux, macOS") from None
 
     def stop(number: int) -> None:
         log.info("broker.stop.requested", signal=signal.Signals(number).name)
@@ -202,7 +204,7 @@ def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) ->
         await server.run(on_ready)
         log.info("broker.stopped")
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(serve())
 
 
@@ -214,7 +216,9 @@ def _tell_ready(server: Server, settings: Settings, log: Log) -> None:
         log.info("setting.stored", setting=name, reason="Kafka has it, and nothing goes by it here")
     if server.clock.stands_still and server.control_url is None:
         log.warning("clock.stopped", reason="time stands still, and without --control nobody can move it")
-    words = [f"bootstrap={server.addresses[0]}"]
+    first, *others = server.nodes[0].addresses.items()
+    words = [f"bootstrap={first[1]}"]
+    words += [f"listener.{name.lower()}={address}" for name, address in others]
     if len(server.addresses) > 1:
         words.append(f"nodes={len(server.addresses)}")
     if server.control_url is not None:

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.groups.coordination import GroupCoordination
     from ottla.broker.logs.logs import Logs
-    from ottla.coordinator.owner import NoteSink
+    from ottla.broker.network.address import Address
+    from ottla.broker.storage.contract import WrapStorage
+    from ottla.coordinator.owner import GroupLog, NoteSink
     from ottla.purgatory import Clock, Timer
 
 #: What of the cluster keeps clients waiting or has work to do, once it is needed.
@@ -97,6 +99,9 @@ class Cluster:
         self.group_partitions_count: int = settings["offsets.topic.num.partitions"]
         #: How many partitions were ever placed: the next one goes to the next node.
         self.partitions_placed = 0
+        #: What is to stand around the storage of each log, and around the group log; None: nothing.
+        self.wrap_storage: WrapStorage | None = None
+        self.wrap_group_log: Callable[[GroupLog], GroupLog] | None = None
         self._names_by_unified: dict[str, list[str]] = {}
         #: What keeps the cluster's changes on disk; None: nothing does.
         self.store: ClusterStore | None = None
@@ -111,7 +116,7 @@ class Cluster:
     @property
     def node_ids_down(self) -> list[int]:
         """Nodes that are known to be down."""
-        return self.offline(sorted(self.all_nodes))
+        return sorted(self.all_nodes.keys() - self.nodes.keys())
 
     @property
     def controller_id(self) -> int:
@@ -122,7 +127,7 @@ class Cluster:
     def logs(self) -> Logs:
         from ottla.broker.logs.logs import Logs
 
-        return Logs(self.settings, self.clock, self.store)
+        return Logs(self.settings, self.clock, self.store, self.wrap_storage)
 
     @cached_property
     def failover(self) -> Failover:
@@ -170,10 +175,9 @@ class Cluster:
         """A node of the cluster, up from the start."""
         self.all_nodes[node.node_id] = self.nodes[node.node_id] = node
 
-    def offline(self, replicas: Sequence[int]) -> list[int]:
-        """Those of the replicas that are known to be down, or are not there at all."""
-        nodes = self.nodes
-        return [replica for replica in replicas if replica not in nodes]
+    def addresses_on(self, listener: str) -> dict[int, Address]:
+        """The nodes that clients of this listener are told of, by id, and where they reach them."""
+        return {node_id: node.addresses[listener] for node_id, node in self.nodes.items() if listener in node.addresses}
 
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)

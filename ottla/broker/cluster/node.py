@@ -1,10 +1,11 @@
 """A node: what clients see as one broker of the cluster.
 
-It has an id, an address, a share of the partitions to lead and a share of the groups to coordinate.
+It has an id, an address on each listener, a share of the partitions to lead and a share of the groups to coordinate.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,20 +19,20 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """One broker of the cluster, with the address that clients are told."""
+    """One broker of the cluster, with the addresses that clients are told."""
 
     def __init__(self, node_id: int, cluster: Cluster) -> None:
         self.node_id = node_id
         self.cluster = cluster
-        #: Where clients reach it; known for sure once its listener is open.
-        self.host = ""
-        self.port = 0
+        #: By listener: where it listens, and where its clients reach it, if they are told. Known once it is open.
+        self.listens: dict[str, Address] = {}
+        self.addresses: dict[str, Address] = {}
         self.rack: str | None = cluster.settings["broker.rack"]
 
     @property
     def address(self) -> Address:
-        """Where clients reach it."""
-        return Address(self.host, self.port)
+        """Where clients of the first listener reach it."""
+        return next(iter(self.addresses.values()))
 
     @cached_property
     def coordinator(self) -> Coordinator:
@@ -58,17 +59,23 @@ class Node:
     @property
     def own_settings(self) -> dict[str, str]:
         """What every node of the process was started with differently, under Kafka's names."""
-        address = f"PLAINTEXT://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
         node_id = str(self.node_id)
-        return {
-            "advertised.listeners": address,
+        own = {
             "broker.id": node_id,
-            "listeners": address,
+            "listeners": _uris(self.listens),
             "node.id": node_id,
             "process.roles": "broker,controller",
         }
+        if self.addresses != self.listens or "advertised.listeners" in self.cluster.settings.given:
+            own["advertised.listeners"] = _uris(self.addresses)
+        return own
 
     @property
     def setting_layers(self) -> list[Layer]:
         """The layers its settings come from, the one that counts first."""
         return self.cluster.settings.layers(self.node_id, self.own_settings)
+
+
+def _uris(addresses: Mapping[str, Address]) -> str:
+    """Addresses of listeners as Kafka's settings have them."""
+    return ",".join(f"{name}://{address}" for name, address in addresses.items())

@@ -17,7 +17,6 @@ from ottla.broker.configs.values import parse_value
 _ROWS: Final = """
 add.partitions.to.txn.retry.backoff.max.ms int 100 0..
 add.partitions.to.txn.retry.backoff.ms int 20 1..
-advertised.listeners list - -
 alter.config.policy.class.name class - -
 alter.log.dirs.replication.quota.window.num int 11 1..
 alter.log.dirs.replication.quota.window.size.seconds int 1 1..
@@ -30,7 +29,6 @@ config.providers list '' - cluster-wide
 connection.failed.authentication.delay.ms int 100 0..
 connections.max.reauth.ms long 0 -
 controlled.shutdown.enable boolean true -
-controller.listener.names list - -
 controller.performance.always.log.threshold.ms long 2000 0.. internal
 controller.performance.sample.period.ms long 60000 100.. internal
 controller.quorum.append.linger.ms int 25 0..
@@ -127,15 +125,12 @@ group.streams.session.timeout.ms int 45000 1..
 group.streams.task.offset.interval.ms int 60000 1.. internal
 group.streams.topology.description.plugin.class class - -
 initial.broker.registration.timeout.ms int 60000 -
-inter.broker.listener.name string - -
 internal.metadata.delete.delay.millis long 60000 - internal
 internal.metadata.log.segment.bytes int - - internal
 internal.metadata.max.batch.size.in.bytes int 8388608 - internal
 kafka.metrics.polling.interval.secs int 10 1..
 kafka.metrics.reporters list '' -
 leader.replication.throttled.rate long 9223372036854775807 0.. cluster-wide internal
-listener.security.protocol.map string SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT - per-broker
-listeners list PLAINTEXT://:9092 - per-broker
 log.cleaner.io.buffer.load.factor double 0.9 - cluster-wide
 log.cleaner.io.buffer.size int 524288 0.. cluster-wide
 log.cleaner.io.max.bytes.per.second double 1.7976931348623157E308 - cluster-wide

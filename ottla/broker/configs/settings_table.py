@@ -87,6 +87,26 @@ _IDENTITY: Final = (
     _read_only("broker.rack", "string", None, "The rack that clients are told."),
 )
 
+_LISTENERS: Final = (
+    Setting(
+        "listeners",
+        "list",
+        ["PLAINTEXT://:9092"],
+        update=PER_BROKER,
+        meaning="Where the first node listens: NAME://HOST:PORT. --listen wins; without both it is 127.0.0.1:9092.",
+    ),
+    _read_only("advertised.listeners", "list", None, "What clients of a listener are told; --advertise wins."),
+    Setting(
+        "listener.security.protocol.map",
+        "string",
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        update=PER_BROKER,
+        meaning="NAME:PROTOCOL for each name in listeners; PLAINTEXT is served.",
+    ),
+    _read_only("inter.broker.listener.name", "string", None, "One that is advertised; nodes here need no connection."),
+    _read_only("controller.listener.names", "list", None, "Those of listeners that are left out: for controllers."),
+)
+
 _NODES: Final = (
     _read_only("ottla.failover.ms", "long", 100, "When a node that died is missed, and others lead.", at_least=0),
     _read_only("auto.leader.rebalance.enable", "boolean", True, "Let leaders go back to the first replica in time."),
@@ -260,7 +280,7 @@ _TRANSACTIONS: Final = (
 #: What this broker goes by, in the order in which people look for it.
 SETTINGS: Final = {
     setting.name: setting
-    for setting in (*_IDENTITY, *_NODES, *_CONNECTIONS, *_TOPICS, *_LOGS, *_GROUPS, *_TRANSACTIONS)
+    for setting in (*_IDENTITY, *_LISTENERS, *_NODES, *_CONNECTIONS, *_TOPICS, *_LOGS, *_GROUPS, *_TRANSACTIONS)
 }
 
 

@@ -83,7 +83,8 @@ class Control:
             "cluster_id": self._cluster.cluster_id,
             "bootstrap_servers": self._server.bootstrap,
             "nodes": [
-                {"node_id": node.node_id, "host": node.host, "port": node.port} for node in self._cluster.nodes.values()
+                {"node_id": node_id, "host": node.address.host, "port": node.address.port}
+                for node_id, node in self._cluster.nodes.items()
             ],
         }
 
@@ -96,8 +97,8 @@ class Control:
             "nodes": [
                 {
                     "node_id": node_id,
-                    "host": node.host,
-                    "port": node.port,
+                    "host": node.address.host,
+                    "port": node.address.port,
                     "state": cluster.failover.state_of(node).value,
                     "connections": connections[node_id],
                     "leads": leads[node_id],

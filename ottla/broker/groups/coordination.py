@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ottla.broker.configs.settings import Settings
     from ottla.broker.logs.partition import Partition
     from ottla.coordinator.effects import Record
+    from ottla.coordinator.owner import GroupLog
 
 _MS_PER_MINUTE = 60_000
 #: A group that was well for so long starts from the beginning with its next failure.
@@ -76,7 +77,9 @@ class GroupCoordination:
 
     def __init__(self, cluster: Cluster) -> None:
         config = group_config(cluster.settings, cluster.group_partitions_count)
-        log = GroupLogOnTopic(cluster)
+        log: GroupLog = GroupLogOnTopic(cluster)
+        if cluster.wrap_group_log is not None:
+            log = cluster.wrap_group_log(log)
         notes = tell_all([NotesToLog(cluster.log), *cluster.note_sinks], cluster.log)
         self._loading = GroupLoading(cluster)
         self._setbacks: Setbacks[str] = Setbacks(cluster.clock, _QUIET_MS)

@@ -3,48 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from ottla.broker.network.call import Call
     from ottla.protocol.primitives import Message
 
+T = TypeVar("T")
 
-class Gather:
+
+class Gather(Generic[T]):
     """Makes a token for each group asked. `call` is answered with what `make` makes of all answers, in their order."""
 
-    __slots__ = ("_answers", "_call", "_make", "_missing")
+    __slots__ = ("_answers", "_call", "_count", "_make")
 
-    def __init__(self, count: int, call: Call, make: Callable[[list[Any]], Message]) -> None:
-        self._answers: list[Any] = [None] * count
-        self._missing = count
+    def __init__(self, count: int, call: Call, make: Callable[[list[T]], Message]) -> None:
+        self._answers: dict[int, T] = {}
+        self._count = count
         self._call = call
         self._make = make
         if not count:
             call.answer(make([]))
 
-    def token(self, index: int) -> Slot:
+    def token(self, index: int) -> Slot[T]:
         """Who is to be answered by the group at this place."""
         return Slot(self, index)
 
-    def put(self, index: int, answer: Any) -> None:
+    def put(self, index: int, answer: T) -> None:
         """Take in what one group says. The first answer counts."""
-        if self._answers[index] is not None:
+        if index in self._answers:
             return
         self._answers[index] = answer
-        self._missing -= 1
-        if not self._missing:
-            self._call.answer_later(lambda: self._make(self._answers))
+        if len(self._answers) == self._count:
+            self._call.answer_later(lambda: self._make([self._answers[place] for place in range(self._count)]))
 
 
-class Slot:
+class Slot(Generic[T]):
     """The token of one group in a `Gather`."""
 
     __slots__ = ("_gather", "_index")
 
-    def __init__(self, gather: Gather, index: int) -> None:
+    def __init__(self, gather: Gather[T], index: int) -> None:
         self._gather = gather
         self._index = index
 
-    def answer(self, response: Any) -> None:
+    def answer(self, response: T) -> None:
         self._gather.put(self._index, response)

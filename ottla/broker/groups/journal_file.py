@@ -118,4 +118,7 @@ class JournalFile:
 def _ends_torn(descriptor: int) -> bool:
     """Whether the file ends within a line."""
     status = os.fstat(descriptor)
-    return stat.S_ISREG(status.st_mode) and status.st_size > 0 and os.pread(descriptor, 1, status.st_size - 1) != b"\n"
+    if not stat.S_ISREG(status.st_mode) or not status.st_size:
+        return False
+    os.lseek(descriptor, -1, os.SEEK_END)
+    return os.read(descriptor, 1) != b"\n"

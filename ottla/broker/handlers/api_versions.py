@@ -22,6 +22,7 @@ from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import API_VERSIONS_KEY
 from ottla.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from ottla.protocol.primitives import Message
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -63,8 +64,8 @@ def _is_meant(request: ApiVersionsRequest, call: Call) -> bool:
     return request.cluster_id == call.node.cluster.cluster_id and request.node_id == call.node.node_id
 
 
-def refuse(request: ApiVersionsRequest | None, error_code: int) -> ApiVersionsResponse:
-    """Also the answer to an unknown version; then there is no request to speak of."""
+def refuse(request: Message, error_code: int) -> ApiVersionsResponse:
+    """Also the answer to an unknown version; then the request is an empty one."""
     own = SERVED[API_VERSIONS_KEY]
     known = [ApiVersionsResponse.ApiVersion(own.key, own.version_first, own.version_last)]
     return ApiVersionsResponse(error_code, known if error_code == ErrorCode.UNSUPPORTED_VERSION else [])

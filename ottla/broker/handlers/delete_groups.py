@@ -18,7 +18,9 @@ from ottla.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGro
 
 def handle(request: DeleteGroupsRequest, call: Call) -> None:
     group_ids = list(dict.fromkeys(request.groups_names))
-    gather = Gather(len(group_ids), call, lambda results: DeleteGroupsResponse(results=results))
+    gather = Gather[DeleteGroupsResponse.DeletableGroupResult](
+        len(group_ids), call, lambda results: DeleteGroupsResponse(results=results)
+    )
     for index, group_id in enumerate(paced(group_ids)):
         call.node.coordinator.submit(group_id, DeleteRequested(gather.token(index)))
 

@@ -1,7 +1,8 @@
 """DescribeCluster (api key 60), v0–v2: the nodes of the cluster (KIP-700).
 
 v1 adds endpoint_type, by which a client says whether it thinks it talks to a broker (1) or a controller (2) (KIP-919);
-v2 can show fenced brokers: nodes that are known to be down.
+v2 can show fenced brokers: nodes that are known to be down. Nodes that advertise no address on the client's listener
+are left out.
 
 Errors: MISMATCHED_ENDPOINT_TYPE for who wanted a controller, UNSUPPORTED_ENDPOINT_TYPE for other numbers.
 Kafka: KafkaApis.handleDescribeCluster, AuthHelper.computeDescribeClusterResponse.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
+from ottla.broker.authorized_operations import NOT_ASKED, authorized_cluster_operations
 from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
@@ -30,18 +31,20 @@ def handle(request: DescribeClusterRequest, call: Call) -> DescribeClusterRespon
             error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
             error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
-    cluster = call.node.cluster
+    cluster, listener_name = call.node.cluster, call.listener_name
+    brokers = [
+        DescribeClusterResponse.DescribeClusterBroker(
+            node.node_id, address.host, address.port, node.rack, is_fenced=node.node_id not in cluster.nodes
+        )
+        for node in cluster.all_nodes.values()
+        if (address := node.addresses.get(listener_name)) is not None
+        and (request.include_fenced_brokers or node.node_id in cluster.nodes)
+    ]
     return DescribeClusterResponse(
         cluster_id=cluster.cluster_id,
-        controller_id=cluster.controller_id,
-        brokers=[
-            DescribeClusterResponse.DescribeClusterBroker(
-                node.node_id, node.host, node.port, node.rack, is_fenced=node.node_id not in cluster.nodes
-            )
-            for node in cluster.all_nodes.values()
-            if request.include_fenced_brokers or node.node_id in cluster.nodes
-        ],
-        cluster_authorized_operations=CLUSTER_OPERATIONS
+        controller_id=cluster.controller_id if brokers else -1,
+        brokers=brokers,
+        cluster_authorized_operations=authorized_cluster_operations(call)
         if request.include_cluster_authorized_operations
         else NOT_ASKED,
     )

@@ -9,7 +9,7 @@ Kafka: KafkaApis.handleDescribeGroupsRequest, GroupMetadataManager.describeGroup
 
 from __future__ import annotations
 
-from ottla.broker.authorized_operations import GROUP_OPERATIONS
+from ottla.broker.authorized_operations import AclResourceType, authorized_operations
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
 from ottla.coordinator.events import DescribeRequested
@@ -23,7 +23,7 @@ def handle(request: DescribeGroupsRequest, call: Call) -> None:
         if request.include_authorized_operations:
             for group in groups:
                 if group.error_code == ErrorCode.NONE:
-                    group.authorized_operations = GROUP_OPERATIONS
+                    group.authorized_operations = authorized_operations(call, AclResourceType.GROUP, group.group_id)
         return DescribeGroupsResponse(groups=groups)
 
     gather = Gather(len(request.groups), call, all_together)

@@ -175,8 +175,9 @@ class _Fetch:
         topic = self.call.node.cluster.topics.get(partition.topic or "")
         leader_id, leader_epoch, leader = current_leader(self.call.node, topic, partition.index)
         data.current_leader = FetchResponse.LeaderIdAndEpoch(leader_id, leader_epoch)
-        if leader is not None:
-            endpoints[leader_id] = FetchResponse.NodeEndpoint(leader_id, leader.host, leader.port, leader.rack)
+        address = None if leader is None else leader.addresses.get(self.call.listener_name)
+        if leader is not None and address is not None:
+            endpoints[leader_id] = FetchResponse.NodeEndpoint(leader_id, address.host, address.port, leader.rack)
 
 
 def _sort_out(context: FetchContext, call: Call, *, is_follower: bool) -> _Fetch:

@@ -8,8 +8,8 @@ COORDINATOR_NOT_AVAILABLE until that is done; here it is done at once, so the fi
 v1 adds key_type, throttle_time_ms and error_message, v3 is flexible, v4 takes many keys (KIP-699), v5 and v6 only
 allow new errors and key types. In v1–v3 success has the error message "NONE", later ones have an empty one.
 
-Errors: COORDINATOR_NOT_AVAILABLE if nobody leads the partition, the offsets topic can't be created, or it was made with
-too few partitions;
+Errors: COORDINATOR_NOT_AVAILABLE if nobody leads the partition, its leader advertises no address on the client's
+listener, the offsets topic can't be created, or it was made with too few partitions;
 INVALID_REQUEST for a key type that is none, or is not known to the version, and for share groups, which are not served.
 Kafka: KafkaApis.getCoordinator, FindCoordinatorResponse.
 """
@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import Final
 
 from ottla.broker.cluster.coordinators import group_coordinator, transaction_coordinator
-from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from ottla.broker.network.address import Address
 from ottla.broker.network.call import Call
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
@@ -38,12 +38,13 @@ def handle(request: FindCoordinatorRequest, call: Call) -> FindCoordinatorRespon
     if request.key_type not in (_GROUP, _TRANSACTION, _SHARE):
         return refuse(request, ErrorCode.INVALID_REQUEST)
     if call.api_version < _BATCHED_FROM:
-        error_code, node = _find(request.key, request.key_type, call)
-        if node is None:
-            return refuse(request, error_code)
-        return FindCoordinatorResponse(0, error_code, "NONE", node.node_id, node.host, node.port)
+        found = _find(request.key, request.key_type, call)
+        if isinstance(found, ErrorCode):
+            return refuse(request, found)
+        node_id, address = found
+        return FindCoordinatorResponse(0, ErrorCode.NONE, "NONE", node_id, address.host, address.port)
     return FindCoordinatorResponse(
-        coordinators=[_found(key, *_find(key, request.key_type, call)) for key in paced(request.coordinator_keys)]
+        coordinators=[_found(key, _find(key, request.key_type, call)) for key in paced(request.coordinator_keys)]
     )
 
 
@@ -60,10 +61,11 @@ def refuse(request: FindCoordinatorRequest, error_code: ErrorCode) -> FindCoordi
     )
 
 
-def _find(key: str, key_type: int, call: Call) -> tuple[ErrorCode, Node | None]:
+def _find(key: str, key_type: int, call: Call) -> tuple[int, Address] | ErrorCode:
+    """The coordinator's node id and where the client reaches it, or why there is none."""
     cluster = call.node.cluster
     if key_type == _SHARE:
-        return ErrorCode.INVALID_REQUEST, None
+        return ErrorCode.INVALID_REQUEST
     if key_type == _TRANSACTION:
         node = transaction_coordinator(cluster, key)
     else:
@@ -72,10 +74,13 @@ def _find(key: str, key_type: int, call: Call) -> tuple[ErrorCode, Node | None]:
 
             create_on_demand(cluster, GROUP_TOPIC)
         node = group_coordinator(cluster, key)
-    return (ErrorCode.COORDINATOR_NOT_AVAILABLE if node is None else ErrorCode.NONE), node
+    if node is None or call.listener_name not in node.addresses:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return node.node_id, node.addresses[call.listener_name]
 
 
-def _found(key: str, error_code: ErrorCode, node: Node | None) -> FindCoordinatorResponse.Coordinator:
-    if node is None:
-        return _Coordinator(key, -1, "", -1, error_code)
-    return _Coordinator(key, node.node_id, node.host, node.port)
+def _found(key: str, found: tuple[int, Address] | ErrorCode) -> FindCoordinatorResponse.Coordinator:
+    if isinstance(found, ErrorCode):
+        return _Coordinator(key, -1, "", -1, found)
+    node_id, address = found
+    return _Coordinator(key, node_id, address.host, address.port)

@@ -12,16 +12,26 @@ more. v13 adds a top-level error_code.
 
 Errors, by topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for a bad name, UNKNOWN_TOPIC_ID; on all of them
 INVALID_REQUEST for an id or a null name in v10 and v11, and UNKNOWN_SERVER_ERROR for a null name without any id in v12,
-on which Kafka stumbles. By partition: LEADER_NOT_AVAILABLE while nobody leads it; REPLICA_NOT_AVAILABLE in v0, which
+on which Kafka stumbles. By partition: LEADER_NOT_AVAILABLE while nobody leads it; LISTENER_NOT_FOUND, up to v5
+LEADER_NOT_AVAILABLE, if its leader advertises no address on the client's listener; REPLICA_NOT_AVAILABLE in v0, which
 leaves out the replicas that are down. Kafka: KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache.getTopicMetadata.
 """
 
 from __future__ import annotations
 
-from ottla.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from collections.abc import Mapping
+from typing import Final
+
+from ottla.broker.authorized_operations import (
+    NOT_ASKED,
+    AclResourceType,
+    authorized_cluster_operations,
+    authorized_operations,
+)
 from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.cluster.topic import NO_LEADER, Topic
 from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, name_fault
+from ottla.broker.network.address import Address
 from ottla.broker.network.call import Call
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
@@ -30,12 +40,16 @@ from ottla.protocol.primitives import ZERO_UUID
 
 _Topic = MetadataResponse.MetadataResponseTopic
 
+#: Kafka: KafkaApis.handleTopicMetadataRequest, errorUnavailableListeners.
+_WITHOUT_LISTENER_NOT_FOUND: Final = 5
+
 
 def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
     cluster = call.node.cluster
+    addresses = cluster.addresses_on(call.listener_name)
     asked = request.topics
     if asked is None or (call.api_version == 0 and not asked):
-        found = [_describe(topic, cluster) for topic in paced(list(cluster.topics.values()))]
+        found = [_describe(topic, addresses) for topic in paced(list(cluster.topics.values()))]
     else:
         nameless = any(topic.name is None for topic in asked)
         topic_ids = [topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID]
@@ -44,27 +58,27 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
         if nameless and not topic_ids:
             return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
         if topic_ids:
-            found = [_by_id(topic_id, cluster) for topic_id in paced(dict.fromkeys(topic_ids))]
+            found = [_by_id(topic_id, cluster, addresses) for topic_id in paced(dict.fromkeys(topic_ids))]
         else:
             create = request.allow_auto_topic_creation and cluster.settings["auto.create.topics.enable"]
             names = dict.fromkeys(topic.name or "" for topic in asked)
-            found = [_by_name(name, cluster, create=create) for name in paced(names)]
-    if call.api_version == 0:
+            found = [_by_name(name, cluster, addresses, create=create) for name in paced(names)]
+    if call.api_version <= _WITHOUT_LISTENER_NOT_FOUND:
         for topic in found:
-            _leave_out_offline(topic)
+            _simplify(topic, call.api_version)
     if request.include_topic_authorized_operations:
         for topic in found:
             if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
-                topic.topic_authorized_operations = TOPIC_OPERATIONS
+                topic.topic_authorized_operations = authorized_operations(call, AclResourceType.TOPIC, topic.name or "")
     return MetadataResponse(
         brokers=[
-            MetadataResponse.MetadataResponseBroker(node.node_id, node.host, node.port, node.rack)
-            for node in cluster.nodes.values()
+            MetadataResponse.MetadataResponseBroker(node_id, address.host, address.port, cluster.nodes[node_id].rack)
+            for node_id, address in addresses.items()
         ],
         cluster_id=cluster.cluster_id,
         controller_id=cluster.controller_id,
         topics=found,
-        cluster_authorized_operations=CLUSTER_OPERATIONS
+        cluster_authorized_operations=authorized_cluster_operations(call)
         if request.include_cluster_authorized_operations
         else NOT_ASKED,
     )
@@ -77,15 +91,19 @@ def refuse(request: MetadataRequest, error_code: ErrorCode) -> MetadataResponse:
     )
 
 
-def _by_id(topic_id: bytes, cluster: Cluster) -> MetadataResponse.MetadataResponseTopic:
+def _by_id(
+    topic_id: bytes, cluster: Cluster, addresses: Mapping[int, Address]
+) -> MetadataResponse.MetadataResponseTopic:
     topic = cluster.topics_by_id.get(topic_id)
-    return _Topic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) if topic is None else _describe(topic, cluster)
+    return _Topic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) if topic is None else _describe(topic, addresses)
 
 
-def _by_name(name: str, cluster: Cluster, *, create: bool) -> MetadataResponse.MetadataResponseTopic:
+def _by_name(
+    name: str, cluster: Cluster, addresses: Mapping[int, Address], *, create: bool
+) -> MetadataResponse.MetadataResponseTopic:
     topic = cluster.topics.get(name)
     if topic is not None:
-        return _describe(topic, cluster)
+        return _describe(topic, addresses)
     if name_fault(name) is not None:
         return _Topic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)
     if create:
@@ -95,27 +113,36 @@ def _by_name(name: str, cluster: Cluster, *, create: bool) -> MetadataResponse.M
     return _Topic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, is_internal=name in INTERNAL_TOPICS)
 
 
-def _describe(topic: Topic, cluster: Cluster) -> MetadataResponse.MetadataResponseTopic:
+def _describe(topic: Topic, addresses: Mapping[int, Address]) -> MetadataResponse.MetadataResponseTopic:
+    """What a client is told who reaches these nodes: others are offline to it, and lead nothing."""
     partitions = [
         MetadataResponse.MetadataResponsePartition(
-            error_code=ErrorCode.NONE if placement.leader_id != NO_LEADER else ErrorCode.LEADER_NOT_AVAILABLE,
+            error_code=_leader_error(placement.leader_id, addresses),
             partition_index=partition.index,
-            leader_id=placement.leader_id,
+            leader_id=placement.leader_id if placement.leader_id in addresses else NO_LEADER,
             leader_epoch=partition.leader_epoch,
             replica_nodes=placement.replicas,
             isr_nodes=placement.isr,
-            offline_replicas=cluster.offline(placement.replicas),
+            offline_replicas=[replica for replica in placement.replicas if replica not in addresses],
         )
         for partition, placement in paced(list(zip(topic.partitions, topic.placements, strict=True)))
     ]
     return _Topic(ErrorCode.NONE, topic.name, topic.topic_id, topic.is_internal, partitions)
 
 
-def _leave_out_offline(topic: MetadataResponse.MetadataResponseTopic) -> None:
-    """In v0 every replica has to be among the brokers."""
+def _leader_error(leader_id: int, addresses: Mapping[int, Address]) -> ErrorCode:
+    if leader_id in addresses:
+        return ErrorCode.NONE
+    return ErrorCode.LEADER_NOT_AVAILABLE if leader_id == NO_LEADER else ErrorCode.LISTENER_NOT_FOUND
+
+
+def _simplify(topic: MetadataResponse.MetadataResponseTopic, version: int) -> None:
+    """Up to v5 nobody knows LISTENER_NOT_FOUND; in v0 every replica has to be among the brokers."""
     for partition in topic.partitions:
+        if partition.error_code == ErrorCode.LISTENER_NOT_FOUND:
+            partition.error_code = ErrorCode.LEADER_NOT_AVAILABLE
         offline = partition.offline_replicas
-        if offline:
+        if version == 0 and offline:
             if not partition.error_code:
                 partition.error_code = ErrorCode.REPLICA_NOT_AVAILABLE
             partition.replica_nodes = [replica for replica in partition.replica_nodes if replica not in offline]

@@ -234,5 +234,6 @@ def _show_leader(
     topic = cluster.topics.get(name) if isinstance(name, str) else cluster.topics_by_id.get(name)
     leader_id, leader_epoch, leader = current_leader(call.node, topic, answer.index)
     answer.current_leader = ProduceResponse.LeaderIdAndEpoch(leader_id, leader_epoch)
-    if leader is not None:
-        endpoints[leader_id] = ProduceResponse.NodeEndpoint(leader_id, leader.host, leader.port, leader.rack)
+    address = None if leader is None else leader.addresses.get(call.listener_name)
+    if leader is not None and address is not None:
+        endpoints[leader_id] = ProduceResponse.NodeEndpoint(leader_id, address.host, address.port, leader.rack)

@@ -12,7 +12,7 @@ from ottla.broker.configs.log_config import LogConfig
 from ottla.broker.configs.settings import Settings
 from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.producer_state import ProducerSettings
-from ottla.broker.storage.contract import LogStorage
+from ottla.broker.storage.contract import LogStorage, WrapStorage
 from ottla.broker.storage.log_bytes import LogBytes
 from ottla.broker.storage.memory import MemoryStorage
 from ottla.purgatory import Clock
@@ -32,10 +32,17 @@ _LOGS_PER_STEP: Final = 16
 class Logs:
     """What every partition's log has in common."""
 
-    def __init__(self, settings: Settings, clock: Clock, store: ClusterStore | None = None) -> None:
-        """`store`: where logs are on disk; None: in memory."""
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        store: ClusterStore | None = None,
+        wrap_storage: WrapStorage | None = None,
+    ) -> None:
+        """`store`: where logs are on disk; None: in memory. `wrap_storage`: what is to stand around each storage."""
         self._settings = settings
         self._store = store
+        self._wrap_storage = wrap_storage
         self._clock = clock
         #: The account of all their bytes, limited by ottla.log.bytes.max.
         self.bytes = LogBytes(settings["ottla.log.bytes.max"], reclaim=self.reclaim)
@@ -51,6 +58,8 @@ class Logs:
             storage = MemoryStorage(self.bytes, self._clock.wall_ms())
         else:
             storage, leader_epoch = self._store.open_log(topic, topic_id, index)
+        if self._wrap_storage is not None:
+            storage = self._wrap_storage(storage, topic, index)
         partition = Partition(topic, topic_id, index, config, storage, self.producer_settings, leader_epoch)
         if self._store is not None:
             partition.cleaned_offset = self._store.data_dir.cleaned_offset(topic, index)

@@ -15,10 +15,10 @@ PORT_MAX: Final = 65_535
 
 #: What to do about it, by the error of the attempt.
 _ADVICE: Final = {
-    errno.EADDRINUSE: "stop what listens there, or choose another port with {option} HOST:PORT; port 0: any free one",
-    errno.EACCES: "ports below 1024 need root; choose a higher one with {option} HOST:PORT",
-    errno.EADDRNOTAVAIL: "the host must be a name or an address of this machine; change {option} HOST:PORT",
-    socket.EAI_NONAME: "the host must be a name or an address of this machine; change {option} HOST:PORT",
+    errno.EADDRINUSE: "stop what listens there, or choose another port with {form}; port 0: any free one",
+    errno.EACCES: "ports below 1024 need root; choose a higher one with {form}",
+    errno.EADDRNOTAVAIL: "the host must be a name or an address of this machine; change {form}",
+    socket.EAI_NONAME: "the host must be a name or an address of this machine; change {form}",
 }
 
 
@@ -50,11 +50,19 @@ class Address:
 
     @property
     def is_wildcard(self) -> bool:
-        """An address to listen on but not to be reached at, such as 0.0.0.0."""
+        """An address to listen on but not to be reached at, such as 0.0.0.0. An empty host is one, too."""
         try:
-            return ipaddress.ip_address(self.host).is_unspecified
+            return not self.host or ipaddress.ip_address(self.host).is_unspecified
         except ValueError:
             return False
+
+    @property
+    def ip_version(self) -> int | None:
+        """4 or 6; None for a name."""
+        try:
+            return ipaddress.ip_address(self.host).version
+        except ValueError:
+            return None
 
     def plus(self, index: int) -> Address:
         """Where the node with this index is: on port + index, or on whichever is free."""
@@ -64,5 +72,6 @@ class Address:
         """What to raise when listening here fails."""
         number = error.errno or 0
         reason = os.strerror(number) if number > 0 else str(error.strerror or error)
-        advice = _ADVICE.get(number, "choose another with {option} HOST:PORT").format(option=option)
+        form = "listeners=NAME://HOST:PORT" if option == "listeners" else f"{option} HOST:PORT"
+        advice = _ADVICE.get(number, "choose another with {form}").format(form=form)
         return MachineRefused(f"{option}: cannot listen on {self}: {reason}; {advice}")

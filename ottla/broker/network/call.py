@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
 from ottla.pacing import TooCostly, costs
@@ -21,6 +21,7 @@ from ottla.protocol.headers import RESPONSE_HEADER, RESPONSE_HEADER_TAGGED
 from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
 
 if TYPE_CHECKING:
+    from ottla.broker.authorizer import Authorizer, Principal
     from ottla.broker.cluster.node import Node
     from ottla.broker.network.connection import Connection
     from ottla.broker.network.routes import Route
@@ -55,7 +56,9 @@ class Call:
         "route",
     )
 
-    def __init__(self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Any) -> None:
+    def __init__(
+        self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Message
+    ) -> None:
         self.connection = connection
         self.node: Node = connection.node
         self.route = route
@@ -67,6 +70,21 @@ class Call:
         self.answer_bytes = 0
         self.on_abandoned: Callable[[], object] | None = None
         self.on_ended: Callable[[], object] | None = None
+
+    @property
+    def listener_name(self) -> str:
+        """The listener the client has connected to; it is told the addresses of that one."""
+        return self.connection.listener.name
+
+    @property
+    def principal(self) -> Principal:
+        """Who the client is."""
+        return self.connection.principal
+
+    @property
+    def authorizer(self) -> Authorizer:
+        """Who says what it may do."""
+        return self.connection.listener.authorizer
 
     @property
     def client_host(self) -> str:
@@ -108,6 +126,11 @@ class Call:
 
     def _refuse_costly(self, costly: TooCostly) -> None:
         self.connection.refuse(f"{self.route.name} v{self.api_version} would be answered with too much: {costly}")
+
+    def answer_part(self, response: Message, bytes_count: int) -> None:
+        """Give the first so many bytes of the answer; whoever wants that has to end the connection behind them."""
+        part = b"".join(self._encode(response))[:bytes_count]
+        self.answered, self.answer_bytes = [part] if part else [], len(part)
 
     def answer_nothing(self) -> None:
         """The request is dealt with and gets no answer, as Produce with acks=0."""

@@ -22,11 +22,13 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import sys
 from collections import deque
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ottla.broker.authorizer import ANONYMOUS
 from ottla.broker.network.apis import Lane
 from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.network.limits import (
@@ -56,7 +58,7 @@ _read_correlation_id_and_client_id_length = struct.Struct(">4xih").unpack_from
 _CLIENT_ID_AT: Final = 8
 
 #: SO_LINGER: on, for 0 seconds.
-_NO_LINGER: Final = struct.pack("ii", 1, 0)
+_NO_LINGER: Final = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 #: How much the log shows of a refused frame, and of a reason, which may name what the client sent.
 _SHOWN_BYTES: Final = 64
 _REASON_CHARACTERS_MAX: Final = 1_000
@@ -69,7 +71,8 @@ class Connection(asyncio.BufferedProtocol):
         self.node = listener.node
         self.log = listener.log
         self.client_host = ""
-        self._listener = listener
+        self.principal = ANONYMOUS
+        self.listener = listener
         self._routes = listener.routes
         self._new_call = listener.new_call
         self._shared_buffer = listener.receive_buffer
@@ -111,19 +114,21 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is one in all but name
         peer = transport.get_extra_info("peername")
         self.client_host = f"/{peer[0]}" if peer else "/"
-        self._listener.remember(self)
+        self.listener.remember(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_closed = True
-        self._listener.forget(self)
-        self._listener.receiving.hold(self, 0)
-        self._listener.unread.hold(self, 0)
+        self.listener.forget(self)
+        self.listener.receiving.hold(self, 0)
+        self.listener.unread.hold(self, 0)
         self._frame = self._kept = None
         self._out.clear()
         while self._unanswered:
-            abandoned = self._unanswered.popleft().on_abandoned
-            if abandoned is not None:
-                abandoned()
+            self._abandon(self._unanswered.popleft())
+
+    def _abandon(self, call: Call) -> None:
+        if call.on_abandoned is not None:
+            call.on_abandoned()
 
     def get_buffer(self, sizehint: int) -> Buffer:
         if self._frame is None:
@@ -140,7 +145,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._frame_filled == len(frame):
             self._frame = None
             if len(frame) > FRAME_BUFFER_BYTES_COUNTED:
-                self._listener.receiving.hold(self, 0)
+                self.listener.receiving.hold(self, 0)
             self._take_up(memoryview(frame), len(frame))
 
     def eof_received(self) -> bool:
@@ -153,12 +158,12 @@ class Connection(asyncio.BufferedProtocol):
     def pause_writing(self) -> None:
         self._writing_is_paused = True
         self._transport.pause_reading()
-        self._listener.unread.hold(self, self._unread_bytes)
+        self.listener.unread.hold(self, self._unread_bytes)
 
     def resume_writing(self) -> None:
         self._writing_is_paused = False
         self._unread_bytes = 0
-        self._listener.unread.hold(self, 0)
+        self.listener.unread.hold(self, 0)
         self._go_on()
 
     # --- taking up requests ---
@@ -177,11 +182,11 @@ class Connection(asyncio.BufferedProtocol):
                 break
             (size,) = _read_size(buffer, position)
             frame_end = position + 4 + size
-            if not 0 <= size <= self._listener.request_bytes_max:
+            if not 0 <= size <= self.listener.request_bytes_max:
                 if self._unanswered:
                     self._keep(buffer[position:end])
                 else:
-                    limit = self._listener.request_bytes_max
+                    limit = self.listener.request_bytes_max
                     self.refuse(f"a frame claims {size} bytes; socket.request.max.bytes={limit}")
                 break
             if frame_end > end:
@@ -207,7 +212,7 @@ class Connection(asyncio.BufferedProtocol):
         self._frame[:filled] = beginning
         self._frame_filled = filled
         if len(self._frame) > FRAME_BUFFER_BYTES_COUNTED:
-            self._listener.receiving.hold(self, len(self._frame))
+            self.listener.receiving.hold(self, len(self._frame))
 
     def _keep(self, rest: memoryview) -> None:
         """Leave for later what has come, and let nothing more come until then."""
@@ -338,7 +343,7 @@ class Connection(asyncio.BufferedProtocol):
     def _flush_soon(self) -> None:
         if not self._flush_is_due:
             self._flush_is_due = True
-            self._listener.loop.call_soon(self._flush)
+            self.listener.loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         """Send what there is to send, and take up what was waiting for that."""
@@ -368,7 +373,7 @@ class Connection(asyncio.BufferedProtocol):
             self._unread_bytes = 0
         self._unread_bytes += sum(len(part) for part in out if type(part) is bytes)
         if self._writing_is_paused:
-            self._listener.unread.hold(self, self._unread_bytes)
+            self.listener.unread.hold(self, self._unread_bytes)
 
     # --- closing ---
 
@@ -397,6 +402,28 @@ class Connection(asyncio.BufferedProtocol):
         self._is_closed = True
         self._transport.abort()
 
+    def wait_for_answers(self) -> None:
+        """Take up nothing more until all that was taken up is answered, whatever its lane."""
+        self._group_id = None
+
+    def end_behind(self, last: Call, *, reset: bool) -> None:
+        """Close, or break off, when what is given of this call's answer has left; those behind it get none."""
+        if last not in self._unanswered:
+            return
+        while self._unanswered[-1] is not last:
+            self._abandon(self._unanswered.pop())
+        self.wait_for_answers()
+
+        def emit_and_end(answered: Call) -> None:
+            Connection.emit(self, answered)
+            if not self._unanswered and not self._is_closed:
+                if reset:
+                    self._dont_linger()
+                self.close()
+
+        self.emit = emit_and_end  # type: ignore[method-assign]  # for this one alone: the others need not ask
+        self.emit(last)
+
     def give_up(self, reason: str) -> None:
         """Close at once because the client has too much of what all clients share."""
         self.log.warning("connection.refused", client_host=self.client_host, reason=reason, frame="")
@@ -410,9 +437,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def reset(self) -> None:
         """Break the connection off as a process that crashes does: the client gets a reset."""
+        self._dont_linger()
+        self.abort()
+
+    def _dont_linger(self) -> None:
+        """Have the socket's end be a reset."""
         with suppress(OSError):  # it is broken off already
             self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-        self.abort()
 
     def refuse(self, reason: str, frame: bytes = b"") -> None:
         """Close because of something the client sent, and say why in the log."""

@@ -1,4 +1,4 @@
-"""A listener: one node's server socket, and what its connections share.
+"""A listener: one of a node's server sockets, and what its connections share.
 
 A node that is stopped for a while keeps its port: the address stays bound, so that nobody else gets it and clients are
 refused, and is listened on again when the node is back.
@@ -11,10 +11,12 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from ottla.broker.authorizer import AllowAll, Authorizer
 from ottla.broker.cluster.node import Node
 from ottla.broker.log import LEVELS
 from ottla.broker.network.call import Call
 from ottla.broker.network.connection import Connection
+from ottla.broker.network.endpoints import DEFAULT_NAME
 from ottla.broker.network.holdings import Holdings
 from ottla.broker.network.limits import (
     RECEIVE_BUFFER_BYTES,
@@ -27,17 +29,21 @@ from ottla.broker.network.routes import Routes
 #: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
 #: hundreds of clients in one breath.
 BACKLOG = 1024
+#: Turns of asyncio's own loop from when it has accepted a connection until `remember` hears of it, and one more.
+_TURNS_TO_CONNECT = 4
 #: How long the loop may take to close a server socket.
 _TURNS_TO_CLOSE_MAX = 100
 
 
 class Shared:
-    """What every connection uses: the receive buffer, the routes made so far, what it holds for clients."""
+    """What all connections share: the receive buffer, the routes so far, what is held for clients, the authorizer."""
 
-    def __init__(self, request_bytes_max: int = 0) -> None:
+    def __init__(self, request_bytes_max: int = 0, authorizer: Authorizer | None = None) -> None:
+        """`authorizer`: None allows everybody everything."""
         _keep_large_blocks()
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.routes = Routes()
+        self.authorizer: Authorizer = authorizer or AllowAll()
         self.unread = Holdings("answers it does not read", UNREAD_BYTES_MAX)
         self.receiving = Holdings("a request it has not sent whole", max(RECEIVING_BYTES_MAX, 2 * request_bytes_max))
 
@@ -65,11 +71,13 @@ async def bind(create_server: Callable[[int], Awaitable[asyncio.Server]], port: 
 
 
 class Listener:
-    """Accepts connections for one node."""
+    """Accepts connections for one node, under a name that all nodes know."""
 
-    def __init__(self, node: Node, shared: Shared, log: Any) -> None:
+    def __init__(self, node: Node, shared: Shared, log: Any, name: str = DEFAULT_NAME) -> None:
         self.node = node
+        self.name = name
         self.routes = shared.routes
+        self.authorizer = shared.authorizer
         self.receive_buffer = shared.receive_buffer
         self.unread = shared.unread
         self.receiving = shared.receiving
@@ -85,6 +93,8 @@ class Listener:
         #: What holds the addresses while the node is stopped.
         self._held: list[socket.socket] = []
         self._all_gone = asyncio.Event()
+        #: Whether the node has died: who has just connected hears of it as all others did.
+        self._is_dead = False
 
     async def open(self, host: str, port: int) -> int:
         """Bind; returns the port, which the machine chooses when `port` is 0. Raises OSError."""
@@ -95,6 +105,7 @@ class Listener:
             port,
         )
         self._host, self._port = host, port
+        self._is_dead = False
         return port
 
     async def reopen(self) -> None:
@@ -108,7 +119,7 @@ class Listener:
         if server is None:
             return
         addresses = [(opened.family, opened.getsockname()) for opened in server.sockets]
-        server.close()
+        self._close_server(server)
         for family, address in addresses:
             self._held.append(await _hold(family, address))
 
@@ -125,8 +136,19 @@ class Listener:
         """Let nobody in any more, and give the address back."""
         self._let_go()
         if self._server is not None:
-            self._server.close()
+            self._close_server(self._server)
             self._server = None
+
+    def _close_server(self, server: asyncio.Server) -> None:
+        """Let nobody in any more. asyncio's own loop loses connections, and leaves their clients hanging, that it has
+        accepted in the turn in which the server is closed: so it accepts no more, and the server is closed in the next.
+        """
+        if isinstance(self.loop, asyncio.SelectorEventLoop):
+            for opened in server.sockets:
+                self.loop.remove_reader(opened)
+            self.loop.call_soon(server.close)
+        else:
+            server.close()
 
     def close_idle(self) -> None:
         """Close what nothing came from and nothing left to since the last call. Kafka: connections.max.idle.ms."""
@@ -138,7 +160,9 @@ class Listener:
     def remember(self, connection: Connection) -> None:
         """A client has connected; if that was too late, it is turned away."""
         self.connections.add(connection)
-        if self._server is None:
+        if self._is_dead:
+            connection.reset()
+        elif self._server is None:
             connection.close()
 
     def forget(self, connection: Connection) -> None:
@@ -153,7 +177,8 @@ class Listener:
             connection.finish()
 
     def reset(self) -> None:
-        """Break every connection off."""
+        """Break every connection off, and those that are just being made."""
+        self._is_dead = True
         for connection in list(self.connections):
             connection.reset()
 
@@ -164,7 +189,9 @@ class Listener:
             connection.close()
 
     async def closed(self) -> None:
-        """Return when the last connection is gone."""
+        """Return when the last connection is gone, be it one that had been accepted and nobody had heard of."""
+        for _ in range(_TURNS_TO_CONNECT):
+            await asyncio.sleep(0)
         while self.connections:
             self._all_gone.clear()
             await self._all_gone.wait()

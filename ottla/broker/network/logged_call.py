@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ottla.broker.network.call import Call
 from ottla.protocol.primitives import Message
@@ -17,7 +17,9 @@ class LoggedCall(Call):
 
     __slots__ = ("taken_up_ms",)
 
-    def __init__(self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Any) -> None:
+    def __init__(
+        self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Message
+    ) -> None:
         super().__init__(connection, route, correlation_id, client_id, request)
         self.taken_up_ms = self.node.cluster.clock.now_ms()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from struct import Struct
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
 from ottla.broker.network.apis import SERVED, Lane
 from ottla.broker.network.call import Call
@@ -18,11 +18,25 @@ from ottla.protocol.headers import API_VERSIONS_KEY, has_tagged_response_header
 from ottla.protocol.primitives import Message, Reader, Writer
 from ottla.protocol.registry import api
 
-#: Gets the decoded request; returns the answer, or None when `call.answer` is going to be called.
-Handler: TypeAlias = Callable[[Any, Call], Message | None]
-#: The answer of this API to a request that cannot be served: every item of the request with this error code.
-Refuse: TypeAlias = Callable[[Any, ErrorCode], Message]
+if TYPE_CHECKING:
+    from ottla.broker.network.interception import Interceptor
 
+Handler: TypeAlias = Callable[[Message, Call], Message | None]
+Refuse: TypeAlias = Callable[[Message, ErrorCode], Message]
+
+
+class HandlerModule(Protocol):
+    """A module of `handlers`. Each has the request and the answer of its own API for `Message`."""
+
+    def handle(self, request: Message, call: Call, /) -> Message | None:
+        """The answer, or None when `call.answer` is going to be called."""
+
+    def refuse(self, request: Message, error_code: ErrorCode, /) -> Message:
+        """The answer to a request that cannot be served: every item of the request with this error code."""
+
+
+#: In place of a body that nobody can read.
+_NO_REQUEST: Final = Message()
 _KEY_AND_VERSION: Final = Struct(">hh")
 
 
@@ -38,6 +52,7 @@ class Route:
         "brief",
         "flexible",
         "handle",
+        "handler",
         "lane",
         "last_answer",
         "last_body",
@@ -52,7 +67,7 @@ class Route:
     def __init__(self, key: int, version: int) -> None:
         served = SERVED[key]
         codec = api(key)
-        module = import_module(f"ottla.broker.handlers.{codec.module}")
+        module = cast("HandlerModule", import_module(f"ottla.broker.handlers.{codec.module}"))
         self.name = codec.name
         self.version = version
         self.lane: Lane = served.lane
@@ -65,7 +80,9 @@ class Route:
         self.answer_header_tagged = has_tagged_response_header(key, self.flexible)
         self.read: Reader = codec.request.READERS[version]
         self.write: Writer = codec.response.WRITERS[version]
-        self.handle: Handler = module.handle
+        self.handler: Handler = module.handle
+        #: What requests go to: the handler, unless somebody steps in before it.
+        self.handle = self.handler
         self.refuse: Refuse = module.refuse
 
 
@@ -76,8 +93,8 @@ def _unknown_api_versions(version: int) -> Route:
     """
     route = Route(API_VERSIONS_KEY, 0)
     route.flexible = api(API_VERSIONS_KEY).is_flexible(version)
-    route.read = lambda _frame, position: (None, position)
-    route.handle = lambda _request, _call: route.refuse(None, ErrorCode.UNSUPPORTED_VERSION)
+    route.read = lambda _frame, position: (_NO_REQUEST, position)
+    route.handler = route.handle = lambda _request, _call: route.refuse(_NO_REQUEST, ErrorCode.UNSUPPORTED_VERSION)
     return route
 
 
@@ -86,6 +103,7 @@ class Routes:
 
     def __init__(self) -> None:
         self._routes: dict[bytes, Route] = {}
+        self._interceptor: Interceptor | None = None
         #: The quick way in, for routes that exist already.
         self.get = self._routes.get
 
@@ -97,10 +115,26 @@ class Routes:
             raise NotServed(f"api key {key} is not served")
         if not served.version_first_served <= version <= served.version_last:
             if key == API_VERSIONS_KEY:
-                return _unknown_api_versions(version)
+                return self._laid(_unknown_api_versions(version))
             name = api(key).name
             raise NotServed(
                 f"{name} v{version} is not served, only v{served.version_first_served}–v{served.version_last}"
             )
-        route = self._routes[key_and_version] = Route(key, version)
+        route = self._routes[key_and_version] = self._laid(Route(key, version))
+        return route
+
+    def intercept(self, interceptor: Interceptor | None) -> None:
+        """Let somebody step in before every request is handled, from now on; None: nobody any more."""
+        self._interceptor = interceptor
+        for route in self._routes.values():
+            self._laid(route)
+
+    def _laid(self, route: Route) -> Route:
+        """The route, leading to its handler past whoever steps in."""
+        if self._interceptor is None:
+            route.handle = route.handler
+        else:
+            from ottla.broker.network.interception import intercepting
+
+            route.handle = intercepting(route.handler, self._interceptor)
         return route

@@ -126,6 +126,12 @@ class LogStorage(Protocol):
         """Forget everything and give it back. Ranges handed out before stay readable."""
 
 
+class WrapStorage(Protocol):
+    """Puts something around the storage of a partition, such as a fault. It is called when the log is opened."""
+
+    def __call__(self, storage: LogStorage, topic: str, index: int, /) -> LogStorage: ...
+
+
 def find_run(segments: Sequence[Segment], run: Sequence[Segment]) -> int:
     """Where in a log the segments of `run` are, the active one not among them. Raises `StorageError` if they are gone.
 

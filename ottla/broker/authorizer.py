@@ -1,0 +1,58 @@
+"""Who a client is, and what it may do.
+
+Every connection has a principal: ANONYMOUS, for no listener asks clients who they are. Whoever wants to know whether a
+principal may do something asks the broker's authorizer; the one that is there when nobody brings another allows all.
+
+Kafka: KafkaPrincipal, server/authorizer/Authorizer.java.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from ottla.broker.authorized_operations import AclOperation, AclResourceType
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who a client is. As text it is what Kafka writes: `User:ANONYMOUS`."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+
+#: Who comes without saying who it is.
+ANONYMOUS: Final = Principal("User", "ANONYMOUS")
+
+
+class Authorizer(Protocol):
+    """Decides what is allowed. Asked from the event loop, so it answers at once."""
+
+    def allows(
+        self,
+        principal: Principal,
+        client_host: str,
+        operation: AclOperation,
+        resource_type: AclResourceType,
+        resource_name: str,
+    ) -> bool:
+        """Whether this principal, coming from there, may do this to that resource."""
+
+
+class AllowAll:
+    """Everybody may do everything, as in a Kafka without authorizer.class.name."""
+
+    def allows(
+        self,
+        principal: Principal,
+        client_host: str,
+        operation: AclOperation,
+        resource_type: AclResourceType,
+        resource_name: str,
+    ) -> bool:
+        return True

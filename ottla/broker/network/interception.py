@@ -1,0 +1,136 @@
+"""A seam between connections and handlers: to step in before a request is handled, and before its answer leaves.
+
+    connection ─▶ Interceptor.request ─▶ proceed ─▶ handler ─▶ group, purgatory, …
+                                                                      │
+    connection ◀─ leave ◀─ Interceptor.answer ◀───────── answer ◀─────┘
+
+It is there for faults. `request` may hand the request on, now or later, or answer it itself, or do nothing: then it is
+lost. `answer` may let the answer leave, now or later, or another one, or its first bytes; or do nothing. Both may close
+or reset the connection. A request that is not dealt with yet holds back what comes behind it on its connection, as any
+request does that takes time.
+
+Without an interceptor none of this is loaded: a route's `handle` is the handler itself. With one it is `intercepting`
+that handler, from the next request on (`Routes.intercept`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ottla.broker.network.call import Call, CloseConnection
+from ottla.pacing import TooCostly
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.primitives import Message
+
+
+class Interceptor(Protocol):
+    """Steps in. Called in the event loop. It changes neither requests nor answers, for others may be given them, too.
+
+    What it needs to know stands on the call: `route.name`, `api_version`, `client_id`, `client_host`, `principal`,
+    `listener_name`, `node`, `connection` and the decoded `request`.
+    """
+
+    def request(self, call: InterceptedCall) -> None:
+        """A request has come. What raises is answered UNKNOWN_SERVER_ERROR."""
+
+    def answer(self, call: InterceptedCall, response: Message | None) -> None:
+        """Its answer is there; None: it gets none, as Produce with acks=0. Not called for what fails within Ottla."""
+
+
+def intercepting(
+    handler: Callable[[Message, Call], Message | None], interceptor: Interceptor
+) -> Callable[[Message, Call], None]:
+    """A handler that asks the interceptor first."""
+
+    def handle(_request: Message, call: Call) -> None:
+        InterceptedCall(call, handler, interceptor).begin()
+
+    return handle
+
+
+class InterceptedCall(Call):
+    """What handlers get in place of the connection's own call, and what an interceptor decides about."""
+
+    __slots__ = ("_handler", "_has_begun", "_interceptor", "_is_answered", "_own")
+
+    def __init__(self, own: Call, handler: Callable[[Message, Call], Message | None], interceptor: Interceptor) -> None:
+        super().__init__(own.connection, own.route, own.correlation_id, own.client_id, own.request)
+        self._own = own
+        self._handler = handler
+        self._interceptor = interceptor
+        self._has_begun = False
+        self._is_answered = False
+        own.on_abandoned, own.on_ended = self._abandoned, self._ended
+
+    def begin(self) -> None:
+        """Ask the interceptor what becomes of the request."""
+        self._interceptor.request(self)
+        if not self._has_begun and self._own.answered is None:
+            self.connection.wait_for_answers()
+
+    # --- for interceptors ---
+
+    def proceed(self) -> None:
+        """Hand the request to its handler."""
+        self._has_begun = True
+        try:
+            response = self._handler(self.request, self)
+        except CloseConnection as close:
+            self.connection.refuse(str(close))
+        except TooCostly as costly:
+            self.connection.refuse(f"{self.route.name} v{self.api_version} costs too much: {costly}")
+        except Exception:
+            self.fail()
+        else:
+            if response is not None:
+                self.answer(response)
+
+    def refuse(self, error_code: ErrorCode) -> None:
+        """Answer with this error, in the form the API has for it, whatever the handler says."""
+        self.leave(self.route.refuse(self.request, error_code))
+
+    def leave(self, response: Message | None) -> None:
+        """Let this answer leave when it is its turn; None: none is due."""
+        if response is None:
+            self._own.answer_nothing()
+        else:
+            self._own.answer(response)
+
+    def leave_part(self, response: Message, bytes_count: int, *, reset: bool = False) -> None:
+        """Let so many bytes of the frame with this answer leave when it is its turn, and then end the connection: by
+        closing it, or by a reset. With 0 bytes it ends before the answer, with all of them after it.
+        """
+        self._own.answer_part(response, bytes_count)
+        self.connection.end_behind(self._own, reset=reset)
+
+    # --- for handlers ---
+
+    def answer(self, response: Message) -> None:
+        self._decide(response)
+
+    def answer_nothing(self) -> None:
+        self._decide(None)
+
+    def fail(self, unwritten: Message | None = None) -> None:
+        self._is_answered = True
+        self._own.fail(unwritten)
+
+    def _decide(self, response: Message | None) -> None:
+        if self._is_answered:
+            return
+        self._is_answered = True
+        try:
+            self._interceptor.answer(self, response)
+        except Exception:
+            self._own.fail()
+
+    # --- for the connection ---
+
+    def _abandoned(self) -> None:
+        if self.on_abandoned is not None:
+            self.on_abandoned()
+
+    def _ended(self) -> None:
+        if self.on_ended is not None:
+            self.on_ended()
