@@ -12,9 +12,9 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ottla.coordinator.effects import Effects
-    from ottla.coordinator.group import Group
-    from ottla.coordinator.states import GroupState
+    from ottla.coordinator.classic.group import Group
+    from ottla.coordinator.classic.states import GroupState
+    from ottla.coordinator.runtime.effects import Effects
 
 
 class Happened(Enum):

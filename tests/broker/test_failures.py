@@ -13,10 +13,10 @@ import pytest
 
 from ottla.broker.delayed import fetch as delayed_fetch
 from ottla.broker.handlers import describe_cluster, metadata, produce
-from ottla.coordinator import owner
-from ottla.coordinator.effects import Effect
-from ottla.coordinator.events import Event, HeartbeatRequested
-from ottla.coordinator.group import Group
+from ottla.coordinator.classic.events import Event, HeartbeatRequested
+from ottla.coordinator.classic.group import Group
+from ottla.coordinator.runtime import owner
+from ottla.coordinator.runtime.effects import Effect
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest

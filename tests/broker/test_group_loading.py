@@ -14,11 +14,11 @@ from ottla.broker.cluster.topic_creation import create_on_demand
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.transaction_marker import TransactionMarker
-from ottla.coordinator.coordinator import Coordinator
-from ottla.coordinator.effects import Record
-from ottla.coordinator.events import Event
-from ottla.coordinator.group_log import offset_record, offset_tombstone
-from ottla.coordinator.offset_store import CommittedOffset
+from ottla.coordinator.classic.events import Event
+from ottla.coordinator.groups.coordinator import Coordinator
+from ottla.coordinator.offsets.records import offset_record, offset_tombstone
+from ottla.coordinator.offsets.store import CommittedOffset
+from ottla.coordinator.runtime.effects import Record
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest

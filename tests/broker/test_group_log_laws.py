@@ -13,15 +13,15 @@ from ottla.broker.compaction.cleanable import look_at
 from ottla.broker.compaction.log_cleaner import KEYS_BYTES_MAX, clean
 from ottla.broker.groups.loading import replay_log
 from ottla.broker.logs.partition import Partition
+from ottla.coordinator.classic.group import Group
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.effects import Record
-from ottla.coordinator.group import Group
-from ottla.coordinator.group_log import Replay
+from ottla.coordinator.offsets.records import Replay
+from ottla.coordinator.runtime.effects import Record
 from ottla.protocol.record_building import build_batch
 from ottla.protocol.record_reading import read_records
 from ottla.protocol.records import read_header
 from tests.broker.partitions import HOUR_MS, NOW_MS, new_partition
-from tests.coordinator.test_walks import Walk, persisted
+from tests.coordinator.classic.test_walks import Walk, persisted
 
 
 class CleanedWalk(Walk):

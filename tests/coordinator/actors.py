@@ -16,9 +16,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.effects import Append, Effect, Reply
-from ottla.coordinator.events import (
+from ottla.coordinator.classic.events import (
     AppendCompleted,
     Event,
     HeartbeatRequested,
@@ -29,9 +27,11 @@ from ottla.coordinator.events import (
     SyncRequested,
     TimerExpired,
 )
-from ottla.coordinator.group import Group
-from ottla.coordinator.states import GroupState
-from ottla.coordinator.step import step
+from ottla.coordinator.classic.group import Group
+from ottla.coordinator.classic.states import GroupState
+from ottla.coordinator.classic.step import step
+from ottla.coordinator.config import GroupConfig
+from ottla.coordinator.runtime.effects import Append, Effect, Reply
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.heartbeat import HeartbeatRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest

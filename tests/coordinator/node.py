@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from ottla.coordinator.classic.events import Event
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.coordinator import Coordinator
-from ottla.coordinator.effects import Record
-from ottla.coordinator.events import Event
+from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.coordinator.notes import Note
+from ottla.coordinator.runtime.effects import Record
 from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import Timer, VirtualClock
 

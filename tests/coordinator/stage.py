@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from ottla.coordinator.effects import Append, Effect, Reply
-from ottla.coordinator.events import AppendCompleted, Event, Unloaded
-from ottla.coordinator.states import (
+from ottla.coordinator.classic.events import AppendCompleted, Event, Unloaded
+from ottla.coordinator.classic.states import (
     CommitSituation,
     GroupState,
     JoinSituation,
@@ -23,7 +22,8 @@ from ottla.coordinator.states import (
     MemberSituation,
     SyncSituation,
 )
-from ottla.coordinator.step import step
+from ottla.coordinator.classic.step import step
+from ottla.coordinator.runtime.effects import Append, Effect, Reply
 from ottla.protocol.errors import ErrorCode
 from tests.coordinator.actors import Actor, Line, bring_in, make_stable, new_group, perform, protocols
 

@@ -8,14 +8,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ottla.coordinator.effects import Append
-from ottla.coordinator.events import AppendCompleted, DeleteRequested, Event, Loaded, SweepDue, TimerExpired, Unloaded
-from ottla.coordinator.group import Group
+from ottla.coordinator.classic.events import (
+    AppendCompleted,
+    DeleteRequested,
+    Event,
+    Loaded,
+    SweepDue,
+    TimerExpired,
+    Unloaded,
+)
+from ottla.coordinator.classic.group import Group
+from ottla.coordinator.classic.states import GroupState
+from ottla.coordinator.classic.step import step
 from ottla.coordinator.journal import VERSION, Journal, line
 from ottla.coordinator.notes import Cause, Happened, Note
-from ottla.coordinator.offset_store import CommittedOffset, keep_offset
-from ottla.coordinator.states import GroupState
-from ottla.coordinator.step import step
+from ottla.coordinator.offsets.store import CommittedOffset, keep_offset
+from ottla.coordinator.runtime.effects import Append
 from ottla.protocol.errors import ErrorCode
 from tests.coordinator.actors import Actor, Name, bring_in, make_stable, new_group, protocols
 from tests.coordinator.node import running_node

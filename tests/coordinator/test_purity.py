@@ -11,7 +11,7 @@ import ottla.coordinator
 
 CORE = sorted(
     path
-    for path in Path(ottla.coordinator.__file__).parent.glob("*.py")
+    for path in Path(ottla.coordinator.__file__).parent.rglob("*.py")
     if path.name not in {"owner.py", "coordinator.py", "tables.py"}
 )
 FORBIDDEN = {"asyncio", "time", "socket", "threading", "random", "os", "io", "ottla.purgatory", "structlog", "datetime"}

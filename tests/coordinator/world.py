@@ -11,14 +11,14 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from ottla.coordinator.classic.events import AppendCompleted, Event, Loaded, Request, TimerExpired, Unloaded
+from ottla.coordinator.classic.group import Group
+from ottla.coordinator.classic.states import GroupState
+from ottla.coordinator.classic.step import step
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.effects import Append, Arm, Disarm, Effect, Ended, Record, Reply
-from ottla.coordinator.events import AppendCompleted, Event, Loaded, Request, TimerExpired, Unloaded
-from ottla.coordinator.group import Group
-from ottla.coordinator.group_log import Replay
-from ottla.coordinator.refusals import REFUSALS, Outside, creates_group, refusal
-from ottla.coordinator.states import GroupState
-from ottla.coordinator.step import step
+from ottla.coordinator.groups.refusals import REFUSALS, Outside, creates_group, refusal
+from ottla.coordinator.offsets.records import Replay
+from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect, Ended, Record, Reply
 from ottla.protocol.errors import ErrorCode
 from tests.coordinator.actors import Name
 

@@ -28,7 +28,7 @@ from ottla.broker.configs.settings import Settings
 from ottla.broker.network.address import Address
 from ottla.broker.network.connection import Connection
 from ottla.broker.server import Server
-from ottla.coordinator.coordinator import Coordinator
+from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.purgatory import Clock, SystemClock
 from tests.broker.scene import Log
 

@@ -29,7 +29,7 @@ from ottla.broker.server import UnknownNode
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server
-    from ottla.coordinator.group import Group
+    from ottla.coordinator.classic.group import Group
     from ottla.purgatory import Purgatory
 
 #: Timers that come round every few minutes fire all the way, so a longer leap takes a while.

@@ -17,7 +17,7 @@ from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.groups.loading import GroupLoading
 from ottla.broker.groups.notes import NotesToLog, tell_all
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.coordinator import Coordinator
+from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ottla.broker.cluster.topic import Topic
     from ottla.broker.configs.settings import Settings
     from ottla.broker.logs.partition import Partition
-    from ottla.coordinator.effects import Record
+    from ottla.coordinator.runtime.effects import Record
 
 _MS_PER_MINUTE = 60_000
 

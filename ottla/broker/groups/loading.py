@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.broker.logs.transaction_marker import read_marker
 from ottla.broker.storage.contract import StorageError
-from ottla.coordinator.group_log import CorruptRecordError
+from ottla.coordinator.offsets.records import CorruptRecordError
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.record_reading import read_records
 from ottla.protocol.records import batch_spans, read_header
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ottla.broker.background import Job
     from ottla.broker.cluster.cluster import Cluster
     from ottla.broker.logs.partition import Partition
-    from ottla.coordinator.coordinator import Coordinator, Loading
-    from ottla.coordinator.group_log import Replay
+    from ottla.coordinator.groups.coordinator import Coordinator, Loading
+    from ottla.coordinator.offsets.records import Replay
 
 #: How much of a log is looked at at once; more if a batch is larger.
 READ_BYTES: Final = 256 * 1024

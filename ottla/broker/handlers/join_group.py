@@ -16,7 +16,7 @@ COORDINATOR_NOT_AVAILABLE. Kafka: GroupMetadataManager.classicGroupJoin.
 from __future__ import annotations
 
 from ottla.broker.network.call import Call
-from ottla.coordinator.events import JoinRequested
+from ottla.coordinator.classic.events import JoinRequested
 from ottla.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 

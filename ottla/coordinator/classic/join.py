@@ -1,0 +1,182 @@
+"""JoinGroup (api key 11), v0–v9: somebody wants to be in the group, or to stay in it through a rebalance.
+
+What happens depends on who it is (`situate_join`) and on the group's state, looked up in `states.JOIN`:
+
+    HAND_OUT_ID   a new dynamic member is told its id first, so that a lost answer leaves no ghost behind (KIP-394)
+    ADD           a new member: it is parked, and the group rebalances
+    UPDATE        a member says what it supports now: it is parked, and the group rebalances
+    REPLACE       a static member has restarted: it gets a new id, and mostly nobody else notices (KIP-345)
+    REPEAT        nothing new: the current generation once more
+
+v0 has no rebalance timeout of its own; v4 wants the id first; v5 has group instance ids; v7 has the protocol type in
+the answer; v8 says why; v9 can tell a static leader to skip the assignment (KIP-814).
+Kafka: classicGroupJoinToClassicGroup and what it calls in GroupMetadataManager.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ottla.coordinator.classic import answers, rebalance
+from ottla.coordinator.classic.ending import end_unwritten
+from ottla.coordinator.classic.joining import (
+    give_up,
+    has_writable_names,
+    new_member_id,
+    rebalance_timeout_ms,
+    refuse,
+    situate_join,
+)
+from ottla.coordinator.classic.members import Member, add, add_pending, park_join, start_session, update
+from ottla.coordinator.classic.restart import replace
+from ottla.coordinator.classic.states import JOIN, GroupState, JoinStep
+from ottla.coordinator.config import NEW_MEMBER_JOIN_TIMEOUT_MS
+from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.offsets.records import new_group_record
+from ottla.coordinator.runtime.effects import Append, Completion, Effects, Reply
+from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS
+from ottla.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ottla.coordinator.classic.events import JoinRequested
+    from ottla.coordinator.classic.group import Group
+
+
+@dataclass(slots=True)
+class GroupWritten(Completion):
+    """The record of a new group is in the log."""
+
+
+def join(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> None:
+    """Answer a JoinGroup, or park it. The first request a new group gets also has the group written down."""
+    is_new_group, group.is_unwritten = group.is_unwritten, False
+    cell = JOIN[group.state][situate_join(group, event)]
+    if is_new_group:
+        note(group, effects, Happened.GROUP_CREATED, cause=Cause.JOIN)
+    if isinstance(cell, ErrorCode):
+        refuse(group, event, cell, effects)
+    elif not has_writable_names(event):
+        refuse(group, event, ErrorCode.UNKNOWN_SERVER_ERROR, effects)
+    else:
+        generation_before = group.generation_id
+        member = _STEPS[cell](group, now_ms, event, effects)
+        if member is not None and rebalance.got_stuck(group, generation_before):
+            give_up(group, now_ms, member, event, effects)
+    if is_new_group:
+        effects.append(Append([new_group_record(group)], GroupWritten()))
+
+
+# ── The steps; each returns the member for which the group rebalances, if it does ─────────────────────────────────────
+
+
+def _hand_out_id(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> None:
+    member_id = new_member_id(group, event)
+    add_pending(group, member_id, now_ms + event.request.session_timeout_ms, effects)
+    effects.append(Reply(event.token, answers.join_refused(event, ErrorCode.MEMBER_ID_REQUIRED, member_id)))
+    note(
+        group,
+        effects,
+        Happened.MEMBER_ID_HANDED_OUT,
+        member_id=member_id,
+        client_id=event.client_id,
+        client_host=event.client_host,
+    )
+
+
+def _add(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> Member:
+    request = event.request
+    if request.member_id in group.pending_joins:
+        del group.pending_joins[request.member_id]  # its timer becomes the member's
+    member = Member(
+        request.member_id or new_member_id(group, event),
+        request.group_instance_id,
+        event.client_id,
+        event.client_host,
+        request.session_timeout_ms,
+        rebalance_timeout_ms(event),
+        request.protocols,
+        is_new=True,
+    )
+    if group.rebalance is not None and group.rebalance.initial_delay is not None:
+        group.new_member_added = True
+    add(group, member, request.protocol_type)
+    park_join(group, member, event, effects)
+    # It can't beat before it has its answer, and while it is parked nobody sees it disconnect. If it waits in vain it
+    # comes again; the one that is waiting here must not stay for ever.
+    start_session(member, now_ms, NEW_MEMBER_JOIN_TIMEOUT_MS, effects)
+    note(
+        group,
+        effects,
+        Happened.MEMBER_JOINED,
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        session_timeout_ms=member.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        reason=request.reason,
+    )
+    rebalance.begin_or_complete(group, now_ms, effects, Cause.MEMBER_JOINED, member.member_id, request.reason)
+    return member
+
+
+def _update(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> Member:
+    request = event.request
+    member = group.members[request.member_id]
+    _note_rejoined(group, member, event, effects)
+    update(group, member, request.protocols, request.session_timeout_ms, rebalance_timeout_ms(event))
+    park_join(group, member, event, effects)
+    is_leader = group.state is GroupState.STABLE and group.leader_id == member.member_id
+    cause = Cause.LEADER_REJOINED if is_leader else Cause.MEMBER_CHANGED
+    rebalance.begin_or_complete(group, now_ms, effects, cause, member.member_id, request.reason)
+    return member
+
+
+def _repeat(group: Group, _now_ms: int, event: JoinRequested, effects: Effects) -> None:
+    """No deadline moves, and the timeouts of the request are ignored. The member still owes its SyncGroup."""
+    member = group.members[event.request.member_id]
+    is_leader = group.leader_id == member.member_id
+    response = answers.join_accepted(
+        group,
+        event,
+        member.member_id,
+        leader=group.leader_id or "",
+        members=answers.join_members(group) if is_leader else None,
+    )
+    effects.append(Reply(event.token, response))
+    _note_rejoined(group, member, event, effects)
+
+
+_STEPS: Final[Mapping[JoinStep, Callable[[Group, int, JoinRequested, Effects], Member | None]]] = {
+    JoinStep.HAND_OUT_ID: _hand_out_id,
+    JoinStep.ADD: _add,
+    JoinStep.REPLACE: replace,
+    JoinStep.UPDATE: _update,
+    JoinStep.REPEAT: _repeat,
+}
+
+
+def _note_rejoined(group: Group, member: Member, event: JoinRequested, effects: Effects) -> None:
+    if group.is_journaled:
+        is_changed = member.protocols != event.request.protocols
+        reason = event.request.reason
+        note(
+            group,
+            effects,
+            Happened.MEMBER_REJOINED,
+            member_id=member.member_id,
+            is_changed=is_changed,
+            reason=reason,
+        )
+
+
+# ── What was written ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def group_written(group: Group, now_ms: int, error: ErrorCode, effects: Effects) -> None:
+    """The new group is in the log, or it never was: then whoever waits in it is told."""
+    if error is not ErrorCode.NONE:
+        end_unwritten(group, now_ms, GROUP_WRITE_ERRORS.get(error, error), effects)

@@ -1,0 +1,1 @@
+"""The group coordinator of a node: which groups live here, and which requests get to them."""

@@ -1,0 +1,1 @@
+"""What groups of every kind commit: kept, fetched, deleted, expired, written down."""

@@ -1,0 +1,1 @@
+"""What drives machines of any kind: inbox and task, timers, appends."""
