@@ -6,16 +6,18 @@ Each test breaks the broker on purpose.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ottla.broker.delayed import fetch as delayed_fetch
+from ottla.broker.groups.coordination import GroupLogOnTopic
 from ottla.broker.handlers import describe_cluster, metadata, produce
 from ottla.coordinator.classic.events import Event, HeartbeatRequested
 from ottla.coordinator.classic.group import Group
-from ottla.coordinator.runtime import owner
+from ottla.coordinator.classic.step import CLASSIC
+from ottla.coordinator.groups import shard
 from ottla.coordinator.runtime.effects import Effect
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
@@ -158,14 +160,13 @@ class TestGroup:
     @pytest.fixture
     def broker(self, monkeypatch: pytest.MonkeyPatch) -> Any:
         """Heartbeats of the member "poison" make the core fail."""
-        step: Callable[[Group, int, Event], list[Effect]] = vars(owner)["step"]
 
         def poisoned(group: Group, now_ms: int, event: Event) -> list[Effect]:
             if isinstance(event, HeartbeatRequested) and event.request.member_id == "poison":
                 fails()
-            return step(group, now_ms, event)
+            return CLASSIC.step(group, now_ms, event)
 
-        monkeypatch.setattr(owner, "step", poisoned)
+        monkeypatch.setattr(shard, "CLASSIC", replace(CLASSIC, step=poisoned))
         with RunningBroker(may_fail=True) as running:
             yield running
 
@@ -195,9 +196,9 @@ class TestGroup:
         """No task, no timer of its members' sessions."""
         with Client(broker.bootstrap) as ana:
             self.join(ana, "sick")
-            assert broker.look(lambda: broker.coordinator.surroundings.heartbeats.delayed) == 1
+            assert broker.look(lambda: broker.coordinator.runtime.purgatories["Heartbeat"].delayed) == 1
             ana.ask(HeartbeatRequest("sick", 1, "poison"), 3)
-            assert broker.look(lambda: broker.coordinator.surroundings.heartbeats.delayed) == 0
+            assert broker.look(lambda: broker.coordinator.runtime.purgatories["Heartbeat"].delayed) == 0
             assert broker.look(lambda: broker.server.cluster.tasks._tasks) == set()
 
     def test_commits_that_were_not_written_are_answered(
@@ -207,7 +208,7 @@ class TestGroup:
         with Client(broker.bootstrap) as ana:
             ana.ask(CreateTopicsRequest([CreateTopicsRequest.CreatableTopic("orders", 1, 1)], 1000), 7)
             self.join(ana, "sick")
-            monkeypatch.setattr(type(broker.coordinator.surroundings.log), "append", fails)
+            monkeypatch.setattr(GroupLogOnTopic, "append", fails)
             partition = OffsetCommitRequest.OffsetCommitRequestPartition(0, 5)
             topics = [OffsetCommitRequest.OffsetCommitRequestTopic("orders", partitions=[partition])]
             for _ in range(5):

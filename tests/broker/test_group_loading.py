@@ -16,9 +16,9 @@ from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.transaction_marker import TransactionMarker
 from ottla.coordinator.classic.events import Event
 from ottla.coordinator.groups.coordinator import Coordinator
+from ottla.coordinator.offsets.committed import CommittedOffset
 from ottla.coordinator.offsets.records import offset_record, offset_tombstone
-from ottla.coordinator.offsets.store import CommittedOffset
-from ottla.coordinator.runtime.effects import Record
+from ottla.coordinator.runtime.records import Record
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest

@@ -16,8 +16,9 @@ from ottla.broker.log_dump.values import OFFSETS
 from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.transaction_marker import TransactionMarker, build_marker
 from ottla.broker.storage.disk import DiskStorage
-from ottla.coordinator.offsets.records import group_record, group_tombstone, offset_record, offset_tombstone
-from ottla.coordinator.offsets.store import CommittedOffset
+from ottla.coordinator.classic.records import group_record, group_tombstone
+from ottla.coordinator.offsets.committed import CommittedOffset
+from ottla.coordinator.offsets.records import offset_record, offset_tombstone
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.messages.group_metadata_value import GroupMetadataValue
 from ottla.protocol.messages.offset_commit_value import OffsetCommitValue

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ottla.coordinator.classic.states import (
+from ottla.coordinator.classic.situations import (
     CommitSituation,
-    GroupState,
     JoinSituation,
     LeaveSituation,
     MemberSituation,
     SyncSituation,
 )
+from ottla.coordinator.classic.states import GroupState
 
 HERE = Path(__file__).parent
 PAGE = (HERE.parents[1] / "docs" / "kafka-tests.md").read_text()

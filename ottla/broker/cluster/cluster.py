@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.groups.coordination import GroupCoordination
     from ottla.broker.logs.logs import Logs
-    from ottla.coordinator.runtime.owner import NoteSink
+    from ottla.coordinator.notes import NoteSink
     from ottla.purgatory import Clock, Timer
 
 #: What of the cluster keeps clients waiting or has work to do, once it is needed.

@@ -168,7 +168,7 @@ class Control:
         purgatories: list[tuple[int | None, Purgatory[Any]]] = [
             (node_id, purgatory)
             for node_id, coordinator in coordinators
-            for purgatory in (coordinator.surroundings.heartbeats, coordinator.surroundings.rebalances)
+            for purgatory in coordinator.runtime.purgatories.values()
         ]
         purgatories += [(None, cluster.delayed_operations.produce), (None, cluster.delayed_operations.fetch)]
         return {

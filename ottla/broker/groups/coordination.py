@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ottla.broker.cluster.topic import Topic
     from ottla.broker.configs.settings import Settings
     from ottla.broker.logs.partition import Partition
-    from ottla.coordinator.runtime.effects import Record
+    from ottla.coordinator.runtime.records import Record
 
 _MS_PER_MINUTE = 60_000
 
@@ -103,11 +103,11 @@ class GroupCoordination:
 
         Until then clients are told to wait. Whoever coordinated them before has to resign first.
         """
-        self._loading.load(self.of_node[node_id], log)
+        self._loading.load(self.of_node[node_id].runtime, log)
 
     def resign(self, partition: int, node_id: int) -> None:
         """A node does not lead this partition any more: who waits in its groups is told to look for the coordinator."""
-        self.of_node[node_id].unload(partition)
+        self.of_node[node_id].runtime.unload(partition)
 
     def _leader_changed(self, topic: Topic, index: int, former_leader_id: int) -> None:
         if topic.name != GROUP_TOPIC:

@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Final
 
 from ottla.broker.network.call import Call
-from ottla.coordinator.classic.answers import commit_refused
-from ottla.coordinator.classic.events import OffsetCommitRequested
+from ottla.coordinator.offsets.answers import commit_refused
+from ottla.coordinator.offsets.events import OffsetCommitRequested
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from ottla.protocol.primitives import ZERO_UUID

@@ -18,8 +18,8 @@ from typing import Final
 from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
-from ottla.coordinator.classic.answers import no_offset
-from ottla.coordinator.classic.events import OffsetFetchRequested
+from ottla.coordinator.offsets.answers import no_offset
+from ottla.coordinator.offsets.events import OffsetFetchRequested
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from ottla.protocol.primitives import ZERO_UUID

@@ -1,7 +1,7 @@
 """The shapes of answers: what a refusal and a success look like for each API, version by version where that matters.
 
-Whoever answers decides the error; here is only what surrounds it. An error has the same form whether a group gives
-it, or nobody: the request did not even get to a group (`refusals.py`).
+The error is decided elsewhere; here is only what surrounds it. An error has the same form whether a group gives it, or
+the request did not even get to a group (`groups/refusals.py`).
 """
 
 from __future__ import annotations
@@ -9,34 +9,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.messages.delete_groups import DeleteGroupsResponse
 from ottla.protocol.messages.describe_groups import DescribeGroupsResponse
 from ottla.protocol.messages.heartbeat import HeartbeatResponse
 from ottla.protocol.messages.join_group import JoinGroupResponse
 from ottla.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
-from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
-from ottla.protocol.messages.offset_delete import OffsetDeleteResponse
-from ottla.protocol.messages.offset_fetch import OffsetFetchResponse
 from ottla.protocol.messages.sync_group import SyncGroupResponse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ottla.coordinator.classic.events import JoinRequested, LeaveRequested, OffsetFetchRequested
+    from ottla.coordinator.classic.events import JoinRequested, LeaveRequested
     from ottla.coordinator.classic.group import Group
-    from ottla.coordinator.classic.members import Member
+    from ottla.coordinator.classic.member import Member
 
 JoinMembers: TypeAlias = list[JoinGroupResponse.JoinGroupResponseMember]
 
-NO_OFFSET: Final = -1  # Kafka: OffsetFetchResponse.INVALID_OFFSET
-NO_LEADER_EPOCH: Final = -1
-
 _NULLABLE_PROTOCOL_NAME: Final = 7
 _LEAVE_IN_BATCHES: Final = 3
-_FETCH_WITH_GROUP_ERROR: Final = 2
 _DESCRIBE_WITH_NOT_FOUND: Final = 6
 
-#: Nothing but an error is in them, so everybody gets the same.
+#: Nothing but an error is in them, so all get the same.
 HEARTBEATS: Final[Mapping[ErrorCode, HeartbeatResponse]] = {error: HeartbeatResponse(0, error) for error in ErrorCode}
 
 
@@ -127,55 +119,6 @@ def leave_answered(event: LeaveRequested, errors: list[ErrorCode]) -> LeaveGroup
     )
 
 
-# ── Offsets ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def commit_refused(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
-    """The same error for every partition. Kafka: OffsetCommitRequest.getErrorResponse."""
-    return OffsetCommitResponse(
-        topics=[
-            OffsetCommitResponse.OffsetCommitResponseTopic(
-                topic.name,
-                topic.topic_id,
-                [
-                    OffsetCommitResponse.OffsetCommitResponsePartition(partition.partition_index, error)
-                    for partition in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
-
-
-def fetch_refused(event: OffsetFetchRequested, error: ErrorCode) -> OffsetFetchResponse.OffsetFetchResponseGroup:
-    """The group's error; v1 has none, so each partition says it. Kafka: OffsetFetchResponse.groupError."""
-    if event.api_version < _FETCH_WITH_GROUP_ERROR:
-        return OffsetFetchResponse.OffsetFetchResponseGroup(
-            event.request.group_id, nothing_committed(event, error), ErrorCode.NONE
-        )
-    return OffsetFetchResponse.OffsetFetchResponseGroup(event.request.group_id, [], error)
-
-
-def nothing_committed(
-    event: OffsetFetchRequested, error: ErrorCode = ErrorCode.NONE
-) -> list[OffsetFetchResponse.OffsetFetchResponseTopics]:
-    """For every partition asked for: no offset."""
-    return [
-        OffsetFetchResponse.OffsetFetchResponseTopics(
-            topic.name, topic.topic_id, [no_offset(partition, error) for partition in topic.partition_indexes]
-        )
-        for topic in event.request.topics or ()
-    ]
-
-
-def no_offset(partition: int, error: ErrorCode = ErrorCode.NONE) -> OffsetFetchResponse.OffsetFetchResponsePartitions:
-    return OffsetFetchResponse.OffsetFetchResponsePartitions(partition, NO_OFFSET, NO_LEADER_EPOCH, "", error)
-
-
-def offset_delete_refused(error: ErrorCode) -> OffsetDeleteResponse:
-    return OffsetDeleteResponse(error_code=error)
-
-
 # ── Groups as a whole ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -194,7 +137,3 @@ def describe_not_found(group_id: str, api_version: int) -> DescribeGroupsRespons
         group_id=group_id,
         group_state="Dead",
     )
-
-
-def delete_answered(group_id: str, error: ErrorCode) -> DeleteGroupsResponse.DeletableGroupResult:
-    return DeleteGroupsResponse.DeletableGroupResult(group_id, error)

@@ -1,26 +1,27 @@
-"""What can happen to a group: requests, timers, appends that are done, and what the broker does to it.
+"""What can happen to a classic group: its requests, and what groups of every kind are asked and told.
 
-Requests come as the broker's handlers decoded and checked them: authorized, with topics that exist. `token` is who is
-to be answered. An event is no more than its data; `step` says what it does.
+Requests come as the broker's handlers decoded and checked them: authorized, with topics that exist. `token` is the
+sender, to be answered. An event is no more than its data; `step` says what it does.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from ottla.coordinator.offsets.events import OffsetsRequest, SweepDue, TopicsDeleted
+from ottla.coordinator.runtime.events import RuntimeEvent
+from ottla.coordinator.runtime.records import is_writable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ottla.coordinator.runtime.effects import Completion, Token
-    from ottla.protocol.errors import ErrorCode
+    from ottla.coordinator.runtime.effects import Token
     from ottla.protocol.messages.heartbeat import HeartbeatRequest
     from ottla.protocol.messages.join_group import JoinGroupRequest
     from ottla.protocol.messages.leave_group import LeaveGroupRequest
-    from ottla.protocol.messages.offset_commit import OffsetCommitRequest
-    from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
-    from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
     from ottla.protocol.messages.sync_group import SyncGroupRequest
+
+
+UUID_CHARS: Final = 36
 
 
 @dataclass(slots=True)
@@ -33,6 +34,34 @@ class JoinRequested:
     client_id: str
     client_host: str
     """As Kafka prints an address: "/127.0.0.1"."""
+    new_uuid: str = ""
+    """A random UUID, which nobody has had yet; "" if the request has a member id and so needs no new one."""
+
+    @property
+    def new_member_id(self) -> str:
+        """The id of the member that this request makes. Kafka: ClassicGroup.generateMemberId."""
+        assert self.new_uuid, "only a JoinGroup without member id makes one"
+        return f"{self._name}-{self.new_uuid}"
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """v0 has only one timeout. Kafka: JoinGroupRequest.maybeOverrideRebalanceTimeout."""
+        return self.request.session_timeout_ms if self.api_version == 0 else self.request.rebalance_timeout_ms
+
+    @property
+    def has_writable_names(self) -> bool:
+        """Whether its strings fit into a record. Kafka finds that out when it writes, and answers the same then."""
+        request = self.request
+        return (
+            is_writable(self._name + "-" * (UUID_CHARS + 1))
+            and is_writable(request.protocol_type)
+            and all(is_writable(protocol.name) for protocol in request.protocols)
+        )
+
+    @property
+    def _name(self) -> str:
+        instance_id = self.request.group_instance_id
+        return self.client_id if instance_id is None else instance_id
 
 
 @dataclass(slots=True)
@@ -61,33 +90,6 @@ class LeaveRequested:
 
 
 @dataclass(slots=True)
-class OffsetCommitRequested:
-    """Topics by name, and by id where the id is known. Answered with an OffsetCommitResponse of these topics."""
-
-    token: Token
-    request: OffsetCommitRequest
-    api_version: int
-
-
-@dataclass(slots=True)
-class OffsetFetchRequested:
-    """One group of an OffsetFetch; topics None: all. Answered with an OffsetFetchResponseGroup."""
-
-    token: Token
-    request: OffsetFetchRequest.OffsetFetchRequestGroup
-    api_version: int
-    require_stable: bool = False
-
-
-@dataclass(slots=True)
-class OffsetDeleteRequested:
-    """Answered with an OffsetDeleteResponse of these topics."""
-
-    token: Token
-    request: OffsetDeleteRequest
-
-
-@dataclass(slots=True)
 class DescribeRequested:
     """One group of a DescribeGroups. Answered with a DescribedGroup."""
 
@@ -95,61 +97,7 @@ class DescribeRequested:
     api_version: int
 
 
-@dataclass(slots=True)
-class DeleteRequested:
-    """One group of a DeleteGroups. Answered with a DeletableGroupResult."""
-
-    token: Token
-
-
 Request: TypeAlias = (
-    JoinRequested
-    | SyncRequested
-    | HeartbeatRequested
-    | LeaveRequested
-    | OffsetCommitRequested
-    | OffsetFetchRequested
-    | OffsetDeleteRequested
-    | DescribeRequested
-    | DeleteRequested
+    JoinRequested | SyncRequested | HeartbeatRequested | LeaveRequested | DescribeRequested | OffsetsRequest
 )
-
-
-@dataclass(slots=True)
-class TimerExpired:
-    """A timer armed under this key ran out and was neither moved nor stopped since."""
-
-    timer_key: str
-
-
-@dataclass(slots=True)
-class AppendCompleted:
-    """The records of an `Append` are in the log, or `error` says why not."""
-
-    completion: Completion
-    error: ErrorCode
-
-
-@dataclass(slots=True)
-class TopicsDeleted:
-    """Topics were deleted: their ids by name. Offsets committed for them go."""
-
-    topic_ids: Mapping[str, bytes]
-
-
-@dataclass(slots=True)
-class SweepDue:
-    """Time to look for expired offsets, and for groups that are no longer needed."""
-
-
-@dataclass(slots=True)
-class Loaded:
-    """The group has come back from the log and is coordinated here from now on."""
-
-
-@dataclass(slots=True)
-class Unloaded:
-    """Another node coordinates the group from now on, or none."""
-
-
-Event: TypeAlias = Request | TimerExpired | AppendCompleted | TopicsDeleted | SweepDue | Loaded | Unloaded
+Event: TypeAlias = Request | TopicsDeleted | SweepDue | RuntimeEvent

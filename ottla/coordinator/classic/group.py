@@ -1,39 +1,52 @@
 """A group: everything the coordinator knows about it, and what always holds.
 
-A group is data. `step` changes it, with the functions of the modules beside this one; nobody else does. What it waits
-for stands in it as deadlines and parked requests, so that looking at a group tells what will happen next:
+A group is data. `step` changes it, with the functions of the modules beside this one, and nothing else does. What it
+waits for stands in it as deadlines and parked requests, so that looking at a group tells what will happen next:
 
     members          by member id, in the order they came; Kafka's order is that of a hash map with random ids, so any
     static_members   group instance id -> member id
     pending_joins    ids handed out that have not joined yet -> until when they are waited for
     pending_syncs    who owes a SyncGroup in this generation
     rebalance        the rebalance under way, from its cause until everybody can have an assignment
-    offsets          what was committed: topic -> partition -> offset
+    offsets          what was committed, which is the same for groups of every kind
 
-`check` states the invariants. Kafka: ClassicGroup, and the offsets of OffsetMetadataManager.
+`check` states the invariants. Kafka: ClassicGroup.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from ottla.coordinator.classic.states import CAN_REBALANCE, TRANSITIONS, GroupState
-from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.runtime.effects import JOIN_TIMER, SYNC_TIMER, session_timer
+from ottla.coordinator.classic.timers import JOIN_TIMER, SYNC_TIMER, session_timer
+from ottla.coordinator.offsets.store import Offsets
 
 if TYPE_CHECKING:
-    from ottla.coordinator.classic.events import OffsetFetchRequested
-    from ottla.coordinator.classic.members import Member
-    from ottla.coordinator.classic.rebalance import Rebalance
-    from ottla.coordinator.offsets.store import CommittedOffset
+    from ottla.coordinator.classic.member import Member
+    from ottla.coordinator.config import GroupConfig
+    from ottla.coordinator.notes import Cause
 
 
-def random_uuid() -> str:
-    """What makes a member id unique."""
-    return str(uuid4())
+@dataclass(slots=True)
+class InitialDelay:
+    """The wait of a group's first rebalance."""
+
+    delay_ms: int
+    """How long the wait is that runs now."""
+    remaining_ms: int
+    """For how long it may be prolonged after that."""
+
+
+@dataclass(slots=True)
+class Rebalance:
+    """A rebalance under way."""
+
+    cause: Cause
+    started_ms: int
+    initial_delay: InitialDelay | None
+    is_stuck: bool = False
+    """Whether its members, though all there, have no protocol in common; it stays as it is until one of them goes."""
 
 
 @dataclass(slots=True, eq=False)
@@ -68,18 +81,13 @@ class Group:
     join_deadline_ms: int | None = None
     sync_deadline_ms: int | None = None
 
-    offsets: dict[str, dict[int, CommittedOffset]] = field(default_factory=dict)
-    offset_writes: int = 0
-    """Appends of offsets that are not done yet."""
-    waiting_fetches: list[OffsetFetchRequested] = field(default_factory=list)
-    """Fetches of stable offsets that wait for those."""
+    offsets: Offsets = field(default_factory=Offsets)
 
     is_unwritten: bool = False
     """Whether it was created just now, and no record says so yet."""
     is_journaled: bool = False
     notes: int = 0
     """How many notes there were for the journal."""
-    new_uuid: Callable[[], str] = random_uuid
 
     @property
     def can_rebalance(self) -> bool:
@@ -119,7 +127,7 @@ class Group:
         self._check_members()
         self._check_parked()
         self._check_timers()
-        self._check_offsets()
+        self.offsets.check()
 
     def _check_members(self) -> None:
         members = self.members
@@ -167,7 +175,3 @@ class Group:
         assert (self.sync_deadline_ms is not None) == bool(self.pending_syncs), "syncs are owed until a deadline"
         for member in self.members.values():
             assert member.deadline_ms is not None or member.is_kept_alive, f"{member.member_id} would live for ever"
-
-    def _check_offsets(self) -> None:
-        assert all(self.offsets.values()), "a topic without offsets leaves nothing behind"
-        assert self.offset_writes or not self.waiting_fetches, "a fetch waits for a write"

@@ -1,7 +1,7 @@
 """Heartbeat (api key 12), v0–v4: a member says it is alive, and learns whether the group rebalances.
 
 The answer depends on two things only: whether the member is who it says it is (member_id, group_instance_id,
-generation_id), and the group's state, looked up in `states.HEARTBEAT`. The same cell says whether the session's
+generation_id), and the group's state, looked up in `decisions.HEARTBEAT`. The same cell says whether the session's
 deadline moves to now + session_timeout_ms; a stale generation_id never moves it.
 
 v3 adds group_instance_id (KIP-345). Nothing else in a coordinator runs as often, so nothing here is made that can be
@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ottla.coordinator.classic.answers import HEARTBEATS
-from ottla.coordinator.classic.members import keep_alive, situate
-from ottla.coordinator.classic.states import HEARTBEAT
+from ottla.coordinator.classic.decisions import HEARTBEAT
+from ottla.coordinator.classic.members import keep_alive
+from ottla.coordinator.classic.situations import situate
 from ottla.coordinator.runtime.effects import Reply
 
 if TYPE_CHECKING:

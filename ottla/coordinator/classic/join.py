@@ -1,6 +1,6 @@
 """JoinGroup (api key 11), v0–v9: somebody wants to be in the group, or to stay in it through a rebalance.
 
-What happens depends on who it is (`situate_join`) and on the group's state, looked up in `states.JOIN`:
+What happens depends on who it is (`situate_join`) and on the group's state, looked up in `decisions.JOIN`:
 
     HAND_OUT_ID   a new dynamic member is told its id first, so that a lost answer leaves no ghost behind (KIP-394)
     ADD           a new member: it is parked, and the group rebalances
@@ -18,22 +18,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ottla.coordinator.classic import answers, rebalance
+from ottla.coordinator.classic import answers
+from ottla.coordinator.classic.decisions import JOIN, JoinStep
 from ottla.coordinator.classic.ending import end_unwritten
-from ottla.coordinator.classic.joining import (
-    give_up,
-    has_writable_names,
-    new_member_id,
-    rebalance_timeout_ms,
-    refuse,
-    situate_join,
+from ottla.coordinator.classic.member import Member
+from ottla.coordinator.classic.members import (
+    add,
+    add_pending,
+    drop_pending,
+    park_join,
+    remove,
+    start_session,
+    unpark_join,
+    update,
 )
-from ottla.coordinator.classic.members import Member, add, add_pending, park_join, start_session, update
+from ottla.coordinator.classic.rebalance import Outcome, Trigger, begin_or_complete
+from ottla.coordinator.classic.records import new_group_record
 from ottla.coordinator.classic.restart import replace
-from ottla.coordinator.classic.states import JOIN, GroupState, JoinStep
+from ottla.coordinator.classic.situations import situate_join
+from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.config import NEW_MEMBER_JOIN_TIMEOUT_MS
 from ottla.coordinator.notes import Cause, Happened, note
-from ottla.coordinator.offsets.records import new_group_record
 from ottla.coordinator.runtime.effects import Append, Completion, Effects, Reply
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
@@ -45,7 +50,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.classic.group import Group
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, frozen=True)
 class GroupWritten(Completion):
     """The record of a new group is in the log."""
 
@@ -57,23 +62,20 @@ def join(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> N
     if is_new_group:
         note(group, effects, Happened.GROUP_CREATED, cause=Cause.JOIN)
     if isinstance(cell, ErrorCode):
-        refuse(group, event, cell, effects)
-    elif not has_writable_names(event):
-        refuse(group, event, ErrorCode.UNKNOWN_SERVER_ERROR, effects)
-    else:
-        generation_before = group.generation_id
-        member = _STEPS[cell](group, now_ms, event, effects)
-        if member is not None and rebalance.got_stuck(group, generation_before):
-            give_up(group, now_ms, member, event, effects)
+        _refuse(group, event, cell, effects)
+    elif not event.has_writable_names:
+        _refuse(group, event, ErrorCode.UNKNOWN_SERVER_ERROR, effects)
+    elif (stuck := _STEPS[cell](group, now_ms, event, effects)) is not None:
+        _give_up(group, now_ms, stuck, event, effects)
     if is_new_group:
         effects.append(Append([new_group_record(group)], GroupWritten()))
 
 
-# ── The steps; each returns the member for which the group rebalances, if it does ─────────────────────────────────────
+# ── The steps; each returns the member if its JoinGroup made it impossible to choose a protocol ──────────────────────
 
 
 def _hand_out_id(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> None:
-    member_id = new_member_id(group, event)
+    member_id = event.new_member_id
     add_pending(group, member_id, now_ms + event.request.session_timeout_ms, effects)
     effects.append(Reply(event.token, answers.join_refused(event, ErrorCode.MEMBER_ID_REQUIRED, member_id)))
     note(
@@ -86,17 +88,17 @@ def _hand_out_id(group: Group, now_ms: int, event: JoinRequested, effects: Effec
     )
 
 
-def _add(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> Member:
+def _add(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> Member | None:
     request = event.request
     if request.member_id in group.pending_joins:
         del group.pending_joins[request.member_id]  # its timer becomes the member's
     member = Member(
-        request.member_id or new_member_id(group, event),
+        request.member_id or event.new_member_id,
         request.group_instance_id,
         event.client_id,
         event.client_host,
         request.session_timeout_ms,
-        rebalance_timeout_ms(event),
+        event.rebalance_timeout_ms,
         request.protocols,
         is_new=True,
     )
@@ -119,20 +121,20 @@ def _add(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> M
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         reason=request.reason,
     )
-    rebalance.begin_or_complete(group, now_ms, effects, Cause.MEMBER_JOINED, member.member_id, request.reason)
-    return member
+    trigger = Trigger(Cause.MEMBER_JOINED, member.member_id, request.reason)
+    return member if begin_or_complete(group, now_ms, effects, trigger) is Outcome.STUCK else None
 
 
-def _update(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> Member:
+def _update(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> Member | None:
     request = event.request
     member = group.members[request.member_id]
     _note_rejoined(group, member, event, effects)
-    update(group, member, request.protocols, request.session_timeout_ms, rebalance_timeout_ms(event))
+    update(group, member, request.protocols, request.session_timeout_ms, event.rebalance_timeout_ms)
     park_join(group, member, event, effects)
     is_leader = group.state is GroupState.STABLE and group.leader_id == member.member_id
     cause = Cause.LEADER_REJOINED if is_leader else Cause.MEMBER_CHANGED
-    rebalance.begin_or_complete(group, now_ms, effects, cause, member.member_id, request.reason)
-    return member
+    trigger = Trigger(cause, member.member_id, request.reason)
+    return member if begin_or_complete(group, now_ms, effects, trigger) is Outcome.STUCK else None
 
 
 def _repeat(group: Group, _now_ms: int, event: JoinRequested, effects: Effects) -> None:
@@ -173,10 +175,51 @@ def _note_rejoined(group: Group, member: Member, event: JoinRequested, effects: 
         )
 
 
+# ── Turned away ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _refuse(group: Group, event: JoinRequested, error: ErrorCode, effects: Effects) -> None:
+    """Answer with an error. A sender that finds no room is no member any more either, nor is its id known."""
+    member_id = event.request.member_id
+    if error is ErrorCode.GROUP_MAX_SIZE_REACHED:
+        _put_out(group, member_id, effects)
+        member_id = ""
+    elif error is ErrorCode.UNKNOWN_SERVER_ERROR:
+        member_id = ""
+    effects.append(Reply(event.token, answers.join_refused(event, error, member_id)))
+    note(
+        group,
+        effects,
+        Happened.JOIN_REFUSED,
+        member_id=event.request.member_id,
+        client_id=event.client_id,
+        client_host=event.client_host,
+        error=error.name,
+    )
+
+
+def _put_out(group: Group, member_id: str, effects: Effects) -> None:
+    if member_id in group.pending_joins:
+        drop_pending(group, member_id, effects)
+    elif (member := group.members.get(member_id)) is not None:
+        remove(group, member, effects)
+    else:
+        return
+    note(group, effects, Happened.MEMBER_REMOVED, member_id=member_id, cause=Cause.GROUP_FULL)
+
+
+def _give_up(group: Group, now_ms: int, member: Member, event: JoinRequested, effects: Effects) -> None:
+    """This JoinGroup made it impossible to choose a protocol, for somebody lists one twice; an exception in Kafka."""
+    unpark_join(group, member)
+    if member.deadline_ms is None:
+        start_session(member, now_ms, member.session_timeout_ms, effects)
+    _refuse(group, event, ErrorCode.UNKNOWN_SERVER_ERROR, effects)
+
+
 # ── What was written ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def group_written(group: Group, now_ms: int, error: ErrorCode, effects: Effects) -> None:
-    """The new group is in the log, or it never was: then whoever waits in it is told."""
+    """The new group is in the log, or it never was: then what waits in it is answered."""
     if error is not ErrorCode.NONE:
         end_unwritten(group, now_ms, GROUP_WRITE_ERRORS.get(error, error), effects)

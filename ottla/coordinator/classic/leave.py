@@ -1,8 +1,8 @@
 """LeaveGroup (api key 13), v0–v5: members go, by themselves or because an admin names their instance.
 
-From v3 on a request may name several members, each answered on its own: `states.LEAVE`. After all of them the group
-rebalances once, if anybody went; in PreparingRebalance whoever went may have been the last one missing. If nobody is
-left the answer waits until that is written.
+From v3 on a request may name several members, each answered on its own: `decisions.LEAVE`. After all of them the group
+rebalances once, if anybody went; in PreparingRebalance the one that went may have been the last one missing. If nobody
+is left the answer waits until that is written.
 
 A member that goes with a SyncGroup parked is told UNKNOWN_MEMBER_ID, where Kafka lets it wait: docs/differences.md.
 
@@ -12,24 +12,23 @@ Kafka: GroupMetadataManager.classicGroupLeaveToClassicGroup.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from ottla.coordinator.classic import answers, rebalance
-from ottla.coordinator.classic.members import drop_pending, remove, situate
-from ottla.coordinator.classic.states import LEAVE, GroupState, LeaveSituation, LeaveStep, MemberSituation
+from ottla.coordinator.classic import answers
+from ottla.coordinator.classic.decisions import LEAVE, LeaveStep
+from ottla.coordinator.classic.members import drop_pending, remove
+from ottla.coordinator.classic.rebalance import Outcome, Trigger, begin_or_complete
+from ottla.coordinator.classic.situations import situate_leave
+from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.notes import Cause, Happened, note
 from ottla.coordinator.runtime.effects import Reply
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.messages.leave_group import LeaveGroupRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ottla.coordinator.classic.events import LeaveRequested
     from ottla.coordinator.classic.group import Group
     from ottla.coordinator.runtime.effects import Effects
-
-    Identity = LeaveGroupRequest.MemberIdentity
+    from ottla.protocol.messages.leave_group import LeaveGroupRequest
 
 
 def leave(group: Group, now_ms: int, event: LeaveRequested, effects: Effects) -> None:
@@ -40,37 +39,19 @@ def leave(group: Group, now_ms: int, event: LeaveRequested, effects: Effects) ->
     identities = answers.leave_members(event)
     errors = [_leave_one(group, identity, effects) for identity in identities]
     reply = Reply(event.token, answers.leave_answered(event, errors))
-    if ErrorCode.NONE in errors:
-        first_gone = identities[errors.index(ErrorCode.NONE)]
-        generation_before = group.generation_id
-        written = _rebalance(group, now_ms, first_gone, effects)
-        if written is not None:
-            written.reply = reply
+    if ErrorCode.NONE in errors and group.state is not GroupState.EMPTY:
+        # A pending id that goes rebalances a Stable group too, as in Kafka.
+        gone = identities[errors.index(ErrorCode.NONE)]
+        trigger = Trigger(Cause.MEMBER_LEFT, gone.member_id or None, gone.reason, reply)
+        outcome = begin_or_complete(group, now_ms, effects, trigger)
+        if outcome is Outcome.EMPTY:
             return
-        if rebalance.got_stuck(group, generation_before):
-            reply.response = answers.leave_refused(ErrorCode.UNKNOWN_SERVER_ERROR)
+        if outcome is Outcome.STUCK:
+            reply = Reply(event.token, answers.leave_refused(ErrorCode.UNKNOWN_SERVER_ERROR))
     effects.append(reply)
 
 
-def situate_leave(group: Group, identity: Identity) -> LeaveSituation:
-    """Who is to leave?"""
-    if not identity.member_id:
-        is_known = identity.group_instance_id in group.static_members
-        return LeaveSituation.INSTANCE if is_known else LeaveSituation.NOBODY
-    if identity.member_id in group.pending_joins:
-        return LeaveSituation.PENDING_MEMBER
-    return _SITUATIONS[situate(group, identity.member_id, identity.group_instance_id, group.generation_id)]
-
-
-_SITUATIONS: Final[Mapping[MemberSituation, LeaveSituation]] = {
-    MemberSituation.UNKNOWN_INSTANCE: LeaveSituation.UNKNOWN_INSTANCE,
-    MemberSituation.FENCED_INSTANCE: LeaveSituation.FENCED_INSTANCE,
-    MemberSituation.UNKNOWN_MEMBER: LeaveSituation.UNKNOWN_MEMBER,
-    MemberSituation.CURRENT: LeaveSituation.MEMBER,
-}
-
-
-def _leave_one(group: Group, identity: Identity, effects: Effects) -> ErrorCode:
+def _leave_one(group: Group, identity: LeaveGroupRequest.MemberIdentity, effects: Effects) -> ErrorCode:
     cell = LEAVE[group.state][situate_leave(group, identity)]
     if isinstance(cell, ErrorCode):
         return cell
@@ -93,10 +74,3 @@ def _leave_one(group: Group, identity: Identity, effects: Effects) -> ErrorCode:
         reason=identity.reason,
     )
     return ErrorCode.NONE
-
-
-def _rebalance(group: Group, now_ms: int, gone: Identity, effects: Effects) -> rebalance.EmptyWritten | None:
-    """A pending id that goes rebalances a Stable group too, as in Kafka."""
-    if group.state is GroupState.EMPTY:
-        return None
-    return rebalance.begin_or_complete(group, now_ms, effects, Cause.MEMBER_LEFT, gone.member_id or None, gone.reason)

@@ -1,98 +1,33 @@
-"""Members: who they are, what they support, what they wait for, until when they live.
+"""A group's books about its members: who comes and goes, who lives until when, what is parked.
 
-A *dynamic* member is known by the member id it was given. A *static* one has a group instance id as well, by which it
-is recognised after a restart (KIP-345). A *pending* id was handed out and is no member yet (KIP-394): it counts for
-nothing but keeps a rebalance waiting for it. A *new* member has not seen an answer to its JoinGroup, cannot beat, and
-so lives by a fixed timeout; everybody else lives by the session timeout, and parked requests keep their members
-alive.
+They keep right the map of instances, the counts of supported protocols and of parked JoinGroups, the leader. A
+*pending* id was handed out and is no member yet (KIP-394): it counts for nothing but keeps a rebalance waiting for it.
 
-The functions here keep a group's books about members right: the map of instances, the counts of supported protocols and
-of parked JoinGroups, the leader. Kafka: ClassicGroupMember, and add, remove, updateMember, replaceStaticMember in
-ClassicGroup.
+Kafka: add, remove, updateMember, replaceStaticMember in ClassicGroup.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from ottla.coordinator.classic import answers
 from ottla.coordinator.classic.protocols import count_in, count_out
-from ottla.coordinator.classic.states import MemberSituation
-from ottla.coordinator.runtime.effects import Arm, Disarm, Reply, session_timer
+from ottla.coordinator.classic.timers import session_timer
+from ottla.coordinator.runtime.effects import Arm, Disarm, Reply
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.messages.join_group import JoinGroupRequest
 
 if TYPE_CHECKING:
     from ottla.coordinator.classic.events import JoinRequested, SyncRequested
     from ottla.coordinator.classic.group import Group
+    from ottla.coordinator.classic.member import Member, Protocols
     from ottla.coordinator.runtime.effects import Effects
-
-#: What a member supports, most liked first: name and metadata. A name may come twice, as in Kafka.
-Protocols: TypeAlias = list[JoinGroupRequest.JoinGroupRequestProtocol]
-
-
-@dataclass(slots=True, eq=False)
-class Member:
-    """A member of a group."""
-
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    client_host: str
-    session_timeout_ms: int
-    rebalance_timeout_ms: int
-    protocols: Protocols
-    assignment: bytes = b""
-    is_new: bool = False
-    parked_join: JoinRequested | None = None
-    """Its JoinGroup, which the end of the join phase answers."""
-    parked_sync: SyncRequested | None = None
-    """Its SyncGroup, which the leader's assignment answers."""
-    deadline_ms: int | None = None
-    """When its session ends; None: the timer ran out while it was parked, and the next sign of life arms it."""
-    timer_key: str = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self.timer_key = session_timer(self.member_id)
-
-    @property
-    def is_static(self) -> bool:
-        return self.group_instance_id is not None
-
-    @property
-    def is_kept_alive(self) -> bool:
-        """Whether its session cannot end now. Kafka: ClassicGroupMember.hasSatisfiedHeartbeat."""
-        return not self.is_new and (self.parked_join is not None or self.parked_sync is not None)
-
-    def metadata(self, protocol_name: str) -> bytes | None:
-        """What it says under this protocol; None: it does not support it. Of a name given twice the first counts."""
-        for protocol in self.protocols:
-            if protocol.name == protocol_name:
-                return protocol.metadata
-        return None
-
-
-def situate(group: Group, member_id: str, group_instance_id: str | None, generation_id: int) -> MemberSituation:
-    """Who sends this? Kafka: ClassicGroup.validateMember, and the check of the generation that follows it."""
-    if group_instance_id is not None:
-        holder = group.static_members.get(group_instance_id)
-        if holder is None:
-            return MemberSituation.UNKNOWN_INSTANCE
-        if holder != member_id:
-            return MemberSituation.FENCED_INSTANCE
-    if member_id not in group.members:
-        return MemberSituation.UNKNOWN_MEMBER
-    if generation_id != group.generation_id:
-        return MemberSituation.OTHER_GENERATION
-    return MemberSituation.CURRENT
 
 
 # ── Coming and going ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def add(group: Group, member: Member, protocol_type: str | None) -> None:
-    """Make somebody a member. The first one decides the group's protocol type, and leads."""
+    """Make it a member. The first one decides the group's protocol type, and leads."""
     assert member.member_id not in group.members
     if member.group_instance_id is not None:
         assert member.group_instance_id not in group.static_members
@@ -106,7 +41,7 @@ def add(group: Group, member: Member, protocol_type: str | None) -> None:
 
 
 def remove(group: Group, member: Member, effects: Effects) -> None:
-    """Remove a member; whatever it waits for is answered: it is nobody here any more.
+    """Remove a member; what it waits for is answered: it is nobody here any more.
 
     Kafka answers a parked JoinGroup only, and leaves a parked SyncGroup waiting for ever: docs/differences.md.
     """

@@ -19,7 +19,7 @@ from ottla.coordinator.java_hash import hash_map_order
 
 if TYPE_CHECKING:
     from ottla.coordinator.classic.group import Group
-    from ottla.coordinator.classic.members import Protocols
+    from ottla.coordinator.classic.member import Protocols
 
 
 def count_in(supported: dict[str, int], protocols: Protocols) -> None:

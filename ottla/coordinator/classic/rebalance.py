@@ -7,7 +7,7 @@ JoinGroups are answered. Now every member owes a SyncGroup, until the sync timer
 assignment.
 
 The first rebalance of an Empty group is different: others probably start at the same time. It waits for
-group.initial.rebalance.delay.ms whoever is in, and again as long as new members keep coming, in all as long as the
+group.initial.rebalance.delay.ms in any case, and again as long as new members keep coming, in all as long as the
 rebalance timeout:
 
     delay 3000, rebalance timeout 7500      0       3000      6000   7500
@@ -21,16 +21,19 @@ expirePendingSync in GroupMetadataManager.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from enum import Enum
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ottla.coordinator.classic import answers
+from ottla.coordinator.classic.group import InitialDelay, Rebalance
 from ottla.coordinator.classic.members import refuse_sync, remove, start_session, unpark_join
 from ottla.coordinator.classic.protocols import choose
+from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.subscription import subscribed_topics
+from ottla.coordinator.classic.timers import JOIN_TIMER, SYNC_TIMER
 from ottla.coordinator.notes import Cause, Happened, note
-from ottla.coordinator.offsets.records import group_record
-from ottla.coordinator.runtime.effects import JOIN_TIMER, SYNC_TIMER, Append, Arm, Completion, Disarm, Reply
+from ottla.coordinator.runtime.effects import Append, Arm, Completion, Disarm, Reply
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS, WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
 
@@ -43,44 +46,38 @@ if TYPE_CHECKING:
 WAIT_AGAIN_MS_MIN: Final = 1_000
 
 
-@dataclass(slots=True)
-class InitialDelay:
-    """The wait of a group's first rebalance."""
-
-    delay_ms: int
-    """How long the wait is that runs now."""
-    remaining_ms: int
-    """For how long it may be prolonged after that."""
-
-
-@dataclass(slots=True)
-class Rebalance:
-    """A rebalance under way."""
+class Trigger(NamedTuple):
+    """Why a group rebalances."""
 
     cause: Cause
-    started_ms: int
-    initial_delay: InitialDelay | None
-    is_stuck: bool = False
-    """Whether its members, though all there, have no protocol in common; it stays as it is until one of them goes."""
+    member_id: str | None = None
+    """Because of whom, if anybody."""
+    reason: str | None = None
+    """What that one said."""
+    leave: Reply | None = None
+    """The answer to the LeaveGroup that is the cause. It waits for the write if the last member has left."""
 
 
-@dataclass(slots=True)
+class Outcome(Enum):
+    """How far a rebalance has come."""
+
+    AWAITED = "members are awaited"
+    JOINED = "all are in, there is a new generation"
+    EMPTY = "nobody is left; that is being written"
+    STUCK = "all are in and have no protocol in common"
+    """Where Kafka throws an exception then, the request that did it is answered UNKNOWN_SERVER_ERROR."""
+
+
+@dataclass(slots=True, frozen=True)
 class EmptyWritten(Completion):
     """A generation without members is in the log."""
 
-    reply: Reply | None = None
+    leave: Reply | None = None
     """The answer to the LeaveGroup by which the last one left."""
 
 
-def begin(
-    group: Group,
-    now_ms: int,
-    effects: Effects,
-    cause: Cause,
-    member_id: str | None = None,
-    reason: str | None = None,
-) -> EmptyWritten | None:
-    """Rebalance the group, from a state where that can begin. The write is returned if it makes the group Empty."""
+def begin(group: Group, now_ms: int, effects: Effects, trigger: Trigger) -> Outcome:
+    """Rebalance the group, from a state where that can begin."""
     if group.state is GroupState.COMPLETING_REBALANCE:
         withdraw_assignment(group, now_ms, ErrorCode.REBALANCE_IN_PROGRESS, effects)
     forget_owed_syncs(group, effects)
@@ -90,40 +87,39 @@ def begin(
         initial_delay = InitialDelay(delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
         _await_joins(group, now_ms + delay_ms, effects)
     group.move(GroupState.PREPARING_REBALANCE, now_ms)
-    group.rebalance = Rebalance(cause, now_ms, initial_delay)
-    note(group, effects, Happened.REBALANCE_STARTED, cause=cause, member_id=member_id, reason=reason)
+    group.rebalance = Rebalance(trigger.cause, now_ms, initial_delay)
+    note(
+        group,
+        effects,
+        Happened.REBALANCE_STARTED,
+        cause=trigger.cause,
+        member_id=trigger.member_id,
+        reason=trigger.reason,
+    )
     if initial_delay is not None:
-        return None
+        return Outcome.AWAITED
     if group.has_all_joined:
-        return complete(group, now_ms, effects)
+        return complete(group, now_ms, effects, trigger.leave)
     _await_joins(group, now_ms + group.rebalance_timeout_ms, effects)
-    return None
+    return Outcome.AWAITED
 
 
-def begin_or_complete(
-    group: Group,
-    now_ms: int,
-    effects: Effects,
-    cause: Cause,
-    member_id: str | None = None,
-    reason: str | None = None,
-) -> EmptyWritten | None:
-    """Rebalance the group; if it does already, see whether this was the last member it waited for."""
+def begin_or_complete(group: Group, now_ms: int, effects: Effects, trigger: Trigger) -> Outcome:
+    """Rebalance the group; if it does already, complete the join phase if this was the last member it waited for.
+
+    The first join phase takes its time, even if nobody is missing.
+    """
     if group.can_rebalance:
-        return begin(group, now_ms, effects, cause, member_id, reason)
-    return maybe_complete(group, now_ms, effects)
-
-
-def maybe_complete(group: Group, now_ms: int, effects: Effects) -> EmptyWritten | None:
-    """Complete the join phase if nobody is missing, unless it is the first one: that takes its time."""
+        return begin(group, now_ms, effects, trigger)
     current = group.rebalance
-    if group.state is not GroupState.PREPARING_REBALANCE or current is None or current.initial_delay is not None:
-        return None
-    return complete(group, now_ms, effects) if group.has_all_joined else None
+    is_first = current is not None and current.initial_delay is not None
+    if group.state is not GroupState.PREPARING_REBALANCE or is_first or not group.has_all_joined:
+        return Outcome.AWAITED
+    return complete(group, now_ms, effects, trigger.leave)
 
 
-def complete(group: Group, now_ms: int, effects: Effects) -> EmptyWritten | None:
-    """End the join phase with whoever is there. The write is returned if nobody is."""
+def complete(group: Group, now_ms: int, effects: Effects, leave: Reply | None = None) -> Outcome:
+    """End the join phase with the members that are there. `leave`: answered once it is written that none is."""
     assert group.rebalance is not None
     stop_awaiting_joins(group, effects)
     for member in [m for m in group.members.values() if m.parked_join is None and not m.is_static]:
@@ -132,20 +128,21 @@ def complete(group: Group, now_ms: int, effects: Effects) -> EmptyWritten | None
     if group.members and not _elect_leader(group):
         # All are static, and none is back. Wait on: their sessions will end, or they will come.
         _await_joins(group, now_ms + max(group.rebalance_timeout_ms, WAIT_AGAIN_MS_MIN), effects)
-        return None
+        return Outcome.AWAITED
     group.generation_id += 1
     if not group.members:
-        return _become_empty(group, now_ms, effects)
+        _become_empty(group, now_ms, leave, effects)
+        return Outcome.EMPTY
     protocol_name = choose(group)
     group.rebalance.is_stuck = protocol_name is None
     if protocol_name is None:
         note(group, effects, Happened.REBALANCE_STUCK, member_ids=list(group.members))
-        return None
+        return Outcome.STUCK
     group.protocol_name = protocol_name
     group.subscribed_topics = subscribed_topics(group)
     group.move(GroupState.COMPLETING_REBALANCE, now_ms)
     _answer_joins(group, now_ms, effects)
-    return None
+    return Outcome.JOINED
 
 
 def _elect_leader(group: Group) -> bool:
@@ -185,27 +182,25 @@ def _answer_joins(group: Group, now_ms: int, effects: Effects) -> None:
     )
 
 
-def _become_empty(group: Group, now_ms: int, effects: Effects) -> EmptyWritten:
+def _become_empty(group: Group, now_ms: int, leave: Reply | None, effects: Effects) -> None:
     """Write a generation without members. If that fails the group is Empty all the same; a warning must do."""
     group.protocol_name = None
     group.subscribed_topics = subscribed_topics(group)
     group.move(GroupState.EMPTY, now_ms)
     note(group, effects, Happened.GROUP_EMPTIED, duration_ms=duration_ms(group, now_ms))
     group.rebalance = None
-    completion = EmptyWritten()
-    effects.append(Append([group_record(group)], completion))
-    return completion
+    effects.append(Append([group_record(group)], EmptyWritten(leave)))
 
 
-def empty_written(group: Group, completion: EmptyWritten, error: ErrorCode, effects: Effects) -> None:
-    """The generation without members is written, or not: answer whoever was the last to leave."""
+def empty_written(group: Group, written: EmptyWritten, error: ErrorCode, effects: Effects) -> None:
+    """The generation without members is written, or not: answer the member that was the last to leave."""
     if error is not ErrorCode.NONE:
         answered = GROUP_WRITE_ERRORS.get(error, error)
         note(group, effects, Happened.WRITE_FAILED, what="empty generation", error=answered.name)
-    if (reply := completion.reply) is not None:
-        if error is not ErrorCode.NONE:
-            reply.response = answers.leave_refused(WRITE_ERRORS.get(error, error))
-        effects.append(reply)
+    if (leave := written.leave) is not None:
+        is_written = error is ErrorCode.NONE
+        response = leave.response if is_written else answers.leave_refused(WRITE_ERRORS.get(error, error))
+        effects.append(Reply(leave.token, response))
 
 
 def join_expired(group: Group, now_ms: int, effects: Effects) -> None:
@@ -224,7 +219,7 @@ def join_expired(group: Group, now_ms: int, effects: Effects) -> None:
 
 
 def sync_expired(group: Group, now_ms: int, effects: Effects) -> None:
-    """The sync timer ran out: remove whoever has not synced, the leader and static members too, and rebalance."""
+    """The sync timer ran out: remove all that have not synced, the leader and static members too, and rebalance."""
     group.sync_deadline_ms = None
     if not group.pending_syncs:
         return
@@ -232,7 +227,7 @@ def sync_expired(group: Group, now_ms: int, effects: Effects) -> None:
         if (member := group.members.get(member_id)) is not None:
             remove(group, member, effects)
             _note_removed(group, effects, member_id, member.group_instance_id, Cause.SYNC_EXPIRED)
-    begin(group, now_ms, effects, Cause.SYNC_EXPIRED)
+    begin(group, now_ms, effects, Trigger(Cause.SYNC_EXPIRED))
 
 
 def withdraw_assignment(group: Group, now_ms: int, error: ErrorCode, effects: Effects) -> None:
@@ -266,14 +261,6 @@ def stop_awaiting_joins(group: Group, effects: Effects) -> None:
     if group.join_deadline_ms is not None:
         group.join_deadline_ms = None
         effects.append(Disarm(JOIN_TIMER))
-
-
-def got_stuck(group: Group, generation_before: int) -> bool:
-    """Whether completing the join phase was tried, since the generation was that, and found no common protocol.
-
-    Where Kafka throws an exception then, whoever asked is answered UNKNOWN_SERVER_ERROR.
-    """
-    return group.generation_id != generation_before and group.rebalance is not None and group.rebalance.is_stuck
 
 
 def duration_ms(group: Group, now_ms: int) -> int | None:

@@ -1,8 +1,8 @@
 """The restart of a static member: a JoinGroup without member id, whose group instance id somebody has (KIP-345).
 
-The member gets a new id, and everything it had; whoever still uses the old id is fenced. In a Stable group it need not
-rebalance, as long as the protocol stays the same: then the new id is written down, and the answer waits for that. If it
-can't be written the old id counts as before.
+The member gets a new id, and everything it had; a client that still uses the old id is fenced. A Stable group need not
+rebalance for it, as long as the protocol stays the same: then the new id is written down, and the answer waits for
+that. If it can't be written the old id counts as before.
 
 From v9 on a leader that restarts is told that it leads and that it need not assign; before, it is told that
 its former self leads, so that it doesn't (KIP-814). Kafka: updateStaticMemberThenRebalanceOrCompleteJoin.
@@ -13,21 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ottla.coordinator.classic import answers, rebalance
-from ottla.coordinator.classic.joining import give_up, new_member_id, rebalance_timeout_ms
-from ottla.coordinator.classic.members import (
-    Member,
-    Protocols,
-    park_join,
-    replace_id,
-    start_session,
-    unpark_join,
-    update,
-)
+from ottla.coordinator.classic import answers
+from ottla.coordinator.classic.members import park_join, replace_id, start_session, unpark_join, update
 from ottla.coordinator.classic.protocols import choose
+from ottla.coordinator.classic.rebalance import Outcome, Trigger, begin_or_complete
+from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.notes import Cause, Happened, note
-from ottla.coordinator.offsets.records import group_record
 from ottla.coordinator.runtime.effects import Append, Completion, Effects, Reply
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
@@ -35,11 +27,12 @@ from ottla.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from ottla.coordinator.classic.events import JoinRequested
     from ottla.coordinator.classic.group import Group
+    from ottla.coordinator.classic.member import Member, Protocols
 
 _SKIP_ASSIGNMENT: Final = 9
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, frozen=True)
 class StaticMemberWritten(Completion):
     """A static member's new id is in the log. What it was before, in case it isn't."""
 
@@ -54,13 +47,16 @@ class StaticMemberWritten(Completion):
 
 
 def replace(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> Member | None:
-    """Let a static member that restarted take the place of the one it was. Returned if the group rebalances for it."""
+    """Let a static member that restarted take the place of the one it was.
+
+    Returned if its JoinGroup made it impossible to choose a protocol.
+    """
     request = event.request
     member = group.members[group.static_members[request.group_instance_id or ""]]
     written = StaticMemberWritten(
         event,
         member,
-        new_member_id(group, event),
+        event.new_member_id,
         member.member_id,
         group.leader_id or "",
         member.protocols,
@@ -69,7 +65,7 @@ def replace(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -
     )
     replace_id(group, member, written.member_id, effects)
     start_session(member, now_ms, member.session_timeout_ms, effects)  # the old one's, for all the request says
-    update(group, member, request.protocols, request.session_timeout_ms, rebalance_timeout_ms(event))
+    update(group, member, request.protocols, request.session_timeout_ms, event.rebalance_timeout_ms)
     park_join(group, member, event, effects)
     note(
         group,
@@ -83,15 +79,13 @@ def replace(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -
     if group.state is GroupState.STABLE:
         protocol_name = choose(group)
         if protocol_name is None:
-            give_up(group, now_ms, member, event, effects)
-            return None
+            return member
         if protocol_name == group.protocol_name:
             effects.append(Append([group_record(group)], written))
             return None
     # In CompletingRebalance the leader may know the old id already, and would assign to nobody.
-    cause = Cause.STATIC_MEMBER_RETURNED
-    rebalance.begin_or_complete(group, now_ms, effects, cause, member.member_id, request.reason)
-    return member
+    trigger = Trigger(Cause.STATIC_MEMBER_RETURNED, member.member_id, request.reason)
+    return member if begin_or_complete(group, now_ms, effects, trigger) is Outcome.STUCK else None
 
 
 def static_member_written(

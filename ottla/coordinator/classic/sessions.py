@@ -40,7 +40,7 @@ def session_expired(group: Group, now_ms: int, member_id: str, effects: Effects)
         if group.has_all_joined:  # even in the initial delay, unlike after a LeaveGroup
             rebalance.complete(group, now_ms, effects)
     elif member is not None:
-        rebalance.begin(group, now_ms, effects, Cause.SESSION_EXPIRED, member_id)
+        rebalance.begin(group, now_ms, effects, rebalance.Trigger(Cause.SESSION_EXPIRED, member_id))
 
 
 def load(group: Group, now_ms: int, effects: Effects) -> None:
@@ -57,4 +57,4 @@ def load(group: Group, now_ms: int, effects: Effects) -> None:
     for member in group.members.values():
         start_session(member, now_ms, member.session_timeout_ms, effects)
     if len(group.members) > group.config.group_max_size:
-        rebalance.begin(group, now_ms, effects, Cause.GROUP_FULL)
+        rebalance.begin(group, now_ms, effects, rebalance.Trigger(Cause.GROUP_FULL))

@@ -1,10 +1,10 @@
 """SyncGroup (api key 14), v0–v5: a member asks for its assignment, and the leader brings everybody's.
 
 A follower's request is parked until the leader's came and its assignments are in the log; then all are answered and the
-group is Stable. Whatever order they come in, and whoever comes late is answered at once. The answer to each depends on
-who asks and on the group's state: `states.SYNC`.
+group is Stable. They may come in any order, and a request that comes late is answered at once. The answer to each
+depends on who asks and on the group's state: `decisions.SYNC`.
 
-If the log refuses the assignments everybody who waits is told, and the group rebalances. If the group has moved on
+If the log refuses the assignments all who wait are told, and the group rebalances. If the group has moved on
 while they were being written, nothing happens: they are history.
 
 v3 adds group_instance_id (KIP-345), v5 names the protocol and its type in both directions (KIP-559).
@@ -14,13 +14,15 @@ Kafka: GroupMetadataManager.classicGroupSyncToClassicGroup.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ottla.coordinator.classic import answers, rebalance
-from ottla.coordinator.classic.members import park_sync, situate, start_session, unpark_sync
-from ottla.coordinator.classic.states import SYNC, GroupState, MemberSituation, SyncSituation, SyncStep
+from ottla.coordinator.classic.decisions import SYNC, SyncStep
+from ottla.coordinator.classic.members import park_sync, start_session, unpark_sync
+from ottla.coordinator.classic.records import group_record
+from ottla.coordinator.classic.situations import situate_sync
+from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.notes import Cause, Happened, note
-from ottla.coordinator.offsets.records import group_record
 from ottla.coordinator.runtime.effects import Append, Completion, Effects, Reply
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.classic.group import Group
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, frozen=True)
 class AssignmentsWritten(Completion):
     """The leader's assignments, by member id, are in the log."""
 
@@ -60,29 +62,6 @@ def sync(group: Group, event: SyncRequested, effects: Effects) -> None:
         effects.append(Append([group_record(group, assignments)], written))
 
 
-def situate_sync(group: Group, event: SyncRequested) -> SyncSituation:
-    """Who syncs? The checks come in Kafka's order."""
-    request = event.request
-    who = situate(group, request.member_id, request.group_instance_id, request.generation_id)
-    if who is not MemberSituation.CURRENT:
-        return _STRANGERS[who]
-    if _differ(request.protocol_type, group.protocol_type) or _differ(request.protocol_name, group.protocol_name):
-        return SyncSituation.OTHER_PROTOCOL
-    return SyncSituation.LEADER if group.leader_id == request.member_id else SyncSituation.FOLLOWER
-
-
-_STRANGERS: Final[Mapping[MemberSituation, SyncSituation]] = {
-    MemberSituation.UNKNOWN_INSTANCE: SyncSituation.UNKNOWN_INSTANCE,
-    MemberSituation.FENCED_INSTANCE: SyncSituation.FENCED_INSTANCE,
-    MemberSituation.UNKNOWN_MEMBER: SyncSituation.UNKNOWN_MEMBER,
-    MemberSituation.OTHER_GENERATION: SyncSituation.OTHER_GENERATION,
-}
-
-
-def _differ(theirs: str | None, ours: str | None) -> bool:
-    return theirs is not None and ours is not None and theirs != ours
-
-
 def assignments_written(
     group: Group, now_ms: int, written: AssignmentsWritten, error: ErrorCode, effects: Effects
 ) -> None:
@@ -94,7 +73,7 @@ def assignments_written(
         answered = GROUP_WRITE_ERRORS.get(error, error)
         note(group, effects, Happened.WRITE_FAILED, what="assignments", error=answered.name)
         rebalance.withdraw_assignment(group, now_ms, answered, effects)
-        rebalance.begin(group, now_ms, effects, Cause.WRITE_FAILED)
+        rebalance.begin(group, now_ms, effects, rebalance.Trigger(Cause.WRITE_FAILED))
         return
     for member in group.members.values():
         member.assignment = written.assignments.get(member.member_id, b"")

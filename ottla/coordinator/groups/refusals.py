@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ottla.coordinator.classic import answers
 from ottla.coordinator.classic.events import (
-    DeleteRequested,
     DescribeRequested,
     HeartbeatRequested,
     JoinRequested,
     LeaveRequested,
+    Request,
+    SyncRequested,
+)
+from ottla.coordinator.offsets import answers as offset_answers
+from ottla.coordinator.offsets.events import (
+    DeleteRequested,
     OffsetCommitRequested,
     OffsetDeleteRequested,
     OffsetFetchRequested,
-    Request,
-    SyncRequested,
 )
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_fetch import OffsetFetchResponse
@@ -110,14 +113,14 @@ def _leave(_group_id: str, event: LeaveRequested, outside: Outside, error: Error
 def _commit(_group_id: str, event: OffsetCommitRequested, outside: Outside, error: ErrorCode) -> Message:
     if outside is Outside.ABSENT and event.api_version < _COMMIT_WITH_NOT_FOUND:
         error = ErrorCode.ILLEGAL_GENERATION
-    return answers.commit_refused(event.request, error)
+    return offset_answers.commit_refused(event.request, error)
 
 
 def _fetch(group_id: str, event: OffsetFetchRequested, outside: Outside, error: ErrorCode) -> Message:
     """A group that is absent has committed nothing, which is no error."""
     if outside is Outside.ABSENT:
-        return OffsetFetchResponse.OffsetFetchResponseGroup(group_id, answers.nothing_committed(event), error)
-    return answers.fetch_refused(event, error)
+        return OffsetFetchResponse.OffsetFetchResponseGroup(group_id, offset_answers.nothing_committed(event), error)
+    return offset_answers.fetch_refused(event, error)
 
 
 def _describe(group_id: str, event: DescribeRequested, outside: Outside, error: ErrorCode) -> Message:
@@ -133,7 +136,7 @@ _SHAPES: Final[Mapping[type[Request], Callable[[str, Any, Outside, ErrorCode], M
     LeaveRequested: _leave,
     OffsetCommitRequested: _commit,
     OffsetFetchRequested: _fetch,
-    OffsetDeleteRequested: lambda _group_id, _event, _outside, error: answers.offset_delete_refused(error),
+    OffsetDeleteRequested: lambda _group_id, _event, _outside, error: offset_answers.offset_delete_refused(error),
     DescribeRequested: _describe,
-    DeleteRequested: lambda group_id, _event, _outside, error: answers.delete_answered(group_id, error),
+    DeleteRequested: lambda group_id, _event, _outside, error: offset_answers.delete_answered(group_id, error),
 }

@@ -12,17 +12,24 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
-from ottla.coordinator.classic import events, states
+from ottla.coordinator.classic import decisions, events
+from ottla.coordinator.classic.decisions import Answer, Cell, Situation
 from ottla.coordinator.classic.events import Request
-from ottla.coordinator.classic.states import Answer, Cell, GroupState, Situation
+from ottla.coordinator.classic.states import TRANSITIONS, GroupState
 from ottla.coordinator.groups.refusals import REFUSALS, Outside
+from ottla.coordinator.offsets.events import (
+    DeleteRequested,
+    OffsetCommitRequested,
+    OffsetDeleteRequested,
+    OffsetFetchRequested,
+)
 from ottla.coordinator.write_errors import FETCH_WRITE_ERRORS, GROUP_WRITE_ERRORS, WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
 
 _INTRODUCTION: Final = """\
 # Groups: states and answers
 
-Printed by `make docs` from the tables that the coordinator runs (`ottla/coordinator/classic/states.py`,
+Printed by `make docs` from the tables that the coordinator runs (`ottla/coordinator/classic/decisions.py`,
 `groups/refusals.py`); don't edit. They are those of Apache Kafka 4.3.1's classic groups.
 
 What a request is answered depends on the group's state and on who sends it: what the ids, the generation and the
@@ -42,11 +49,11 @@ _APIS: Final[Mapping[type[Request], str]] = {
     events.SyncRequested: "SyncGroup",
     events.HeartbeatRequested: "Heartbeat",
     events.LeaveRequested: "LeaveGroup",
-    events.OffsetCommitRequested: "OffsetCommit",
-    events.OffsetFetchRequested: "OffsetFetch",
-    events.OffsetDeleteRequested: "OffsetDelete",
+    OffsetCommitRequested: "OffsetCommit",
+    OffsetFetchRequested: "OffsetFetch",
+    OffsetDeleteRequested: "OffsetDelete",
     events.DescribeRequested: "DescribeGroups",
-    events.DeleteRequested: "DeleteGroups",
+    DeleteRequested: "DeleteGroups",
 }
 
 
@@ -55,14 +62,14 @@ def document() -> str:
     sections = [
         _INTRODUCTION,
         _picture(),
-        _table("Heartbeat", states.HEARTBEAT, note=_SESSION_NOTE),
-        _table("JoinGroup", states.JOIN, first="who joins; the first that fits counts"),
-        _table("SyncGroup", states.SYNC),
-        _table("LeaveGroup, member by member", states.LEAVE, first="who is to leave"),
-        _table("OffsetCommit", states.OFFSET_COMMIT, note=_SESSION_NOTE),
-        _table("OffsetDelete", states.OFFSET_DELETE, first="group"),
+        _table("Heartbeat", decisions.HEARTBEAT, note=_SESSION_NOTE),
+        _table("JoinGroup", decisions.JOIN, first="who joins; the first that fits counts"),
+        _table("SyncGroup", decisions.SYNC),
+        _table("LeaveGroup, member by member", decisions.LEAVE, first="who is to leave"),
+        _table("OffsetCommit", decisions.OFFSET_COMMIT, note=_SESSION_NOTE),
+        _table("OffsetDelete", decisions.OFFSET_DELETE, first="group"),
         _deletion(),
-        _table("From when on the retention of a committed offset counts", states.EXPIRY, first="group"),
+        _table("From when on the retention of a committed offset counts", decisions.EXPIRY, first="group"),
         _refusals(),
         _write_errors(),
     ]
@@ -72,13 +79,13 @@ def document() -> str:
 def _picture() -> str:
     """The states, with arrows that say when; that a group is unloaded, from wherever it is, is left out."""
     arrows = ["[*] --> Empty: a first JoinGroup, or a commit without generation"]
-    for state, targets in states.TRANSITIONS.items():
+    for state, targets in TRANSITIONS.items():
         for target, when in targets.items():
             if target is not GroupState.DEAD:
                 arrows.append(f"{state.value} --> {target.value}: {when}")
-    arrows.append(f"Empty --> [*]: {states.TRANSITIONS[GroupState.EMPTY][GroupState.DEAD]}")
+    arrows.append(f"Empty --> [*]: {TRANSITIONS[GroupState.EMPTY][GroupState.DEAD]}")
     lines = "".join(f"    {arrow}\n" for arrow in arrows)
-    rows = [[state.value, ", ".join(target.value for target in states.TRANSITIONS[state])] for state in GroupState]
+    rows = [[state.value, ", ".join(target.value for target in TRANSITIONS[state])] for state in GroupState]
     return f"## States\n\n```mermaid\nstateDiagram-v2\n{lines}```\n\n" + _rows(["from", "to"], rows)
 
 
@@ -108,7 +115,7 @@ def _cell(cell: object) -> str:
 
 
 def _deletion() -> str:
-    rows = [[state.value, states.DELETE_GROUP[state].name] for state in GroupState]
+    rows = [[state.value, decisions.DELETE_GROUP[state].name] for state in GroupState]
     return "## DeleteGroups\n\n" + _rows(["state", "answer"], rows)
 
 

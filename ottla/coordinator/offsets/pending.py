@@ -1,56 +1,70 @@
-"""Offsets in a log that were committed in a transaction: they count when its marker says commit, and never if not.
+"""Offsets of transactions that are still open: they count when the transaction's marker says commit, or never.
 
 Which of two commits counts is decided by their places in the log, not by when their transactions ended: what was
-written later stays. A tombstone takes what is pending with it.
+written later stays.
 
     log        A: orders-0 = 5      orders-0 = 7      A: commit
     counts              –                  7                7, since 5 was written before it
 
-So a commit that comes to count drops whatever is pending for the same partition and was written before it.
+So a commit that comes to count *overrules* what is pending for the same partition and was written before it. Overruled
+or not, an offset is pending until its transaction ends, and holds back who asks for stable offsets. Only a tombstone
+takes it away.
 
-Kafka: OffsetMetadataManager.replay, replayEndTransactionMarker.
+Kafka: OffsetMetadataManager.replay, replayEndTransactionMarker, OpenTransactions.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass
+from itertools import takewhile
 
-if TYPE_CHECKING:
-    from ottla.coordinator.offsets.store import CommittedOffset
+from ottla.coordinator.offsets.committed import CommittedOffset, TopicPartition
 
-#: Group, topic, partition.
-OffsetPlace: TypeAlias = tuple[str, str, int]
+
+@dataclass(slots=True)
+class PendingOffset:
+    """What a transaction committed for a partition."""
+
+    committed: CommittedOffset
+    is_overruled: bool = False
+    """Whether something that was written later counts already."""
 
 
 class PendingOffsets:
-    """The offsets of open transactions, by producer id."""
+    """The offsets of one group in open transactions."""
 
-    __slots__ = ("_of_producer", "_written")
+    __slots__ = ("at",)
 
     def __init__(self) -> None:
-        self._of_producer: dict[int, dict[OffsetPlace, tuple[int, CommittedOffset]]] = {}
-        self._written = 0
+        self.at: dict[TopicPartition, dict[int, PendingOffset]] = {}
+        """By partition, then by producer id, in the order in which they were written."""
 
-    def add(self, producer_id: int, place: OffsetPlace, committed: CommittedOffset) -> None:
+    def add(self, producer_id: int, place: TopicPartition, committed: CommittedOffset) -> None:
         """The producer's transaction commits this."""
-        self._written += 1
-        self._of_producer.setdefault(producer_id, {})[place] = self._written, committed
+        of_producer = self.at.setdefault(place, {})
+        of_producer.pop(producer_id, None)  # so that it comes last
+        of_producer[producer_id] = PendingOffset(committed)
 
-    def overrule(self, place: OffsetPlace) -> None:
-        """Something that counts at once was written for this place: a commit without transaction, or a tombstone."""
-        for offsets in self._of_producer.values():
-            offsets.pop(place, None)
+    def overrule(self, place: TopicPartition) -> None:
+        """An offset that counts at once was written for this partition."""
+        for pending in self.at.get(place, {}).values():
+            pending.is_overruled = True
 
-    def end(self, producer_id: int, *, is_commit: bool) -> list[tuple[OffsetPlace, CommittedOffset]]:
+    def drop(self, place: TopicPartition) -> None:
+        """A tombstone was written for this partition."""
+        self.at.pop(place, None)
+
+    def end(self, producer_id: int, *, is_commit: bool) -> list[tuple[TopicPartition, CommittedOffset]]:
         """The producer's transaction is over. Returns what counts from now on."""
-        ended = self._of_producer.pop(producer_id, {})
-        if not is_commit:
-            return []
-        for place, (written, _) in ended.items():
-            for offsets in self._of_producer.values():
-                if place in offsets and offsets[place][0] < written:
-                    del offsets[place]
-        return [(place, committed) for place, (_, committed) in ended.items()]
-
-    def __bool__(self) -> bool:
-        return bool(self._of_producer)
+        counting = []
+        for place, of_producer in list(self.at.items()):
+            if (ended := of_producer.get(producer_id)) is None:
+                continue
+            if is_commit and not ended.is_overruled:
+                counting.append((place, ended.committed))
+                for earlier in takewhile(lambda other: other is not ended, of_producer.values()):
+                    earlier.is_overruled = True
+            del of_producer[producer_id]
+            if not of_producer:
+                del self.at[place]
+        return counting

@@ -1,10 +1,9 @@
-"""How offsets and groups go: OffsetDelete (api key 47), DeleteGroups (42), deleted topics, the sweep for what expired.
+"""How offsets go: OffsetDelete (api key 47), DeleteGroups (42), deleted topics, the sweep for what expired.
 
-Each writes tombstones; once they are in the log, what they stand for is gone. A group that is Empty and keeps no
-offsets goes with the next sweep, however young it is.
+Each writes tombstones; once they are in the log, what they stand for is gone, and what open transactions have committed
+there goes with it. The tombstone of the group itself, where it goes too, is its kind's.
 
-From when on an offset's retention counts depends on the group's state: `states.EXPIRY`. One with an expiry of its own
-(OffsetCommit v2–v4) goes by that, under the same conditions. Topics that the group reads never expire.
+The sweep leaves alone what an open transaction has committed to, and so the group.
 
 Kafka: OffsetMetadataManager.deleteOffsets, deleteAllOffsets, cleanupExpiredOffsets, onTopicsDeleted;
 GroupCoordinatorShard.deleteGroups, cleanupGroupMetadata.
@@ -15,38 +14,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from ottla.coordinator.classic import answers
-from ottla.coordinator.classic.ending import end_deleted
-from ottla.coordinator.classic.states import (
-    DELETE_GROUP,
-    EXPIRY,
-    OFFSET_DELETE,
-    Expiry,
-    ExpirySituation,
-    GroupKind,
-    GroupState,
-)
-from ottla.coordinator.classic.subscription import CONSUMER, is_subscribed
 from ottla.coordinator.notes import Cause, Happened, note
-from ottla.coordinator.offsets.records import group_tombstone, offset_tombstone
-from ottla.coordinator.offsets.store import NO_EXPIRY, CommittedOffset, all_offsets, drop_offset
-from ottla.coordinator.runtime.effects import Append, Completion, Record, Reply
+from ottla.coordinator.offsets import answers
+from ottla.coordinator.offsets.committed import CommittedOffset, TopicPartition
+from ottla.coordinator.offsets.records import offset_tombstone
+from ottla.coordinator.runtime.effects import Append, Completion, Reply
 from ottla.coordinator.write_errors import WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from ottla.protocol.primitives import ZERO_UUID, Message
 
 if TYPE_CHECKING:
-    from ottla.coordinator.classic.events import DeleteRequested, OffsetDeleteRequested, TopicsDeleted
-    from ottla.coordinator.classic.group import Group
+    from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, TopicsDeleted
+    from ottla.coordinator.offsets.group import AnyGroup
+    from ottla.coordinator.offsets.store import Offsets
     from ottla.coordinator.runtime.effects import Effects
+    from ottla.coordinator.runtime.records import Record
 
-TopicPartition: TypeAlias = tuple[str, int]
 
-
-@dataclass(slots=True)
+@dataclass(slots=True, frozen=True)
 class TombstonesWritten(Completion):
     """These offsets, and perhaps the group, are deleted in the log."""
 
@@ -54,119 +42,108 @@ class TombstonesWritten(Completion):
     cause: Cause
     ends_group: bool = False
     reply: Reply | None = None
-    """The answer to whoever asked for it."""
+    """The answer to the request for it, if there was one."""
     refused: Callable[[ErrorCode], Message] = answers.offset_delete_refused
-    """What the answer becomes if it can't be written."""
+    """What is answered instead if it can't be written."""
 
 
-def delete_offsets(group: Group, event: OffsetDeleteRequested, effects: Effects) -> None:
-    """Delete the offsets of topics that the group does not read."""
-    kind = GroupKind.CONSUMERS if group.protocol_type == CONSUMER else GroupKind.OTHERS
-    error = OFFSET_DELETE[group.state][kind]
-    if error is not ErrorCode.NONE:
-        effects.append(Reply(event.token, answers.offset_delete_refused(error)))
-        return
+def delete_offsets(
+    group: AnyGroup, event: OffsetDeleteRequested, is_subscribed: Callable[[str], bool], effects: Effects
+) -> None:
+    """Delete offsets, but for those of topics that the group reads."""
     removed: list[TopicPartition] = []
-    topics = [_delete_topic(group, topic, removed) for topic in event.request.topics]
+    topics = [_delete_topic(group.offsets, topic, is_subscribed(topic.name), removed) for topic in event.request.topics]
     reply = Reply(event.token, OffsetDeleteResponse(topics=topics))
-    _write(group, TombstonesWritten(removed, Cause.REQUESTED, reply=reply), effects)
+    _write(group, TombstonesWritten(removed, Cause.REQUESTED, reply=reply), None, effects)
 
 
 def _delete_topic(
-    group: Group, topic: OffsetDeleteRequest.OffsetDeleteRequestTopic, removed: list[TopicPartition]
+    offsets: Offsets,
+    topic: OffsetDeleteRequest.OffsetDeleteRequestTopic,
+    is_subscribed: bool,
+    removed: list[TopicPartition],
 ) -> OffsetDeleteResponse.OffsetDeleteResponseTopic:
-    error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_subscribed(group, topic.name) else ErrorCode.NONE
+    error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_subscribed else ErrorCode.NONE
     if error is ErrorCode.NONE:
-        committed = group.offsets.get(topic.name, {})
-        removed += [(topic.name, p.partition_index) for p in topic.partitions if p.partition_index in committed]
+        committed = offsets.committed.get(topic.name, {})
+        indexes = [partition.partition_index for partition in topic.partitions]
+        removed += [(topic.name, i) for i in indexes if i in committed or offsets.is_pending(topic.name, i)]
     return OffsetDeleteResponse.OffsetDeleteResponseTopic(
         topic.name,
         [OffsetDeleteResponse.OffsetDeleteResponsePartition(p.partition_index, error) for p in topic.partitions],
     )
 
 
-def delete_group(group: Group, event: DeleteRequested, effects: Effects) -> None:
-    """Delete the group with all its offsets, if nobody is a member."""
-    error = DELETE_GROUP[group.state]
-    reply = Reply(event.token, answers.delete_answered(group.group_id, error))
-    if error is not ErrorCode.NONE:
-        effects.append(reply)
-        return
-    removed = [(topic, partition) for topic, partition, _ in all_offsets(group)]
+def delete_all(group: AnyGroup, event: DeleteRequested, group_tombstone: Record, effects: Effects) -> None:
+    """Delete the group with all its offsets."""
+    reply = Reply(event.token, answers.delete_answered(group.group_id, ErrorCode.NONE))
     refused = partial(answers.delete_answered, group.group_id)
-    _write(group, TombstonesWritten(removed, Cause.REQUESTED, True, reply, refused), effects)
+    written = TombstonesWritten(group.offsets.places, Cause.REQUESTED, True, reply, refused)
+    _write(group, written, group_tombstone, effects)
 
 
-def topics_deleted(group: Group, event: TopicsDeleted, effects: Effects) -> None:
+def topics_deleted(group: AnyGroup, event: TopicsDeleted, effects: Effects) -> None:
     """Delete the offsets of topics that are gone; of a topic whose id was not known, by its name."""
+    offsets, topic_ids = group.offsets, event.topic_ids
     removed = [
         (topic, partition)
-        for topic, topic_id in event.topic_ids.items()
-        for partition, committed in group.offsets.get(topic, {}).items()
+        for topic, topic_id in topic_ids.items()
+        for partition, committed in offsets.committed.get(topic, {}).items()
         if committed.topic_id in {ZERO_UUID, topic_id}
     ]
-    _write(group, TombstonesWritten(removed, Cause.TOPICS_DELETED), effects)
+    removed += [
+        (topic, partition)
+        for (topic, partition), of_producer in offsets.pending.at.items()
+        if topic in topic_ids
+        and any(pending.committed.topic_id in {ZERO_UUID, topic_ids[topic]} for pending in of_producer.values())
+    ]
+    _write(group, TombstonesWritten(list(dict.fromkeys(removed)), Cause.TOPICS_DELETED), None, effects)
 
 
-def sweep(group: Group, now_ms: int, effects: Effects) -> None:
-    """Delete what has expired, and the group if it has nothing left."""
+def sweep(
+    group: AnyGroup,
+    is_expired: Callable[[str, CommittedOffset], bool],
+    group_tombstone: Record | None,
+    effects: Effects,
+) -> None:
+    """Delete what has expired, and the group if it has nothing left.
+
+    `is_expired` is asked for a topic and an offset; `group_tombstone`: None if the group stays whatever it has left.
+    """
+    offsets = group.offsets
     expired = [
         (topic, partition)
-        for topic, partition, committed in all_offsets(group)
-        if not is_subscribed(group, topic) and _is_expired(group, committed, now_ms)
+        for topic, partition, committed in offsets
+        if is_expired(topic, committed) and not offsets.is_pending(topic, partition)
     ]
-    is_bare = len(expired) == sum(map(len, group.offsets.values())) and not group.offset_writes
-    ends_group = is_bare and group.state is GroupState.EMPTY
-    _write(group, TombstonesWritten(expired, Cause.RETENTION, ends_group), effects)
+    is_bare = len(expired) == sum(map(len, offsets.committed.values())) and not offsets.writes
+    ends_group = group_tombstone is not None and is_bare and not offsets.pending.at
+    _write(group, TombstonesWritten(expired, Cause.RETENTION, ends_group), group_tombstone, effects)
 
 
-def situate_expiry(group: Group) -> ExpirySituation:
-    """Whose offsets are these?"""
-    if group.protocol_type is None:
-        return ExpirySituation.SIMPLE
-    is_known = group.protocol_type == CONSUMER and group.subscribed_topics is not None
-    return ExpirySituation.CONSUMERS if is_known else ExpirySituation.OTHERS
-
-
-def _is_expired(group: Group, committed: CommittedOffset, now_ms: int) -> bool:
-    expiry = EXPIRY[group.state][situate_expiry(group)]
-    if expiry is Expiry.NEVER:
-        return False
-    if committed.expire_timestamp_ms != NO_EXPIRY:
-        return now_ms >= committed.expire_timestamp_ms
-    since_ms = committed.commit_timestamp_ms
-    if expiry is Expiry.SINCE_EMPTY and group.state_timestamp_ms is not None:
-        since_ms = group.state_timestamp_ms
-    return now_ms - since_ms >= group.config.offsets_retention_ms
-
-
-def _write(group: Group, completion: TombstonesWritten, effects: Effects) -> None:
+def _write(group: AnyGroup, written: TombstonesWritten, group_tombstone: Record | None, effects: Effects) -> None:
     """Append the tombstones; if there is nothing to delete, answer at once."""
-    records: list[Record] = [offset_tombstone(group.group_id, *offset) for offset in completion.removed]
-    if completion.ends_group:
-        records.append(group_tombstone(group.group_id))
+    records = [offset_tombstone(group.group_id, *place) for place in written.removed]
+    if written.ends_group and group_tombstone is not None:
+        records.append(group_tombstone)
     if records:
-        effects.append(Append(records, completion))
-    elif completion.reply is not None:
-        effects.append(completion.reply)
+        effects.append(Append(records, written))
+    elif written.reply is not None:
+        effects.append(written.reply)
 
 
-def tombstones_written(
-    group: Group, now_ms: int, written: TombstonesWritten, error: ErrorCode, effects: Effects
-) -> None:
+def tombstones_written(group: AnyGroup, written: TombstonesWritten, error: ErrorCode, effects: Effects) -> None:
     """They are in the log, so it is gone; or nothing has changed, and the next sweep will try again."""
     reply = written.reply
     if error is not ErrorCode.NONE:
         answered = WRITE_ERRORS.get(error, error)
         note(group, effects, Happened.WRITE_FAILED, what="tombstones", error=answered.name)
         if reply is not None:
-            reply.response = written.refused(answered)
+            reply = Reply(reply.token, written.refused(answered))
     else:
         for topic, partition in written.removed:
-            drop_offset(group, topic, partition)
+            group.offsets.drop(topic, partition)
         if written.removed:
             note(group, effects, Happened.OFFSETS_REMOVED, cause=written.cause, partitions=len(written.removed))
     if reply is not None:
         effects.append(reply)
-    if error is ErrorCode.NONE and written.ends_group:
-        end_deleted(group, now_ms, written.cause, effects)

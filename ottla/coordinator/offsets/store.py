@@ -1,57 +1,76 @@
-"""What a group has committed: topic -> partition -> offset.
+"""What a group has committed: topic -> partition -> offset; and what it is about to.
 
-These three functions are the only ones that change it, for a live group as for one that is replayed from the log.
-Kafka: OffsetAndMetadata, and OffsetMetadataManager.Offsets.
+Offsets change by the methods here and in no other way, those of a live group as those that come out of the log.
+Kafka: OffsetMetadataManager.Offsets.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from ottla.protocol.primitives import ZERO_UUID
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ottla.coordinator.classic.group import Group
-
-NO_EXPIRY: Final = -1
+from ottla.coordinator.offsets.committed import CommittedOffset, TopicPartition
+from ottla.coordinator.offsets.events import OffsetFetchRequested
+from ottla.coordinator.offsets.pending import PendingOffsets
 
 
-@dataclass(slots=True)
-class CommittedOffset:
-    """A committed offset. It is never changed, only replaced."""
+@dataclass(slots=True, eq=False)
+class Offsets:
+    """The offsets of one group."""
 
-    offset: int
-    leader_epoch: int
-    """-1: none."""
-    metadata: str
-    commit_timestamp_ms: int
-    expire_timestamp_ms: int = NO_EXPIRY
-    """When it expires by the committer's own wish (OffsetCommit v2–v4); -1: with the group's retention."""
-    topic_id: bytes = ZERO_UUID
-    """Which topic of that name it was; zero: unknown."""
+    committed: dict[str, dict[int, CommittedOffset]] = field(default_factory=dict)
+    pending: PendingOffsets = field(default_factory=PendingOffsets)
+    """Those of open transactions."""
+    writes: int = 0
+    """Appends of offsets that are not done yet."""
+    waiting_fetches: list[OffsetFetchRequested] = field(default_factory=list)
+    """Fetches of stable offsets that wait for those."""
 
+    def __iter__(self) -> Iterator[tuple[str, int, CommittedOffset]]:
+        """Every committed offset with its topic and partition."""
+        for topic, partitions in self.committed.items():
+            for partition, committed in partitions.items():
+                yield topic, partition, committed
 
-def keep_offset(group: Group, topic: str, partition: int, committed: CommittedOffset) -> None:
-    """This is committed now."""
-    partitions = group.offsets.get(topic)
-    if partitions is None:
-        group.offsets[topic] = {partition: committed}
-    else:
-        partitions[partition] = committed
+    @property
+    def places(self) -> list[TopicPartition]:
+        """Where something is committed or pending."""
+        return list(dict.fromkeys([*((topic, partition) for topic, partition, _ in self), *self.pending.at]))
 
+    def is_pending(self, topic: str, partition: int) -> bool:
+        """Whether an open transaction has committed something there."""
+        return (topic, partition) in self.pending.at
 
-def drop_offset(group: Group, topic: str, partition: int) -> None:
-    """Nothing is committed there any more, if anything was."""
-    partitions = group.offsets.get(topic)
-    if partitions is not None and partitions.pop(partition, None) is not None and not partitions:
-        del group.offsets[topic]
+    def keep(self, topic: str, partition: int, committed: CommittedOffset) -> None:
+        """This is committed now, without a transaction."""
+        if self.pending.at:
+            self.pending.overrule((topic, partition))
+        partitions = self.committed.get(topic)
+        if partitions is None:
+            self.committed[topic] = {partition: committed}
+        else:
+            partitions[partition] = committed
 
+    def drop(self, topic: str, partition: int) -> None:
+        """Nothing is committed or pending there any more, if anything was."""
+        self.pending.drop((topic, partition))
+        partitions = self.committed.get(topic)
+        if partitions is not None and partitions.pop(partition, None) is not None and not partitions:
+            del self.committed[topic]
 
-def all_offsets(group: Group) -> Iterator[tuple[str, int, CommittedOffset]]:
-    """Every committed offset with its topic and partition."""
-    for topic, partitions in group.offsets.items():
-        for partition, committed in partitions.items():
-            yield topic, partition, committed
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        """A producer's transaction is over: what it committed counts now, or never."""
+        for (topic, partition), committed in self.pending.end(producer_id, is_commit=is_commit):
+            self.committed.setdefault(topic, {})[partition] = committed
+
+    def clear(self) -> None:
+        """The group is no more: nothing is committed, and nothing waits."""
+        self.committed.clear()
+        self.pending.at.clear()
+        self.waiting_fetches.clear()
+
+    def check(self) -> None:
+        """Assert what always holds."""
+        assert all(self.committed.values()), "a topic without offsets leaves nothing behind"
+        assert all(self.pending.at.values()), "nor does a partition without pending ones"
+        assert self.writes or not self.waiting_fetches, "a fetch waits for a write"

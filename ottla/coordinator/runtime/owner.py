@@ -1,136 +1,112 @@
-"""The task that owns a group: it takes events from an inbox, steps, and performs the effects.
+"""The task that owns a machine: it takes events from an inbox, steps, and performs the effects.
 
-    handlers ──post──▶ inbox ──drain──▶ step(group, now_ms, event) ──effects──▶ answers · log · timers · journal
+    requests ──post──▶ inbox ──drain──▶ step(machine, now_ms, event) ──effects──▶ answers · log · timers · notices
                          ▲                                                           │
                          └──────────────────── a timer ran out ◀─────────────────────┘
 
-Nobody else touches the group, and between a step and its effects nobody else runs, so there are no locks. When woken
-it takes everything there is; the inbox holds no more than what arrived within one turn of the loop. Appends are done
-at once, and the group hears of them before its next event; only commits that follow one another share an append.
+Nobody else touches the machine, and between a step and its effects nobody else runs, so there are no locks. When woken
+the owner takes everything there is; the inbox holds no more than what arrived within one turn of the loop. Appends are
+done at once, and the machine hears of them before its next event; only those of events that its kind names, such as
+commits of offsets, share a batch when they follow one another.
 
-A step that raises is a bug, and the group is not to be trusted from then on: it ends, and whoever waits for it is told
-to look for another coordinator. There is none, but other groups go on.
-
-Timers are delayed operations: they complete when the group lets go of them, or expire and put themselves into the
-inbox. By the time they are taken out they may have been armed anew or stopped; then another operation has their
-place, or none, and they mean nothing. Moving a deadline, as each heartbeat does, is `Timer.postpone`: next to
-nothing.
+A step that raises is a bug, and the machine is not to be trusted from then on: it ends, and the senders of what waits
+in it are told to look for another coordinator. There is none, but other machines go on.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, final
+from typing import Any, Final, Generic, Protocol
 
-from ottla.coordinator.classic.events import AppendCompleted, Event, OffsetCommitRequested, TimerExpired, Unloaded
-from ottla.coordinator.classic.step import step
-from ottla.coordinator.notes import Note
-from ottla.coordinator.runtime.effects import JOIN_TIMER, SYNC_TIMER, Append, Arm, Disarm, Effect, Ended, Reply
+from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect, Ended, Notice, Reply
+from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired, Unloaded
+from ottla.coordinator.runtime.kind import M
+from ottla.coordinator.runtime.records import Record
+from ottla.coordinator.runtime.shard import Shard
+from ottla.coordinator.runtime.timers import MachineTimer, Timers
 from ottla.protocol.errors import ErrorCode
-from ottla.purgatory import DelayedOperation, Purgatory, Timer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from ottla.coordinator.classic.group import Group
-    from ottla.coordinator.runtime.effects import Record
+from ottla.purgatory import Purgatory, Timer
 
 
-class GroupLog(Protocol):
-    """The partitions of __consumer_offsets."""
+class Log(Protocol):
+    """The partitions of an internal topic."""
 
     def append(self, partition: int, records: Sequence[Record], /) -> ErrorCode:
         """Append the records as one batch: all of them or none, and say why not. What is NONE is durable."""
 
 
-class NoteSink(Protocol):
-    """Who is told what happens in groups."""
+class NoticeSink(Protocol):
+    """A reader of what machines have to tell. `notice` is of the class that the kind of machine makes."""
 
-    def __call__(self, group_id: str, timestamp_ms: int, note: Note, /) -> None: ...
+    def __call__(self, key: str, timestamp_ms: int, notice: Any, /) -> None: ...
 
 
 class Surroundings:
-    """What all owners of a node share."""
+    """What all owners of a runtime share."""
 
-    __slots__ = ("failed", "heartbeats", "log", "notes", "rebalances", "resubmit", "timer")
+    __slots__ = ("ended", "failed", "log", "notices", "purgatories", "timer")
 
     def __init__(
         self,
-        log: GroupLog,
+        log: Log,
         timer: Timer,
-        notes: NoteSink | None,
-        resubmit: Callable[[Owner, list[Event]], None],
-        failed: Callable[[Owner], None] | None,
+        purgatories: Iterable[str],
+        notices: NoticeSink | None,
+        ended: Callable[[Owner[Any], list[Any]], None],
+        failed: Callable[[Owner[Any]], None] | None,
     ) -> None:
         self.log = log
         self.timer = timer
-        self.notes = notes
-        self.resubmit = resubmit
-        """Called by an owner whose group has ended, with what was still in its inbox."""
+        self.purgatories = {name: Purgatory[MachineTimer](name, timer) for name in purgatories}
+        """By their names; each kind of machine says which of its timers wait in which."""
+        self.notices = notices
+        """The reader of what machines tell; None: there is none."""
+        self.ended = ended
+        """Called by an owner whose machine has ended, with the requests that were still in its inbox."""
         self.failed = failed
         """Called by an owner that has met a bug, before that, while the error is being handled. None: it is raised."""
-        self.heartbeats: Purgatory[GroupTimer] = Purgatory("Heartbeat", timer)
-        """Sessions, of members and of ids that were handed out."""
-        self.rebalances: Purgatory[GroupTimer] = Purgatory("Rebalance", timer)
-        """Join phases, and sync phases."""
 
 
-@final
-class GroupTimer(DelayedOperation):
-    """A timer of a group. It completes when the group lets go of it, and tells the group when it expires."""
-
-    __slots__ = ("is_released", "owner", "timer_key")
-
-    def __init__(self, owner: Owner, timer_key: str, deadline_ms: int) -> None:
-        super().__init__(deadline_ms)
-        self.owner = owner
-        self.timer_key = timer_key
-        self.is_released = False
-
-    def try_complete(self) -> bool:
-        return self.is_released and self.force_complete()
-
-    def on_complete(self) -> None:
-        """Nobody waits for it: answers leave by the group's own doing."""
-
-    def on_expiration(self) -> None:
-        self.owner.post(self)
-
-
-Item: TypeAlias = "Event | GroupTimer"
-
-
-class Owner:
-    """The owner of one group. `run` is its task."""
+class Owner(Generic[M]):
+    """The owner of one machine. `run` is its task."""
 
     __slots__ = (
         "_appends",
         "_now_ms",
+        "_sharing",
         "_skew_ms",
+        "_step",
         "_timers",
         "_waiter",
         "_with",
-        "group",
         "inbox",
         "is_ended",
-        "partition",
+        "key",
+        "machine",
+        "shard",
     )
 
-    def __init__(self, group: Group, partition: int, surroundings: Surroundings) -> None:
-        self.group = group
-        self.partition = partition
-        self.inbox: deque[Item] = deque()
+    def __init__(self, key: str, machine: M, shard: Shard[M], surroundings: Surroundings) -> None:
+        kind = shard.kind_of(machine)
+        self.key = key
+        self.machine = machine
+        self.shard = shard
+        self.inbox: deque[Any] = deque()
+        """Requests, events of the runtime, and timers that ran out."""
         self.is_ended = False
+        self._step = kind.step
+        self._sharing = kind.sharing
         self._with = surroundings
-        self._timers: dict[str, GroupTimer] = {}
+        self._timers = Timers(key, surroundings.timer, surroundings.purgatories, kind.purgatory_of, self.post)
         self._appends: list[Append] = []
         self._waiter: asyncio.Future[None] | None = None
         self._now_ms = 0
-        self._skew_ms = 0  # from dates, which groups think in, to the instants of timers
+        self._skew_ms = 0  # from dates, which machines think in, to the instants of timers
 
-    def post(self, item: Item) -> None:
+    def post(self, item: Any) -> None:
         """Put something into the inbox, and wake the task."""
         self.inbox.append(item)
         waiter = self._waiter
@@ -140,7 +116,7 @@ class Owner:
                 waiter.set_result(None)
 
     async def run(self) -> None:
-        """Live as long as the group does."""
+        """Live as long as the machine does."""
         loop = asyncio.get_running_loop()
         while not self.is_ended:
             if not self.inbox:
@@ -153,19 +129,20 @@ class Owner:
         clock = self._with.timer.clock
         self._now_ms = clock.wall_ms()
         self._skew_ms = clock.now_ms() - self._now_ms
-        group, now_ms, inbox = self.group, self._now_ms, self.inbox
-        item: Item | None = None
+        machine, step, sharing, now_ms, inbox = self.machine, self._step, self._sharing, self._now_ms, self.inbox
+        item: Any = None
         try:
             while inbox and not self.is_ended:
                 item = inbox.popleft()
-                is_commit = item.__class__ is OffsetCommitRequested
-                if self._appends and not is_commit:
-                    self._write()  # whatever it is, it finds what was committed before
-                if type(item) is not GroupTimer:  # a fifth of what isinstance takes, as it is an abstract class
-                    self._perform(step(group, now_ms, item))
-                elif self._let_expire(item):
-                    self._perform(step(group, now_ms, TimerExpired(item.timer_key)))
-                if self._appends and not is_commit:
+                item_class = item.__class__
+                shares = item_class in sharing
+                if self._appends and not shares:
+                    self._write()  # the machine finds what was written before
+                if item_class is not MachineTimer:  # a fifth of what isinstance takes, as it is an abstract class
+                    self._perform(step(machine, now_ms, item))
+                elif self._timers.let_expire(item):
+                    self._perform(step(machine, now_ms, TimerExpired(item.timer_key)))
+                if self._appends and not shares:
                     self._write()
             self._write()
         except Exception:
@@ -174,17 +151,17 @@ class Owner:
             self._with.failed(self)
             self._give_up(item)
         if self.is_ended:
-            leftover = [item for item in inbox if not isinstance(item, GroupTimer)]
+            leftover = [item for item in inbox if not isinstance(item, MachineTimer)]
             inbox.clear()
-            self._with.resubmit(self, leftover)
+            self._with.ended(self, leftover)
 
-    def _give_up(self, item: Item | None) -> None:
-        """End a group that has met a bug at `item`: answer whom it still knows to be waiting, as far as that goes."""
+    def _give_up(self, item: Any) -> None:
+        """End a machine that has met a bug at `item`: answer what it still knows to be waiting, as far as that goes."""
         unwritten, self._appends = self._appends, []
-        events: list[Event] = [AppendCompleted(a.completion, ErrorCode.UNKNOWN_SERVER_ERROR) for a in unwritten]
+        events = [AppendCompleted(a.completion, ErrorCode.UNKNOWN_SERVER_ERROR) for a in unwritten]
         for event in (*events, Unloaded()):
             with suppress(Exception):
-                self._perform(effect for effect in step(self.group, self._now_ms, event) if isinstance(effect, Reply))
+                self._perform(e for e in self._step(self.machine, self._now_ms, event) if isinstance(e, Reply))
         self._end(Ended())
         if item is not None:
             self.inbox.appendleft(item)
@@ -197,77 +174,58 @@ class Owner:
         effect.token.answer(effect.response)
 
     def _arm(self, effect: Arm) -> None:
-        deadline_ms = effect.deadline_ms + self._skew_ms
-        timer = self._timers.get(effect.timer_key)
-        if timer is not None and not timer.is_completed:
-            self._with.timer.postpone(timer, deadline_ms)
-            return
-        timer = self._timers[effect.timer_key] = GroupTimer(self, effect.timer_key, deadline_ms)
-        self._purgatory_of(timer).try_complete_else_watch(timer, [self._watch_key(timer)])
+        self._timers.arm(effect.timer_key, effect.deadline_ms + self._skew_ms)
 
     def _disarm(self, effect: Disarm) -> None:
-        timer = self._timers.pop(effect.timer_key, None)
-        if timer is not None:
-            self._release(timer)
-
-    def _let_expire(self, timer: GroupTimer) -> bool:
-        """Whether an expired timer still matters: it does if nothing has taken its place since."""
-        is_current = self._timers.get(timer.timer_key) is timer
-        if is_current:
-            del self._timers[timer.timer_key]
-        self._release(timer)
-        return is_current
-
-    def _release(self, timer: GroupTimer) -> None:
-        timer.is_released = True
-        self._purgatory_of(timer).check_and_complete(self._watch_key(timer))
-
-    def _purgatory_of(self, timer: GroupTimer) -> Purgatory[GroupTimer]:
-        is_rebalance = timer.timer_key in _REBALANCE_TIMERS
-        return self._with.rebalances if is_rebalance else self._with.heartbeats
-
-    def _watch_key(self, timer: GroupTimer) -> tuple[str, str]:
-        return self.group.group_id, timer.timer_key
+        self._timers.disarm(effect.timer_key)
 
     def _append(self, effect: Append) -> None:
         self._appends.append(effect)
 
     def _write(self) -> None:
-        """Append what was asked for, and let the group hear how that went; it may then ask for more."""
+        """Append what was asked for, and let the machine hear how that went; it may then ask for more."""
         while self._appends:
             appends, self._appends = self._appends, []
             try:
                 self._write_together(appends)
             except Exception:
-                self._appends = appends  # for `_give_up`: whoever is answered already won't be answered again
+                self._appends = appends  # for `_give_up`: what is answered already won't be answered again
                 raise
 
     def _write_together(self, appends: Sequence[Append]) -> None:
-        error = self._with.log.append(self.partition, [record for append in appends for record in append.records])
+        error = self._with.log.append(self.shard.partition, [record for append in appends for record in append.records])
         is_too_large_together = error in _TOO_LARGE and len(appends) > 1
         for append in appends:
             if is_too_large_together:
-                error = self._with.log.append(self.partition, append.records)
-            self._perform(step(self.group, self._now_ms, AppendCompleted(append.completion, error)))
+                error = self._with.log.append(self.shard.partition, append.records)
+            self._perform(self._step(self.machine, self._now_ms, AppendCompleted(append.completion, error)))
 
-    def _note(self, effect: Note) -> None:
-        if self._with.notes is not None:
-            self._with.notes(self.group.group_id, self._now_ms, effect)
+    def _tell(self, effect: Notice) -> None:
+        if self._with.notices is not None:
+            self._with.notices(self.key, self._now_ms, effect)
 
     def _end(self, _effect: Ended) -> None:
         self.is_ended = True
-        while self._timers:
-            self._release(self._timers.popitem()[1])
+        self._timers.disarm_all()
+
+
+class _Performers(dict[type[Effect], Callable[[Owner[Any], Any], None]]):
+    """How each effect is performed. Notices are of classes that the runtime doesn't know."""
+
+    def __missing__(self, effect_class: type[Effect]) -> Callable[[Owner[Any], Any], None]:
+        assert issubclass(effect_class, Notice), f"{effect_class.__name__} is no effect"
+        return self.setdefault(effect_class, self[Notice])
 
 
 _TOO_LARGE: Final = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
-_REBALANCE_TIMERS: Final = frozenset({JOIN_TIMER, SYNC_TIMER})
 
-_PERFORM: Final[Mapping[type, Callable[[Owner, Any], None]]] = {
-    Reply: Owner._reply,
-    Arm: Owner._arm,
-    Disarm: Owner._disarm,
-    Append: Owner._append,
-    Note: Owner._note,
-    Ended: Owner._end,
-}
+_PERFORM: Final[Mapping[type[Effect], Callable[[Owner[Any], Any], None]]] = _Performers(
+    {
+        Reply: Owner._reply,
+        Arm: Owner._arm,
+        Disarm: Owner._disarm,
+        Append: Owner._append,
+        Notice: Owner._tell,
+        Ended: Owner._end,
+    }
+)

@@ -7,11 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from ottla.coordinator.classic.describe import listed
-from ottla.coordinator.classic.events import DescribeRequested, Unloaded
+from ottla.coordinator.classic.events import DescribeRequested
 from ottla.coordinator.classic.group import Group
-from ottla.coordinator.classic.members import Member, add, remove, replace_id
+from ottla.coordinator.classic.member import Member
+from ottla.coordinator.classic.members import add, remove, replace_id
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.runtime.effects import Disarm, Ended
+from ottla.coordinator.runtime.events import Unloaded
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_groups import DescribeGroupsResponse
 from ottla.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
@@ -130,8 +132,8 @@ BROKEN: dict[str, Callable[[Group], object]] = {
     "owed without a timer": lambda g: g.pending_syncs.update({"x": None}),
     "members in Empty": lambda g: _break(g, "state", EMPTY),
     "preparing without a rebalance": lambda g: _break(g, "state", PREPARING),
-    "topic without offsets": lambda g: g.offsets.update(orders={}),
-    "fetch waits for nothing": lambda g: g.waiting_fetches.append(object()),  # type: ignore[arg-type]
+    "topic without offsets": lambda g: g.offsets.committed.update(orders={}),
+    "fetch waits for nothing": lambda g: g.offsets.waiting_fetches.append(object()),  # type: ignore[arg-type]
     "id under another key": lambda g: g.members.update(x=next(iter(g.members.values()))),
 }
 

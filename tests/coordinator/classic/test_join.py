@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from ottla.coordinator.classic.join import GroupWritten
+from ottla.coordinator.classic.records import new_group_record
 from ottla.coordinator.classic.states import GroupState
-from ottla.coordinator.offsets.records import new_group_record
-from ottla.coordinator.runtime.effects import JOIN_TIMER, Append, Arm, Disarm, Effect, Ended
+from ottla.coordinator.classic.timers import JOIN_TIMER
+from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect, Ended
 from ottla.protocol.errors import ErrorCode
 from ottla.testing.playbook import At, Is, NotWritten, Playbook, Written
 from tests.coordinator.actors import Actor, Answer, Name, bring_in, make_stable, new_group, perform, protocols

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ottla.coordinator.classic.rebalance import EmptyWritten
+from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.classic.states import GroupState
-from ottla.coordinator.offsets.records import group_record
 from ottla.coordinator.runtime.effects import Append, Effect
 from ottla.protocol.errors import ErrorCode
 from ottla.testing.playbook import At, Is, NotWritten, Playbook, Written

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ottla.coordinator.classic.group import Group
-from ottla.coordinator.classic.members import Member, add, remove, update
+from ottla.coordinator.classic.member import Member
+from ottla.coordinator.classic.members import add, remove, update
 from ottla.coordinator.classic.protocols import choose, fits
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.subscription import is_subscribed, subscribed_topics

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.coordinator.classic.events import TimerExpired, Unloaded
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.runtime.effects import Arm
+from ottla.coordinator.runtime.events import TimerExpired, Unloaded
 from ottla.protocol.errors import ErrorCode
 from ottla.testing.playbook import At, Is, Playbook
 from tests.coordinator.actors import Actor, bring_in, fetches, make_stable, new_group, perform

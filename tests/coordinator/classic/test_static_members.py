@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from ottla.coordinator.classic.events import Loaded, TimerExpired
+from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.classic.restart import StaticMemberWritten
 from ottla.coordinator.classic.states import GroupState
-from ottla.coordinator.offsets.records import Replay, group_record
-from ottla.coordinator.runtime.effects import JOIN_TIMER, Append, Arm, Disarm, Effect
+from ottla.coordinator.classic.timers import JOIN_TIMER
+from ottla.coordinator.groups.shard import GroupShard
+from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect
+from ottla.coordinator.runtime.events import Loaded, TimerExpired
 from ottla.protocol.errors import ErrorCode
 from ottla.testing.playbook import At, Is, NotWritten, Playbook, Written
 from tests.coordinator.actors import Actor, Answer, Name, bring_in, make_stable, new_group, perform, protocols
@@ -566,7 +568,7 @@ def test_a_restart_survives_a_reload(ana: Actor, bo: Actor) -> None:
     bo.member_id = ""
     book = Playbook(group)
     assert book >> bo.joins() << bo.joined(generation_id=1)
-    replay = Replay(replace(group.config), 0)
-    replay.apply_all(book.log)
-    loaded = replay.groups["group"]
+    shard = GroupShard(0, replace(group.config), 0)
+    shard.replay_all(book.log)
+    loaded = shard.machines["group"]
     assert Playbook(loaded) >> Loaded() >> bo.beats() << bo.is_answered(ErrorCode.NONE)

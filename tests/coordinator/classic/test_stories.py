@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from ottla.coordinator.classic.events import DeleteRequested, SweepDue
+from ottla.coordinator.classic.records import group_record, group_tombstone, new_group_record
 from ottla.coordinator.classic.states import GroupState
-from ottla.coordinator.offsets.records import group_record, group_tombstone, new_group_record
-from ottla.coordinator.runtime.effects import JOIN_TIMER, Arm, Disarm, Ended
+from ottla.coordinator.classic.timers import JOIN_TIMER
+from ottla.coordinator.offsets.events import DeleteRequested, SweepDue
+from ottla.coordinator.runtime.effects import Arm, Disarm, Ended
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.join_group import JoinGroupResponse
 from ottla.testing.playbook import At, Is, Playbook
@@ -522,7 +523,7 @@ def test_story_c3_commit_and_leave_on_close(ana: Actor, bo: Actor) -> None:
         >> ana.joins()
         << ana.joined(generation_id=2, leader=ana)
     )
-    assert group.offsets["orders"][0].offset == 7
+    assert group.offsets.committed["orders"][0].offset == 7
 
 
 # ── What is left of a group ───────────────────────────────────────────────────────────────────────────────────────────

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from ottla.coordinator.classic.events import Unloaded
+from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.sync import AssignmentsWritten
+from ottla.coordinator.classic.timers import SYNC_TIMER
 from ottla.coordinator.notes import Happened, Note
-from ottla.coordinator.offsets.records import group_record
-from ottla.coordinator.runtime.effects import SYNC_TIMER, Append, Arm, Disarm, Effect, Ended
+from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect, Ended
+from ottla.coordinator.runtime.events import Unloaded
 from ottla.protocol.errors import ErrorCode
 from ottla.testing.playbook import At, Is, NotWritten, Playbook, Written
 from tests.coordinator.actors import Actor, Answer, Name, bring_in, make_stable, new_group, perform, protocols

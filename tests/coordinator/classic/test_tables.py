@@ -11,27 +11,27 @@ from typing import Any
 
 import pytest
 
-from ottla.coordinator.classic import states
-from ottla.coordinator.classic.events import DeleteRequested, OffsetDeleteRequested
-from ottla.coordinator.classic.joining import situate_join
-from ottla.coordinator.classic.leave import situate_leave
-from ottla.coordinator.classic.members import situate
-from ottla.coordinator.classic.states import (
+from ottla.coordinator.classic.decisions import EXPIRY, HEARTBEAT, JOIN, LEAVE, OFFSET_COMMIT, SYNC
+from ottla.coordinator.classic.situations import (
     CommitSituation,
-    Expiry,
     ExpirySituation,
     GroupKind,
-    GroupState,
     JoinSituation,
     LeaveSituation,
     MemberSituation,
     SyncSituation,
+    situate,
+    situate_commit,
+    situate_expiry,
+    situate_join,
+    situate_leave,
+    situate_sync,
 )
-from ottla.coordinator.classic.sync import situate_sync
+from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.groups.tables import document
-from ottla.coordinator.offsets.commit import situate_commit
-from ottla.coordinator.offsets.removal import situate_expiry
-from ottla.coordinator.offsets.store import CommittedOffset, keep_offset
+from ottla.coordinator.offsets.committed import CommittedOffset
+from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested
+from ottla.coordinator.offsets.expiry import Expiry
 from ottla.coordinator.runtime.effects import Arm
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
@@ -94,7 +94,7 @@ def test_heartbeat(state: GroupState, situation: MemberSituation, expected: str)
     stage = Stage(state)
     event: Any = stage.beat(situation)()
     if expected == "-":
-        assert states.HEARTBEAT[state][situation].error is not ErrorCode.NONE
+        assert HEARTBEAT[state][situation].error is not ErrorCode.NONE
         return
     if state is not GroupState.DEAD:
         request = event.request
@@ -136,7 +136,7 @@ def test_join(state: GroupState, situation: JoinSituation, expected: str) -> Non
     stage = Stage(state)
     event: Any = stage.join(situation)()
     if expected == "-":
-        assert isinstance(states.JOIN[state][situation], ErrorCode)
+        assert isinstance(JOIN[state][situation], ErrorCode)
         return
     if state is not GroupState.DEAD:
         assert situate_join(stage.group, event) is situation
@@ -252,7 +252,7 @@ def test_offset_commit(state: GroupState, situation: CommitSituation, expected: 
     stage = Stage(state)
     event: Any = stage.commit(situation)()
     if expected == "-":
-        assert states.OFFSET_COMMIT[state][situation].error is not ErrorCode.NONE
+        assert OFFSET_COMMIT[state][situation].error is not ErrorCode.NONE
         return
     if state is not GroupState.DEAD:
         assert situate_commit(stage.group, event.request) is situation
@@ -260,7 +260,7 @@ def test_offset_commit(state: GroupState, situation: CommitSituation, expected: 
     response: Any = effects[-1].response  # type: ignore[union-attr]
     assert [p.error_code for t in response.topics for p in t.partitions] == [int(expected.rstrip("!"))]
     assert (Arm("heartbeat-bo-2", stage.now_ms + 10_000) in effects) == expected.endswith("!")
-    assert bool(stage.group.offsets) == expected.startswith("0")
+    assert bool(stage.group.offsets.committed) == expected.startswith("0")
 
 
 @pytest.mark.parametrize("fields", [{"member_id": "made up"}, {"group_instance_id": "nobody's"}], ids=str)
@@ -291,13 +291,13 @@ def test_offset_delete(state: GroupState, kind: GroupKind, expected: str) -> Non
     group = stage.group
     if kind is GroupKind.OTHERS:
         group.protocol_type, group.subscribed_topics = "connect", None
-    keep_offset(group, "payments", 0, CommittedOffset(1, -1, "", 0))
+    group.offsets.keep("payments", 0, CommittedOffset(1, -1, "", 0))
     topic = OffsetDeleteRequest.OffsetDeleteRequestTopic(
         "payments", [OffsetDeleteRequest.OffsetDeleteRequestPartition(0)]
     )
     response = stage.answer(OffsetDeleteRequested(Name("delete"), OffsetDeleteRequest("group", [topic])))
     assert response.error_code == int(expected)
-    assert ("payments" in group.offsets) == (expected != "0")
+    assert ("payments" in group.offsets.committed) == (expected != "0")
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_expiry(state: GroupState, situation: ExpirySituation, expected: str) ->
     elif state is GroupState.PREPARING_REBALANCE:
         assert group.subscribed_topics == frozenset({"orders"})
     assert situate_expiry(group) is situation
-    assert states.EXPIRY[state][situation] is Expiry[expected]
+    assert EXPIRY[state][situation] is Expiry[expected]
 
 
 # ── The document ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -351,6 +351,13 @@ def test_the_document_is_current() -> None:
 def test_the_document_has_every_cell() -> None:
     """A row for each situation of each table, and nothing else that a table has."""
     page = document()
-    for table in (states.HEARTBEAT, states.JOIN, states.SYNC, states.LEAVE, states.OFFSET_COMMIT, states.EXPIRY):
+    for table in (
+        HEARTBEAT,
+        JOIN,
+        SYNC,
+        LEAVE,
+        OFFSET_COMMIT,
+        EXPIRY,
+    ):
         for situation in table[GroupState.STABLE]:
             assert f"| {situation.value} |" in page

@@ -13,16 +13,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from ottla.coordinator.classic.events import (
-    DeleteRequested,
-    DescribeRequested,
-    OffsetDeleteRequested,
-    SweepDue,
-    TopicsDeleted,
-)
+from ottla.coordinator.classic.events import DescribeRequested
 from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.config import GroupConfig
+from ottla.coordinator.offsets.committed import CommittedOffset
+from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, SweepDue, TopicsDeleted
 from ottla.coordinator.runtime.effects import Reply
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
@@ -221,7 +217,7 @@ class Walk(RuleBasedStateMachine):
         group = world.group
         for log in (world.log, world.compacted_log):
             replayed = world.replayed(log)
-            assert (replayed.offsets if replayed else {}) == (group.offsets if group else {})
+            assert committed(replayed) == committed(group)
             if world.is_group_written and (group is None or group.state in WRITTEN) and not is_bare(group):
                 assert dict(persisted(replayed)) == dict(persisted(group))
 
@@ -242,7 +238,12 @@ class DelayedWalk(Walk):
 
 def is_bare(group: Group | None) -> bool:
     """Whether there is nothing to write about it: it never had members, and has lost the offsets it was made for."""
-    return group is not None and group.state is GroupState.EMPTY and group.protocol_type is None and not group.offsets
+    is_simple = group is not None and group.state is GroupState.EMPTY and group.protocol_type is None
+    return is_simple and not committed(group)
+
+
+def committed(group: Group | None) -> dict[str, dict[int, CommittedOffset]]:
+    return {} if group is None else group.offsets.committed
 
 
 def persisted(group: Group | None) -> Iterator[tuple[str, object]]:

@@ -7,16 +7,11 @@ from typing import Any
 
 import pytest
 
-from ottla.coordinator.classic.events import (
-    DeleteRequested,
-    DescribeRequested,
-    OffsetDeleteRequested,
-    OffsetFetchRequested,
-    Request,
-)
+from ottla.coordinator.classic.events import DescribeRequested, Request
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.refusals import REFUSALS, Outside, refusal
-from ottla.coordinator.offsets.records import CorruptRecordError
+from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, OffsetFetchRequested
+from ottla.coordinator.runtime.records import CorruptRecordError
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
@@ -106,9 +101,9 @@ async def test_refusals(kind: type[Request], outside: Outside, expected: str) ->
         if outside is Outside.NOT_STARTED:
             node.coordinator.close()
         elif outside is Outside.NOT_COORDINATOR:
-            node.coordinator.unload(node.group_partition)
+            node.coordinator.runtime.unload(node.group_partition)
         elif outside is Outside.LOADING:
-            node.coordinator.start_loading(node.group_partition)
+            node.coordinator.runtime.start_loading(node.group_partition)
         elif outside is Outside.BAD_SESSION_TIMEOUT:
             line = known().joins(session_timeout_ms=5_999)
         answer = node.ask(line, "" if outside is Outside.EMPTY_GROUP_ID else "group")
@@ -264,7 +259,7 @@ async def test_unloading_answers_whoever_waits(ana: Actor, bo: Actor) -> None:
         other = Actor("other")
         await node.ask(other.joins(), "other group")
         assert node.coordinator.partition_of("other group") != node.group_partition
-        node.coordinator.unload(node.group_partition)
+        node.coordinator.runtime.unload(node.group_partition)
         assert (await waiting).error_code == ErrorCode.NOT_COORDINATOR
         assert (await node.ask(bo.beats())).error_code == ErrorCode.NOT_COORDINATOR
         assert [group.group_id for group in node.coordinator.groups] == ["other group"]
@@ -284,10 +279,10 @@ async def test_what_was_asked_before_the_unload_is_in_the_log(ana: Actor) -> Non
 async def test_a_corrupt_log_refuses_its_groups(ana: Actor) -> None:
     """Until it is loaded again."""
     async with running_node() as node:
-        loading = node.coordinator.start_loading(node.group_partition)
+        loading = node.coordinator.runtime.start_loading(node.group_partition)
         with pytest.raises(CorruptRecordError):
-            loading.replay.apply(b"\x00\x02", b"")
-        node.coordinator.fail_loading(node.group_partition, loading)
+            loading.shard.replay(b"\x00\x02", b"")
+        node.coordinator.runtime.fail_loading(node.group_partition, loading)
         assert (await node.ask(ana.joins())).error_code == ErrorCode.NOT_COORDINATOR
         assert node.coordinator.list_groups(ListGroupsRequest()).error_code == 0
         node.load(node.group_partition)
@@ -297,9 +292,9 @@ async def test_a_corrupt_log_refuses_its_groups(ana: Actor) -> None:
 async def test_loading_tells_what_it_passed_over() -> None:
     """Records of other kinds of groups, by type."""
     async with running_node() as node:
-        loading = node.coordinator.start_loading(3)
-        loading.replay.apply(b"\x00\x03\x00\x01g", b"")
-        assert loading.replay.unknown_types == {3: 1}
+        loading = node.coordinator.runtime.start_loading(3)
+        loading.shard.replay(b"\x00\x03\x00\x01g", b"")
+        assert loading.shard.unknown_types == {3: 1}
 
 
 async def test_groups_come_to_life_one_by_one_and_are_found_all_at_once() -> None:
@@ -308,10 +303,10 @@ async def test_groups_come_to_life_one_by_one_and_are_found_all_at_once() -> Non
     async with running_node(log=log, offsets_topic_num_partitions=1) as node:
         for name in ("first", "second"):
             assert error_of(await node.ask(Actor("simple").commits(ORDERS_0), name)) == 0
-        loading = node.coordinator.start_loading(0)
-        loading.replay.apply_all(log.records(0))
+        loading = node.coordinator.runtime.start_loading(0)
+        loading.shard.replay_all(log.records(0))
         seen = []
-        for _ in node.coordinator.finish_loading(0, loading):
+        for _ in node.coordinator.runtime.finish_loading(0, loading):
             fetched = await node.ask(lambda: fetches(("orders", 0)), "first")
             seen.append((list(loading.owners), fetched.error_code))
         in_progress = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -325,23 +320,23 @@ async def test_a_load_that_is_given_up_leaves_nothing_behind(ana: Actor, how: st
     """The groups that came to life already end with it, with their timers and tasks: `running_node` sees to that."""
     async with running_node(offsets_topic_num_partitions=1) as node:
         await make_stable(node, ana)
-        loading = node.coordinator.start_loading(0)
-        loading.replay.apply_all(node.log.records(0))
-        next(node.coordinator.finish_loading(0, loading))
-        assert loading.owners["group"].group.members
+        loading = node.coordinator.runtime.start_loading(0)
+        loading.shard.replay_all(node.log.records(0))
+        next(node.coordinator.runtime.finish_loading(0, loading))
+        assert loading.owners["group"].machine.members
         if how == "unload":
-            node.coordinator.unload(0)
+            node.coordinator.runtime.unload(0)
         elif how == "load anew":
             node.load(0)
         elif how == "fail":
-            node.coordinator.fail_loading(0, loading)
+            node.coordinator.runtime.fail_loading(0, loading)
         else:
             node.coordinator.close()
-        assert not node.coordinator.is_loading(0, loading)
+        assert not node.coordinator.runtime.is_loading(0, loading)
         assert loading.owners["group"].is_ended
         alive = [group.group_id for group in node.coordinator.groups]
         assert alive == (["group"] if how == "load anew" else [])
-        node.coordinator.fail_loading(0, loading)  # it is too late for that
+        node.coordinator.runtime.fail_loading(0, loading)  # it is too late for that
         assert [group.group_id for group in node.coordinator.groups] == alive
 
 
@@ -349,10 +344,10 @@ async def test_loaded_groups_are_swept(ana: Actor) -> None:
     """Even if the time for the sweep came while there were none but those being loaded."""
     async with running_node(offsets_topic_num_partitions=1, offsets_retention_ms=50_000) as node:
         assert error_of(await node.ask(Actor("simple").commits(ORDERS_0))) == 0
-        loading = node.coordinator.start_loading(0)
-        loading.replay.apply_all(node.log.records(0))
+        loading = node.coordinator.runtime.start_loading(0)
+        loading.shard.replay_all(node.log.records(0))
         await node.advance(node.coordinator.config.offsets_retention_check_interval_ms)
-        for _ in node.coordinator.finish_loading(0, loading):
+        for _ in node.coordinator.runtime.finish_loading(0, loading):
             pass
         assert [group.group_id for group in node.coordinator.groups] == ["group"]
         await node.advance(node.coordinator.config.offsets_retention_check_interval_ms)
@@ -386,9 +381,9 @@ async def test_listing_groups(ana: Actor) -> None:
 
         assert listed() == {"group": "Stable", "simple": "Empty"}
         assert node.coordinator.list_groups(ListGroupsRequest(["empty"])).groups[0].group_id == "simple"
-        node.coordinator.unload(node.coordinator.partition_of("simple"))
+        node.coordinator.runtime.unload(node.coordinator.partition_of("simple"))
         assert listed() == {"group": "Stable"}
-        node.coordinator.start_loading(node.coordinator.partition_of("simple"))
+        node.coordinator.runtime.start_loading(node.coordinator.partition_of("simple"))
         response = node.coordinator.list_groups(ListGroupsRequest())
         assert (response.error_code, response.groups) == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, [])
 
@@ -400,7 +395,7 @@ async def test_deleted_topics_go_everywhere(ana: Actor) -> None:
             assert error_of(await node.ask(Actor("simple").commits(ORDERS_0), f"group {number}")) == 0
         node.coordinator.topics_deleted({"orders": b"1" * 16})
         await node.advance(0)
-        assert [group.offsets for group in node.coordinator.groups] == [{}, {}, {}]
+        assert [group.offsets.committed for group in node.coordinator.groups] == [{}, {}, {}]
 
 
 async def test_the_sweep_comes_once_an_interval() -> None:

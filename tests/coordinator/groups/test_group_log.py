@@ -9,23 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.coordinator.classic.events import Loaded
 from ottla.coordinator.classic.group import Group
-from ottla.coordinator.classic.members import Member, add
+from ottla.coordinator.classic.member import Member
+from ottla.coordinator.classic.members import add
+from ottla.coordinator.classic.records import group_record, group_tombstone, new_group_record
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.offsets.records import (
-    CorruptRecordError,
-    Replay,
-    group_record,
-    group_tombstone,
-    is_writable,
-    new_group_record,
-    offset_record,
-    offset_tombstone,
-)
-from ottla.coordinator.offsets.store import CommittedOffset
-from ottla.coordinator.runtime.effects import Record
+from ottla.coordinator.groups.shard import GroupShard
+from ottla.coordinator.offsets.committed import CommittedOffset
+from ottla.coordinator.offsets.records import offset_record, offset_tombstone
+from ottla.coordinator.runtime.events import Loaded
+from ottla.coordinator.runtime.records import CorruptRecordError, Record, is_writable
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.group_metadata_value import GroupMetadataValue
 from ottla.protocol.messages.offset_commit_key import OffsetCommitKey
@@ -39,10 +33,10 @@ GROUP_KEY = bytes.fromhex("0002 0001 67")
 OFFSET_KEY = bytes.fromhex("0001 0001 67 0001 74 00000003")
 
 
-def replayed(*records: Record, now_ms: int = 77) -> Replay:
-    replay = Replay(CONFIG, now_ms)
-    replay.apply_all(records)
-    return replay
+def replayed(*records: Record, now_ms: int = 77) -> GroupShard:
+    shard = GroupShard(0, CONFIG, now_ms)
+    shard.replay_all(records)
+    return shard
 
 
 def stable_group() -> Group:
@@ -76,7 +70,7 @@ def test_offset_records(committed: CommittedOffset, value: str) -> None:
     """The newest form, unless the offset has an expiry of its own, which only the oldest can say."""
     record = offset_record("g", "t", 3, committed)
     assert record == (OFFSET_KEY, bytes.fromhex(value))
-    assert replayed(record).groups["g"].offsets == {"t": {3: committed}}
+    assert replayed(record).machines["g"].offsets.committed == {"t": {3: committed}}
 
 
 @given(
@@ -130,11 +124,11 @@ def test_what_is_read_in_place_is_what_the_codec_reads(
         found = CommittedOffset(read.offset, read.leader_epoch, read.metadata, read.commit_timestamp, -1, read.topic_id)
         expected = {place.group: {place.topic: {place.partition: found}}}
     try:
-        groups = replayed((key, value)).groups
+        groups = replayed((key, value)).machines
     except CorruptRecordError:
         assert expected is None
     else:
-        assert {group_id: group.offsets for group_id, group in groups.items()} == expected
+        assert {group_id: group.offsets.committed for group_id, group in groups.items()} == expected
 
 
 def test_tombstones() -> None:
@@ -162,7 +156,7 @@ def test_group_record_with_other_assignments() -> None:
     """Those of the leader, before the members have them; whoever gets none gets nothing."""
     group = stable_group()
     assert group_record(group, {"m": b"new"})[1] != group_record(group)[1]
-    (member,) = replayed(group_record(group, {})).groups["g"].members.values()
+    (member,) = replayed(group_record(group, {})).machines["g"].members.values()
     assert member.assignment == b""
 
 
@@ -193,7 +187,7 @@ def test_every_version_of_an_offset_is_read(key_type: int, version: int, value: 
     """Under the ancient key too."""
     key = key_type.to_bytes(2, "big") + OFFSET_KEY[2:]
     replay = replayed((key, version.to_bytes(2, "big") + bytes.fromhex(value)))
-    assert replay.groups["g"].offsets == {"t": {3: CommittedOffset(100, epoch, "md", 1000, expiry)}}
+    assert replay.machines["g"].offsets.committed == {"t": {3: CommittedOffset(100, epoch, "md", 1000, expiry)}}
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3, 4])
@@ -201,7 +195,7 @@ def test_every_version_of_a_group_is_read(version: int) -> None:
     """What a version does not say: since when, the rebalance timeout (then the session's), the instance."""
     member = GroupMetadataValue.MemberMetadata("m", "i", "c", "/h", 300_000, 45_000, b"\x01", b"\x02")
     value = GroupMetadataValue("consumer", 4, "range", "m", 1000, [member]).encode(version)
-    group = replayed((GROUP_KEY, version.to_bytes(2, "big") + value)).groups["g"]
+    group = replayed((GROUP_KEY, version.to_bytes(2, "big") + value)).machines["g"]
     (loaded,) = group.members.values()
     assert (group.state, group.generation_id, group.leader_id) == (GroupState.STABLE, 4, "m")
     assert group.state_timestamp_ms == (1000 if version >= 2 else None)
@@ -220,7 +214,7 @@ def test_a_stable_group_comes_back_as_it_was(ana: Actor, bo: Actor) -> None:
     bring_in(group, ana, bo)
     book = Playbook(group)
     assert book >> ana.syncs({ana: b"a", bo: b"b"}) << ana.synced(b"a")
-    loaded = replayed(*book.log).groups["group"]
+    loaded = replayed(*book.log).machines["group"]
     assert (loaded.state, loaded.generation_id, loaded.protocol_type, loaded.protocol_name, loaded.leader_id) == (
         GroupState.STABLE,
         1,
@@ -241,7 +235,7 @@ def test_a_generation_nobody_synced_is_lost(ana: Actor) -> None:
     bring_in(group, ana)
     book = Playbook(group)
     assert book >> ana.syncs() << ana.synced(b"") >> ana.joins() << ana.joined(generation_id=2)
-    loaded = replayed(*book.log).groups["group"]
+    loaded = replayed(*book.log).machines["group"]
     assert (loaded.state, loaded.generation_id) == (GroupState.STABLE, 1)
     assert Playbook(loaded) >> Loaded() >> ana.beats() << ana.is_answered(ErrorCode.ILLEGAL_GENERATION)
 
@@ -249,10 +243,10 @@ def test_a_generation_nobody_synced_is_lost(ana: Actor) -> None:
 def test_an_empty_group_remembers_since_when() -> None:
     """For the retention of its offsets. Without a type it is a simple group."""
     empty = Group("g", CONFIG, 1000, GroupState.EMPTY, 5, "consumer")
-    loaded = replayed(group_record(empty)).groups["g"]
+    loaded = replayed(group_record(empty)).machines["g"]
     assert (loaded.state, loaded.generation_id, loaded.protocol_type) == (GroupState.EMPTY, 5, "consumer")
     assert (loaded.state_timestamp_ms, loaded.subscribed_topics) == (1000, frozenset())
-    simple = replayed(new_group_record(Group("g", CONFIG, 1000))).groups["g"]
+    simple = replayed(new_group_record(Group("g", CONFIG, 1000))).machines["g"]
     assert (simple.protocol_type, simple.subscribed_topics) == (None, None)
 
 
@@ -261,27 +255,27 @@ def test_the_last_record_counts() -> None:
     first, second = CommittedOffset(1, -1, "", 0), CommittedOffset(2, -1, "", 0)
     one, two = offset_record("g", "t", 3, first), offset_record("g", "t", 3, second)
     gone = offset_tombstone("g", "t", 3)
-    assert replayed(one, two).groups["g"].offsets == {"t": {3: second}}
-    assert replayed(one, gone).groups["g"].offsets == {}
-    assert replayed(one, gone, two).groups["g"].offsets == {"t": {3: second}}
-    assert replayed(gone).groups == {}
-    assert replayed(one, gone, group_tombstone("g")).groups == {}
-    assert replayed(group_tombstone("g")).groups == {}
+    assert replayed(one, two).machines["g"].offsets.committed == {"t": {3: second}}
+    assert replayed(one, gone).machines["g"].offsets.committed == {}
+    assert replayed(one, gone, two).machines["g"].offsets.committed == {"t": {3: second}}
+    assert replayed(gone).machines == {}
+    assert replayed(one, gone, group_tombstone("g")).machines == {}
+    assert replayed(group_tombstone("g")).machines == {}
 
 
 def test_a_group_record_keeps_the_offsets_before_it() -> None:
     """And the other way round, as the log has them."""
     offset = offset_record("g", "t", 3, CommittedOffset(1, -1, "", 0))
     for records in ((offset, group_record(stable_group())), (group_record(stable_group()), offset)):
-        group = replayed(*records).groups["g"]
+        group = replayed(*records).machines["g"]
         assert group.members.keys() == {"m"}
-        assert group.offsets.keys() == {"t"}
+        assert group.offsets.committed.keys() == {"t"}
 
 
 def test_a_consumer_group_with_a_broken_subscription_is_loaded() -> None:
     """Only what it reads is unknown."""
     group = stable_group()
-    loaded = replayed(group_record(group)).groups["g"]
+    loaded = replayed(group_record(group)).machines["g"]
     assert loaded.state is GroupState.STABLE
     assert loaded.subscribed_topics is None
 
@@ -290,13 +284,13 @@ def test_a_leader_nobody_knows_is_replaced() -> None:
     """Should a log say so."""
     group = stable_group()
     group.leader_id = "nobody"
-    assert replayed(group_record(group)).groups["g"].leader_id == "m"
+    assert replayed(group_record(group)).machines["g"].leader_id == "m"
 
 
 def test_other_kinds_of_records_are_passed_over() -> None:
     """And counted by their type."""
     replay = replayed((bytes.fromhex("0003 0001 67"), b"\x00\x00"), (bytes.fromhex("0010"), None))
-    assert replay.groups == {}
+    assert replay.machines == {}
     assert replay.unknown_types == {3: 1, 16: 1}
 
 
@@ -349,7 +343,7 @@ def damaged_records(draw: st.DrawFn) -> Record:
 def test_damaged_bytes_are_a_record_or_corrupt(record: Record) -> None:
     """No other error comes of them, and no group that is at odds with itself."""
     with suppress(CorruptRecordError):
-        for group in replayed(record).groups.values():
+        for group in replayed(record).machines.values():
             assert Playbook(group) >> Loaded()
 
 
@@ -360,7 +354,7 @@ def test_a_loaded_group_goes_on(ana: Actor, bo: Actor) -> None:
     book = Playbook(group)
     assert book >> bo.syncs() >> ana.syncs() << ana.synced(b"") << bo.synced(b"")
     perform(group, 0, ana.commits({("orders", 0): 4})())
-    loaded = replayed(*book.log).groups["group"]
+    loaded = replayed(*book.log).machines["group"]
     loaded.config = replace(CONFIG)
     assert (
         Playbook(loaded)

@@ -6,21 +6,16 @@ from typing import Any
 
 import pytest
 
-from ottla.coordinator.classic.events import (
-    DeleteRequested,
-    Loaded,
-    OffsetDeleteRequested,
-    SweepDue,
-    TopicsDeleted,
-    Unloaded,
-)
 from ottla.coordinator.classic.group import Group
+from ottla.coordinator.classic.records import group_tombstone
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.offsets.commit import OffsetsWritten
-from ottla.coordinator.offsets.records import group_tombstone, offset_tombstone
+from ottla.coordinator.offsets.committed import CommittedOffset
+from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, SweepDue, TopicsDeleted
+from ottla.coordinator.offsets.records import offset_tombstone
 from ottla.coordinator.offsets.removal import TombstonesWritten
-from ottla.coordinator.offsets.store import CommittedOffset, keep_offset
 from ottla.coordinator.runtime.effects import Append, Effect, Ended
+from ottla.coordinator.runtime.events import Loaded, Unloaded
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
 from ottla.testing.playbook import At, Is, NotWritten, Playbook, Written
@@ -52,7 +47,7 @@ class TombstonesAppended:
 def commit(group: Group, **commit_timestamps_ms: int) -> None:
     """Offset 1 of partition 0 of each topic was committed at these times."""
     for topic, commit_timestamp_ms in commit_timestamps_ms.items():
-        keep_offset(group, topic, 0, CommittedOffset(1, -1, "", commit_timestamp_ms))
+        group.offsets.keep(topic, 0, CommittedOffset(1, -1, "", commit_timestamp_ms))
 
 
 def deletes(*topics: str) -> OffsetDeleteRequested:
@@ -98,7 +93,7 @@ def test_offsets_of_a_simple_group_expire_by_their_commits() -> None:
     assert book.log == []
     assert book >> At(RETENTION_MS) >> SweepDue()
     assert book.log == [offset_tombstone("group", "orders", 0)]
-    assert group.offsets.keys() == {"payments"}
+    assert group.offsets.committed.keys() == {"payments"}
     assert book >> At(RETENTION_MS + DAY_MS) >> SweepDue() << Ended()
     assert book.log[1:] == [offset_tombstone("group", "payments", 0), group_tombstone("group")]
 
@@ -133,7 +128,7 @@ def test_a_stable_group_loses_what_it_does_not_read(ana: Actor) -> None:
     make_stable(group, ana)
     commit(group, orders=0, payments=0)
     assert perform(group, RETENTION_MS, SweepDue()) == []
-    assert group.offsets.keys() == {"orders"}
+    assert group.offsets.committed.keys() == {"orders"}
     assert group.state is STABLE
 
 
@@ -152,7 +147,7 @@ def test_nothing_expires_under_members_whose_topics_are_not_sure(ana: Actor, why
         perform(group, 0, bo.joins()())
         assert group.state is PREPARING
     assert perform(group, 2 * RETENTION_MS, SweepDue()) == []
-    assert group.offsets.keys() == {"payments"}
+    assert group.offsets.committed.keys() == {"payments"}
 
 
 def test_an_own_expiry_counts_under_the_same_conditions(ana: Actor) -> None:
@@ -160,11 +155,11 @@ def test_an_own_expiry_counts_under_the_same_conditions(ana: Actor) -> None:
     group = new_group()
     make_stable(group, ana)
     for topic in ("orders", "payments"):
-        keep_offset(group, topic, 0, CommittedOffset(1, -1, "", 0, expire_timestamp_ms=5))
+        group.offsets.keep(topic, 0, CommittedOffset(1, -1, "", 0, expire_timestamp_ms=5))
     perform(group, 4, SweepDue())
-    assert group.offsets.keys() == {"orders", "payments"}
+    assert group.offsets.committed.keys() == {"orders", "payments"}
     perform(group, 5, SweepDue())
-    assert group.offsets.keys() == {"orders"}
+    assert group.offsets.committed.keys() == {"orders"}
 
 
 def test_a_sweep_that_cannot_be_written_tries_again() -> None:
@@ -219,11 +214,11 @@ def test_offsets_go_with_their_topic(committed_id: bytes, is_deleted: bool) -> N
     """If it is the topic they were committed for, as far as that is known."""
     group = new_group(is_unwritten=False)
     for topic in ("orders", "payments"):
-        keep_offset(group, topic, 0, CommittedOffset(1, -1, "", 0, topic_id=committed_id))
+        group.offsets.keep(topic, 0, CommittedOffset(1, -1, "", 0, topic_id=committed_id))
     book = Playbook(group)
     assert book >> TopicsDeleted({"orders": TOPIC_ID, "unheard of": TOPIC_ID}) << Is(EMPTY)
-    assert ("orders" not in group.offsets) == is_deleted
-    assert "payments" in group.offsets
+    assert ("orders" not in group.offsets.committed) == is_deleted
+    assert "payments" in group.offsets.committed
     assert book.log == ([offset_tombstone("group", "orders", 0)] if is_deleted else [])
 
 
@@ -233,7 +228,7 @@ def test_offsets_go_with_their_topic_under_members_too(ana: Actor) -> None:
     make_stable(group, ana)
     commit(group, orders=0)
     assert Playbook(group) >> TopicsDeleted({"orders": TOPIC_ID}) << Is(STABLE)
-    assert group.offsets == {}
+    assert group.offsets.committed == {}
 
 
 # ── On request ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -247,7 +242,7 @@ def test_offsets_are_deleted_topic_by_topic(ana: Actor) -> None:
     errors = {"orders": ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, "payments": ErrorCode.NONE, "unknown": ErrorCode.NONE}
     book = Playbook(group)
     assert book >> deletes("orders", "payments", "unknown") << Deleted(**errors)
-    assert group.offsets.keys() == {"orders"}
+    assert group.offsets.committed.keys() == {"orders"}
     assert book.log == [offset_tombstone("group", "payments", 0)]
 
 
@@ -275,7 +270,7 @@ def test_an_offset_delete_that_cannot_be_written(ana: Actor) -> None:
         >> NotWritten(ErrorCode.NOT_ENOUGH_REPLICAS)
         << Answer(DELETED, {"error_code": ErrorCode.COORDINATOR_NOT_AVAILABLE, "topics": []})
     )
-    assert group.offsets.keys() == {"payments"}
+    assert group.offsets.committed.keys() == {"payments"}
 
 
 def test_a_group_is_deleted_with_its_offsets(ana: Actor) -> None:

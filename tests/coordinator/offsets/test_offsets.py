@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ottla.coordinator.classic.events import OffsetCommitRequested, OffsetFetchRequested, SweepDue
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.offsets.commit import OffsetsWritten
+from ottla.coordinator.offsets.committed import CommittedOffset
+from ottla.coordinator.offsets.events import OffsetCommitRequested, OffsetFetchRequested, SweepDue
 from ottla.coordinator.offsets.records import offset_record
-from ottla.coordinator.offsets.store import CommittedOffset
 from ottla.coordinator.runtime.effects import Append, Effect, Ended, Reply
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
@@ -60,7 +60,7 @@ def test_a_commit_counts_once_it_is_written(ana: Actor) -> None:
     )
     committed = CommittedOffset(5, 3, "md", 0, -1, FIRST_ID)
     assert book.log == [offset_record("group", "orders", 0, committed)]
-    assert group.offsets == {"orders": {0: committed}}
+    assert group.offsets.committed == {"orders": {0: committed}}
 
 
 def test_a_commit_that_cannot_be_written_changes_nothing(ana: Actor) -> None:
@@ -79,7 +79,7 @@ def test_a_commit_that_cannot_be_written_changes_nothing(ana: Actor) -> None:
         >> NotWritten(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         << ana.committed(ErrorCode.NOT_COORDINATOR, ErrorCode.NOT_COORDINATOR)
     )
-    assert group.offsets == {}
+    assert group.offsets.committed == {}
 
 
 def test_one_batch_for_all_partitions(ana: Actor) -> None:
@@ -107,7 +107,7 @@ def test_metadata_is_counted_in_utf_16(simple: Actor, metadata: str | None, fits
     group = new_group(offset_metadata_max_bytes=4)
     error = ErrorCode.NONE if fits else ErrorCode.OFFSET_METADATA_TOO_LARGE
     assert Playbook(group) >> simple.commits({ORDERS_0: 1}, metadata=metadata) << simple.committed(error)
-    assert (group.offsets["orders"][0].metadata == (metadata or "")) if fits else not group.offsets
+    assert (group.offsets.committed["orders"][0].metadata == (metadata or "")) if fits else not group.offsets.committed
 
 
 def test_metadata_no_record_can_hold_is_too_large(simple: Actor) -> None:
@@ -124,7 +124,7 @@ def test_commits_in_an_own_retention_expire_by_themselves(simple: Actor) -> None
     line = simple.commits({ORDERS_0: 5}, version=4, leader_epoch=3, topic_id=FIRST_ID, retention_time_ms=2_000)
     assert book >> line << simple.committed()
     committed = CommittedOffset(5, -1, "", 1_000, 3_000)
-    assert group.offsets == {"orders": {0: committed}}
+    assert group.offsets.committed == {"orders": {0: committed}}
     assert book.log == [offset_record("group", "orders", 0, committed)]
     assert book >> At(2_999) >> SweepDue() >> fetches(ORDERS_0) << Fetched({ORDERS_0: 5})
     assert book >> At(3_000) >> SweepDue() << Ended()
@@ -135,7 +135,7 @@ def test_an_endless_retention_wraps_as_in_java(simple: Actor) -> None:
     group = new_group()
     line = simple.commits({ORDERS_0: 5}, version=4, retention_time_ms=2**63 - 1)
     assert Playbook(group, now_ms=10) >> line << simple.committed()
-    assert group.offsets["orders"][0].expire_timestamp_ms == -(2**63) + 9
+    assert group.offsets.committed["orders"][0].expire_timestamp_ms == -(2**63) + 9
     assert Playbook(group, now_ms=10) >> SweepDue() << Ended()
 
 

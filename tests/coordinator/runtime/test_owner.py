@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from ottla.coordinator.classic.events import DeleteRequested, DescribeRequested
+from ottla.coordinator.classic.events import DescribeRequested
 from ottla.coordinator.notes import Happened
+from ottla.coordinator.offsets.events import DeleteRequested
 from ottla.protocol.errors import ErrorCode
 from tests.coordinator.actors import Actor, fetches
 from tests.coordinator.node import START_MS, WALL_MS, Answered, Node, running_node
@@ -34,8 +35,8 @@ async def make_stable(node: Node, *actors: Actor) -> None:
 async def test_story_w6_sessions_joins_and_syncs_go_through_the_purgatory(ana: Actor, bo: Actor) -> None:
     """Delayed operations, watched under their group: sessions in one purgatory, phases of rebalances in another."""
     async with running_node() as node:
-        heartbeats = node.coordinator.surroundings.heartbeats
-        rebalances = node.coordinator.surroundings.rebalances
+        heartbeats = node.heartbeats
+        rebalances = node.rebalances
         assert (heartbeats.delayed, rebalances.delayed) == (0, 0)
         ana.version = bo.version = 3
         joins = [node.ask(ana.joins()), node.ask(bo.joins())]
@@ -55,7 +56,7 @@ async def test_story_g4_one_delayed_join_is_watched_however_many_join(ana: Actor
     """A second and a third newcomer add nothing; the one that completes the phase leaves nothing behind."""
     async with running_node() as node:
         await make_stable(node, ana)
-        rebalances = node.coordinator.surroundings.rebalances
+        rebalances = node.rebalances
         newcomers = [Actor(f"newcomer {number}", version=3) for number in range(3)]
         joins = [node.ask(newcomer.joins()) for newcomer in newcomers]
         await node.advance(0)
@@ -82,7 +83,7 @@ async def test_a_heartbeat_moves_the_session_and_makes_nothing_new(ana: Actor) -
     """However often: one operation, one place in the wheel, no garbage."""
     async with running_node() as node:
         await make_stable(node, ana)
-        heartbeats = node.coordinator.surroundings.heartbeats
+        heartbeats = node.heartbeats
         before = (heartbeats.watched, heartbeats.lingering, node.timer.size)
         for _ in range(100):
             await node.advance(5_000)
@@ -102,7 +103,7 @@ async def test_a_timer_that_ran_out_in_the_inbox_is_overtaken(ana: Actor) -> Non
         assert (await beat).error_code == 0
         await node.advance(0)
         assert group.members.keys() == {ana.member_id}
-        assert node.coordinator.surroundings.heartbeats.watched == 1
+        assert node.heartbeats.watched == 1
         await node.advance(10_000)
         assert not group.members
 
@@ -147,7 +148,7 @@ async def test_a_batch_that_is_too_large_is_written_in_parts(ana: Actor) -> None
         errors = {p.error_code for topic in (await large).topics for p in topic.partitions}
         assert errors == {ErrorCode.UNKNOWN_SERVER_ERROR}
         (group,) = node.coordinator.groups
-        assert {partition: committed.offset for partition, committed in group.offsets["orders"].items()} == {
+        assert {partition: committed.offset for partition, committed in group.offsets.committed["orders"].items()} == {
             0: 1,
             1: 1,
             2: 1,
@@ -162,7 +163,7 @@ async def test_a_log_that_refuses_is_answered(ana: Actor) -> None:
         response = await node.ask(ana.commits(ORDERS_0))
         assert response.topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
         (group,) = node.coordinator.groups
-        assert group.offsets == {}
+        assert group.offsets.committed == {}
 
 
 async def test_events_for_a_group_that_ends_meanwhile_find_the_next_one(ana: Actor) -> None:
@@ -193,7 +194,7 @@ async def test_a_deleted_group_leaves_no_task_and_no_timer(ana: Actor) -> None:
         await node.advance(0)
         assert node.tasks == set()
         assert node.coordinator.groups == []
-        assert node.coordinator.surroundings.heartbeats.watched == 0
+        assert node.heartbeats.watched == 0
 
 
 async def test_answers_that_ask_again_do_not_disturb(ana: Actor) -> None:
