@@ -206,6 +206,22 @@ async def test_the_later_of_two_transactional_commits_counts() -> None:
         assert [await scene.committed(partition) for partition in range(3)] == [2, 1, -1]
 
 
+async def test_offsets_of_an_open_transaction_are_held_back_after_a_load() -> None:
+    """Stable offsets are UNSTABLE_OFFSET_COMMIT until the marker is read; others see what counted before."""
+    async with running_scene() as scene:
+        scene.group_log.producers._settings.transaction_partition_verification_enable = False
+        scene.write([offset(3)])
+        scene.write([offset(5)], producer_id=1, producer_epoch=0, is_transactional=True)
+        await scene.load()
+        stable = await scene.submit(lambda: fetches(("orders", 0), require_stable=True))
+        assert committed_error(stable) == ErrorCode.UNSTABLE_OFFSET_COMMIT
+        assert await scene.committed() == 3
+        scene.group_log.append_marker(COMMIT, 1, 0, 1, WALL_MS)
+        await scene.load()
+        stable = await scene.submit(lambda: fetches(("orders", 0), require_stable=True))
+        assert (committed_error(stable), await scene.committed()) == (ErrorCode.NONE, 5)
+
+
 @pytest.mark.parametrize("codec", CompressionType)
 async def test_compressed_batches_are_read(codec: CompressionType) -> None:
     """A tool may have written them."""
