@@ -4,6 +4,8 @@ A job is a generator that yields wherever it may be interrupted, and so often th
 millisecond. Each turn of the loop gives one job one slice, job by job in turn; how many jobs there are makes no
 difference to how long a turn takes. While there are none nothing runs.
 
+A job that raises is over, whoever started it is told, and the other jobs go on.
+
 How long a slice takes is measured by the machine's clock, whatever clock the broker has: it is about the time that
 clients have to wait.
 """
@@ -12,9 +14,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from ottla.broker.setbacks import reason_of
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster
@@ -23,6 +27,14 @@ if TYPE_CHECKING:
 SLICE_SECONDS: Final = 0.002
 
 Job: TypeAlias = Iterator[None]
+#: Called when a job is over: with what it raised, while that is being handled, or None.
+Ended: TypeAlias = Callable[[Exception | None], None]
+
+
+class _Started(NamedTuple):
+    job: Job
+    name: str
+    ended: Ended | None
 
 
 class Background:
@@ -30,32 +42,53 @@ class Background:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._jobs: deque[Job] = deque()
+        self._jobs: deque[_Started] = deque()
         self._is_running = False
+        self._is_closed = False
 
     @property
     def is_settled(self) -> bool:
         """Whether nothing is left to do."""
         return not self._is_running
 
-    def start(self, job: Job) -> None:
-        """Do it from the next turn of the loop on. An error of a job ends the broker."""
-        self._jobs.append(job)
+    def start(self, job: Job, name: str, ended: Ended | None = None) -> None:
+        """Do it from the next turn of the loop on. `ended` deals with an error; None: it is said in the log."""
+        if self._is_closed:
+            return
+        self._jobs.append(_Started(job, name, ended))
         if not self._is_running:
             self._is_running = True
             self._cluster.tasks.create_task(self._run(), name="background")
 
     def close(self) -> None:
         """Do nothing any more; what is half done stays so."""
+        self._is_closed = True
         self._jobs.clear()
 
     async def _run(self) -> None:
-        while self._jobs:
-            job = self._jobs.popleft()
-            if _go_on(job):
-                self._jobs.append(job)
-            await asyncio.sleep(0)
-        self._is_running = False
+        try:
+            while self._jobs:
+                self._give_slice(self._jobs.popleft())
+                await asyncio.sleep(0)
+        finally:
+            self._is_running = False
+
+    def _give_slice(self, started: _Started) -> None:
+        try:
+            if _go_on(started.job):
+                self._jobs.append(started)
+            elif started.ended is not None:
+                started.ended(None)
+        except Exception as error:
+            self._failed(started, error)
+
+    def _failed(self, started: _Started, error: Exception) -> None:
+        try:
+            if started.ended is None:
+                raise error
+            started.ended(error)
+        except Exception as raised:
+            self._cluster.log.exception("job.failed", job=started.name, reason=reason_of(raised))
 
 
 def _go_on(job: Job) -> bool:

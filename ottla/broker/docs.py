@@ -38,6 +38,9 @@ The log goes to stderr: for people on a terminal, one JSON object a line otherwi
 `--log-level debug|info|warning|error` up. Each event has `timestamp`, `level`, `event`, and the keys below as far as
 they have a value; those that concern one node have `node_id`. Names and keys are kept stable, so that they can be
 searched for. What happens in groups is told in full by the [journal](journal.md).
+
+Clients choose some of the values. Where these have control characters, or anything else that isn't printable, the
+console shows them as Python writes them: `client_id='ana\\x1b[2J'`.
 """
 
 

@@ -32,7 +32,31 @@ _BROKER: Final = (
     LogEvent("setting.ignored", "warning", ("setting", "reason"), "A setting was given that nobody knows."),
     LogEvent("setting.stored", "info", ("setting", "reason"), "A setting of Kafka's was given that has no effect."),
     LogEvent("journal.abandoned", "error", ("path", "reason"), "The journal can't be written; it ends here."),
+    LogEvent(
+        "task.failed",
+        "error",
+        ("task", "reason"),
+        "A task met a bug of ours, with its traceback; others go on.",
+    ),
+    LogEvent("job.failed", "error", ("job", "reason"), "The same of a job in the background."),
+    LogEvent(
+        "timer.failed",
+        "error",
+        ("timer", "reason"),
+        "The same of what a timer called, or of who waited for something. Said once for a reason.",
+    ),
+    LogEvent(
+        "change.failed", "error", ("listener", "reason"), "The same of who was told of a change; the change is made."
+    ),
+    LogEvent(
+        "round.failed",
+        "error",
+        ("work", "reason"),
+        "The same of a round of what is done again and again; the pauses become longer. Said once for a reason.",
+    ),
+    LogEvent("round.recovered", "info", ("work",), "A round that had failed went well."),
     LogEvent("control.failed", "error", ("method", "path"), "The control API failed at a request; a bug of ours."),
+    LogEvent("loop.failed", "error", ("reason",), "Something failed that is no request's; a bug of ours."),
 )
 
 _NODES: Final = (
@@ -124,7 +148,27 @@ _STORAGE: Final = (
         ("path", "reason"),
         "The data directory could not be closed in order; the next start will look through the logs.",
     ),
+    LogEvent(
+        "log.care.failed",
+        "error",
+        ("topic", "partition", "work", "reason"),
+        "What is done to each log from time to time met a bug of ours at this one, with its traceback. It is left out "
+        "for longer and longer; said once for a reason.",
+    ),
+    LogEvent("log.care.recovered", "info", ("topic", "partition", "work"), "It went well again."),
+    LogEvent(
+        "disk.work.failed",
+        "error",
+        ("reason",),
+        "Flushing or removing files met a bug of ours, with its traceback. A log to be flushed is offline then.",
+    ),
     LogEvent("recovery.points.failed", "warning", ("reason",), "It could not be noted how far logs are flushed."),
+    LogEvent(
+        "virtual.date.failed",
+        "warning",
+        ("path", "reason"),
+        "The date of the virtual clock could not be noted; the next start begins with an older one.",
+    ),
     LogEvent(
         "cluster.journal.cut",
         "warning",
@@ -218,9 +262,11 @@ _GROUPS: Final = (
     LogEvent(
         "group.failed",
         "error",
-        ("group_id",),
-        "A group met a bug of ours, with its traceback. It is not coordinated any more; other groups go on.",
+        ("group_id", "reason"),
+        "A group met a bug of ours, with its traceback. It is read anew from its log; other groups go on. Said once "
+        "for a reason within an hour.",
     ),
+    LogEvent("group.recovered", "info", ("group_id",), "A group that had failed is coordinated again."),
     LogEvent(
         "group_log.loaded",
         "info",
@@ -253,13 +299,15 @@ _CLEANING: Final = (
         "log.cleaning.stopped",
         "warning",
         ("topic", "partition", "reason"),
-        "A compacted log could not be cleaned to its end. It is looked at again with the next round.",
+        "A compacted log could not be cleaned to its end. It is tried again after longer and longer pauses; said once "
+        "for a reason.",
     ),
     LogEvent(
         "log.cleaning.failed",
         "error",
         ("topic", "partition", "reason"),
-        "A compacted log can't be read, and is not cleaned any more. It only grows.",
+        "A compacted log can't be read, or cleaning it met a bug of ours, with its traceback. It is not cleaned any "
+        "more, and only grows.",
     ),
 )
 

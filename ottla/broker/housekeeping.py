@@ -1,8 +1,8 @@
 """What logs need from time to time: old segments removed, idle producers forgotten, compacted logs cleaned, and on disk
 flushing and a note of how far that has got.
 
-Each is an alarm on the broker's timer, so the virtual clock drives it like everything else. Nothing is armed
-before there is a topic, and between two rounds nothing wakes up.
+Each is a `Round`, on the broker's timer, so the virtual clock drives it like everything else. Nothing is armed before
+there is a topic, and between two rounds nothing wakes up.
 
 Kafka: LogManager.startup (kafka-log-retention), UnifiedLog (PeriodicProducerExpirationCheck).
 """
@@ -10,18 +10,15 @@ Kafka: LogManager.startup (kafka-log-retention), UnifiedLog (PeriodicProducerExp
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from ottla.purgatory import Alarm
+from ottla.broker.rounds import LogCare, Round
 
 if TYPE_CHECKING:
+    from ottla.broker.background import Job
     from ottla.broker.cluster.cluster import Cluster
     from ottla.broker.cluster.store import ClusterStore
     from ottla.broker.cluster.topic import Topic
-
-
-#: An interval as long as this is none.
-INTERVAL_MS_MAX: Final = 2**63 - 1
 
 
 class Housekeeping:
@@ -43,16 +40,18 @@ class Housekeeping:
 
     def _start(self) -> None:
         self._is_started = True
-        cluster, settings = self._cluster, self._cluster.settings
+        cluster, logs, settings = self._cluster, self._cluster.logs, self._cluster.settings
+        retention, producers = LogCare(cluster, "retention"), LogCare(cluster, "expired producers")
         self._repeat(
-            lambda: cluster.background.start(cluster.logs.apply_retention(cluster.clock.wall_ms())),
-            first_ms=settings["log.initial.task.delay.ms"],
-            interval_ms=settings["log.retention.check.interval.ms"],
+            "retention",
+            lambda wall_ms: logs.apply_retention(wall_ms, retention),
+            first="log.initial.task.delay.ms",
+            interval="log.retention.check.interval.ms",
         )
         self._repeat(
-            lambda: cluster.background.start(cluster.logs.remove_expired_producers(cluster.clock.wall_ms())),
-            first_ms=settings["producer.id.expiration.check.interval.ms"],
-            interval_ms=settings["producer.id.expiration.check.interval.ms"],
+            "expired producers",
+            lambda wall_ms: logs.remove_expired_producers(wall_ms, producers),
+            interval="producer.id.expiration.check.interval.ms",
         )
         if cluster.store is not None:
             self._look_after_disk(cluster.store)
@@ -62,23 +61,18 @@ class Housekeeping:
             LogCleaner(cluster).start()
 
     def _look_after_disk(self, store: ClusterStore) -> None:
-        cluster, settings = self._cluster, self._cluster.settings
-        interval_ms = settings["log.flush.scheduler.interval.ms"]
-        if interval_ms < INTERVAL_MS_MAX:
-            self._repeat(
-                lambda: cluster.background.start(cluster.logs.flush_due(cluster.clock.wall_ms())),
-                first_ms=interval_ms,
-                interval_ms=interval_ms,
-            )
-        interval_ms = max(1, settings["log.flush.offset.checkpoint.interval.ms"])
-        self._repeat(store.data_dir.save_recovery_points_soon, first_ms=interval_ms, interval_ms=interval_ms)
+        logs, flush = self._cluster.logs, LogCare(self._cluster, "flush")
+        self._repeat(
+            "flush", lambda wall_ms: logs.flush_due(wall_ms, flush), interval="log.flush.scheduler.interval.ms"
+        )
+        self._repeat(
+            "recovery points",
+            lambda _wall_ms: store.data_dir.save_recovery_points_soon(),
+            interval="log.flush.offset.checkpoint.interval.ms",
+        )
 
-    def _repeat(self, work: Callable[[], None], *, first_ms: int, interval_ms: int) -> None:
-        timer = self._cluster.timer
-
-        def run() -> None:
-            timer.add(alarm, timer.now_ms() + interval_ms)
-            work()
-
-        alarm = Alarm(run)
-        timer.add(alarm, timer.now_ms() + first_ms)
+    def _repeat(self, name: str, work: Callable[[int], Job | None], *, interval: str, first: str | None = None) -> None:
+        """`interval` and `first` are settings; without `first` the first round comes after an interval too."""
+        cluster, interval_ms = self._cluster, self._cluster.settings[interval]
+        repeated = Round(cluster, name, lambda: work(cluster.clock.wall_ms()), lambda: interval_ms)
+        repeated.start(None if first is None else cluster.settings[first])

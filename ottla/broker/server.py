@@ -1,15 +1,16 @@
 """A whole broker: listeners for its nodes, the cluster behind them, and an orderly end.
 
 `run` serves until `stop` is called. Everything that runs meanwhile belongs to its task group, so that nothing outlives
-it and no failure goes unseen.
+it; what fails there is said in the log and ends nothing else, see `supervision`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.cluster.cluster import Cluster
@@ -20,7 +21,9 @@ from ottla.broker.configs.settings import ConfigError, Settings
 from ottla.broker.housekeeping import Housekeeping
 from ottla.broker.network.address import PORT_MAX, Address
 from ottla.broker.network.listener import Listener, Shared
-from ottla.purgatory import Alarm, Clock, SystemClock, Timer
+from ottla.broker.rounds import Round
+from ottla.broker.supervision import SupervisedTasks, TimerErrors
+from ottla.purgatory import Clock, SystemClock, Timer
 
 if TYPE_CHECKING:
     from ottla.broker.control.http import ControlListener
@@ -38,6 +41,13 @@ class UnknownNode(Exception):
         super().__init__(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
 
 
+class Stopping(Exception):
+    """What was asked is not done, or not to its end, for the broker is being stopped."""
+
+    def __init__(self) -> None:
+        super().__init__("the broker is being stopped")
+
+
 class Server:
     """The broker as one object. Made, then run once."""
 
@@ -51,12 +61,13 @@ class Server:
         node_count: int = 1,
         clock: Clock | None = None,
         control: Address | None = None,
+        control_token: str | None = None,
         journal: Path | None = None,
         data_dir: Path | None = None,
     ) -> None:
         """`advertise`: what clients are told instead of `listen`; node i has its port + i. `control`: where to answer
-        scripts over HTTP, if anywhere. `journal`: the file that tells what happens in groups. `data_dir`: where to keep
-        everything; None: in memory. Raises `ConfigError`.
+        scripts over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file
+        that tells what happens in groups. `data_dir`: where to keep everything; None: in memory. Raises `ConfigError`.
         """
         _check_node_count(node_count, listen, advertise)
         if advertise is None and listen.is_wildcard:
@@ -78,6 +89,7 @@ class Server:
         self._journal_path = journal
         self.data_dir = data_dir
         self._control_address = control
+        self._control_token = control_token
         self._control: ControlListener | None = None
         self._stopping = asyncio.Event()
         self._advancing = asyncio.Lock()
@@ -103,9 +115,12 @@ class Server:
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Open the sockets, call `on_ready`, serve until `stop`.
 
-        Raises `MachineRefused` if a socket, the journal or the data directory can't be had.
+        Raises `MachineRefused` if a socket, the journal or the data directory can't be had, and `ConfigError` if the
+        control API would be open to other machines.
         """
-        timer = self.cluster.timer = Timer(self.clock, loop=asyncio.get_running_loop())
+        timer = self.cluster.timer = Timer(
+            self.clock, loop=asyncio.get_running_loop(), on_error=TimerErrors(self.log, self.clock)
+        )
         with ExitStack() as at_end:
             at_end.callback(timer.close)
             at_end.callback(self._stop_accepting)
@@ -114,18 +129,18 @@ class Server:
             await self._open_data_dir(at_end)
             if self._stopping.is_set():
                 return
-            async with asyncio.TaskGroup() as self.cluster.tasks:
+            async with SupervisedTasks(self.log) as self.cluster.tasks:
                 try:
                     for listener in self._all_listeners:
                         await listener.accept()
-                    self._watch_idle_connections(timer)
+                    self._watch_idle_connections()
                     Housekeeping(self.cluster)
                     self._read_groups()
                     on_ready()
                     await self._stopping.wait()
                 finally:
                     self._close()
-            await self._until_closed(self._listeners)
+                await self._until_closed(self._all_listeners)
 
     def stop(self) -> None:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
@@ -134,18 +149,29 @@ class Server:
     async def advance(self, ms: int) -> None:
         """Move the virtual clock on; returns when all that was due has happened, each thing at its own time.
 
-        One at a time: who comes meanwhile waits.
+        One at a time: who comes meanwhile waits. Raises `Stopping` at the deadline at which the broker is stopped.
         """
         async with self._advancing:
-            await self.cluster.timer.advance(ms, settled=lambda: self.cluster.is_settled)
+            if self.cluster.store is not None:
+                self.cluster.store.keep_virtual_date(self.clock.wall_ms() + ms)
+            await self.cluster.timer.advance(ms, settled=self._is_settled)
+
+    def _is_settled(self) -> bool:
+        self._refuse_if_stopping()
+        return self.cluster.is_settled
+
+    def _refuse_if_stopping(self) -> None:
+        if self._stopping.is_set():
+            raise Stopping
 
     async def stop_node(self, node_id: int, *, hard: bool = False) -> None:
         """Stop one node, as if its machine had died (`hard`), or in an orderly way: others lead first, and what its
-        clients have asked is answered. A node that is stopped stays so. Raises `UnknownNode`.
+        clients have asked is answered. A node that is stopped stays so. Raises `UnknownNode`, and `Stopping`.
         """
         listener = self._listener_of(node_id)
         node, failover = listener.node, self.cluster.failover
         async with self._switching:
+            self._refuse_if_stopping()
             if failover.state_of(node) is not NodeState.UP:
                 return
             listener.log.info("node.stopped", is_hard=hard)
@@ -164,16 +190,18 @@ class Server:
     async def start_node(self, node_id: int) -> None:
         """Start a stopped node again, at the address it had. A node that is up stays so.
 
-        Raises `UnknownNode`, and `MachineRefused` if somebody else has taken the address.
+        Raises `UnknownNode`, `MachineRefused` if somebody else has taken the address, and `Stopping`.
         """
         listener = self._listener_of(node_id)
         async with self._switching:
+            self._refuse_if_stopping()
             if self.cluster.failover.state_of(listener.node) is NodeState.UP:
                 return
             try:
                 await listener.reopen()
             except OSError as error:
                 raise listener.node.address.refused("node", error) from None
+            self._refuse_if_stopping()  # while the address was looked up; `run` closes what was opened
             self.cluster.failover.node_returns(listener.node)
             await listener.accept()
             listener.log.info("node.started")
@@ -190,6 +218,8 @@ class Server:
 
     async def _bind(self) -> None:
         """Bind every socket before any of them accepts, so that no client sees half a cluster."""
+        if self._control_address is not None:
+            await self._bind_control(self._control_address)
         shared = Shared()
         for index, node in enumerate(self._nodes):
             listener = Listener(node, shared, self.log)
@@ -203,20 +233,29 @@ class Server:
             node.host = advertised.host
             node.port = advertised.port or port
             self.cluster.add_node(node)
-        if self._control_address is not None:
-            self._control = await self._bind_control(self._control_address)
 
-    async def _bind_control(self, address: Address) -> ControlListener:
+    async def _bind_control(self, address: Address) -> None:
         from ottla.broker.control.control import Control
+        from ottla.broker.control.gate import Gate
         from ottla.broker.control.http import ControlListener
 
-        listener = ControlListener(Control(self), self.cluster)
+        gate = Gate(self._own_names(address), self._control_token)
+        self._control = listener = ControlListener(Control(self), gate, self.cluster)
         try:
             port = await listener.open(address.host, address.port)
         except OSError as error:
             raise address.refused("--control", error) from None
+        if self._control_token is None and not listener.is_for_this_machine:
+            raise ConfigError(
+                f"--control {address} lets other machines in, and there they need a token; add --control-token-file "
+                f"FILE, or listen with --control 127.0.0.1:{address.port}"
+            )
         self.control_url = f"http://{Address(address.host, port)}"
-        return listener
+
+    def _own_names(self, control: Address) -> list[str]:
+        """By which names others may ask for this machine."""
+        told = [address.host for address in (self._listen, self._advertise) if address and not address.is_wildcard]
+        return [control.host, gethostname(), *told]
 
     @property
     def _all_listeners(self) -> list[Listener | ControlListener]:
@@ -227,7 +266,7 @@ class Server:
         if GROUP_TOPIC in self.cluster.topics:
             _ = self.cluster.group_coordination
 
-    def _watch_idle_connections(self, timer: Timer) -> None:
+    def _watch_idle_connections(self) -> None:
         """Close connections that have been silent for connections.max.idle.ms, or a little longer.
 
         A virtual clock jumps over hours in which real clients could not have sent anything, so it closes nobody.
@@ -239,12 +278,10 @@ class Server:
         def look() -> None:
             for listener in self._listeners:
                 listener.close_idle()
-            timer.add(alarm, timer.now_ms() + idle_ms)
 
-        alarm = Alarm(look)
-        timer.add(alarm, timer.now_ms() + idle_ms)
+        Round(self.cluster, "idle connections", look, lambda: idle_ms).start()
 
-    async def _until_closed(self, listeners: list[Listener]) -> None:
+    async def _until_closed(self, listeners: Sequence[Listener | ControlListener]) -> None:
         """Let the last answers leave, for clients that take them."""
         try:
             async with asyncio.timeout(FLUSH_SECONDS_MAX):

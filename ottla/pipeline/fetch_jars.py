@@ -17,6 +17,7 @@ from ottla.pipeline.launch import add_spark_options, spark_settings
 from ottla.pipeline.refusals import MachineRefused, Refusal
 from ottla.pipeline.session import CONNECTOR, open_session
 from ottla.terminal.exit_codes import fail
+from ottla.terminal.output import print_line
 
 NAME = "fetch-jars"
 
@@ -51,5 +52,5 @@ def run(options: argparse.Namespace) -> int:
     except Refusal as refusal:
         return fail(str(refusal), refusal.exit_code)
     size = sum(Path(jar).stat().st_size for jar in fetched)
-    print(f"{NAME}: {len(fetched)} jars, {size:,} bytes; give --jars {folder}")
+    print_line(f"{NAME}: {len(fetched)} jars, {size:,} bytes; give --jars {folder}")
     return 0

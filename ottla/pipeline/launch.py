@@ -7,7 +7,6 @@ one line on stderr. On stdout is what the job found, and then the closing line; 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 import time
@@ -22,6 +21,7 @@ from ottla.pipeline.progress import Progress
 from ottla.pipeline.refusals import CannotUse, MachineRefused, Refusal
 from ottla.pipeline.session import open_session
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, fail
+from ottla.terminal.output import print_json, print_line
 from ottla.terminal.parser import Parser
 
 if TYPE_CHECKING:
@@ -131,8 +131,8 @@ def _tell(job: Job[Any], outcome: Outcome, seconds: float, *, as_json: bool) -> 
     rows, partitions, size = outcome.rows, outcome.partitions, outcome.bytes
     if as_json:
         numbers = {"rows": rows, "partitions": partitions, "bytes": size, "seconds": round(seconds, 3)}
-        print(json.dumps({"job": job.name, **numbers, **outcome.found}, indent=2))
+        print_json({"job": job.name, **numbers, **outcome.found})
     else:
         outcome.show()
-        print(f"{job.name}: {rows:,} rows, {partitions:,} partitions, {size:,} bytes, {seconds:.1f} seconds")
+        print_line(f"{job.name}: {rows:,} rows, {partitions:,} partitions, {size:,} bytes, {seconds:.1f} seconds")
     sys.stdout.flush()

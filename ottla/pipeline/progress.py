@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final, TextIO
 
+from ottla.terminal.printable import printable
+
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
@@ -25,7 +27,7 @@ class Progress:
 
     def step(self, what: str) -> None:
         """The job goes on to something else: "reading 12 partitions of orders"."""
-        self._say(f"ottla {self._job_name}: {what}\n")
+        self._say(f"ottla {self._job_name}: {printable(what)}\n")
 
     @contextmanager
     def watching(self, context: SparkContext) -> Iterator[None]:

@@ -9,9 +9,12 @@ now, and nothing expire that it did not ask for.
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from typing import Final, Protocol
 
 _NS_PER_MS = 1_000_000
+
+WALL_MS_MAX: Final = 2**63 - 1
+"""The last date a record can have."""
 
 
 class Clock(Protocol):
@@ -58,7 +61,11 @@ class VirtualClock:
         return self._now_ms
 
     def wall_ms(self) -> int:
-        return self._now_ms + self._wall_offset_ms
+        return min(self._now_ms + self._wall_offset_ms, WALL_MS_MAX)
+
+    def date_from(self, wall_ms: int) -> None:
+        """Have the date be no earlier than this; deadlines are as far off as they were."""
+        self._wall_offset_ms = max(self._wall_offset_ms, wall_ms - self._now_ms)
 
     def move_to(self, now_ms: int) -> None:
         """Make it `now_ms`; a past instant changes nothing. `Timer.advance` does this, and fires what is due."""

@@ -11,6 +11,9 @@ Three ways to drive it, one way to fire (`fire_due`):
 An entry whose `expire` raises harms itself alone: the error goes to `on_error` and the others due fire as they should.
 By default that is the loop's exception handler. Without a loop the error is raised from the advance, which a test can't
 overlook; the rest of the entries stay in the wheel, due, and fire when it goes on.
+
+Where there is a loop no more than `FIRED_MAX` entries fire in one of its turns, for each may wake somebody who has work
+to do: when thousands of sessions expire in the same millisecond, others have their turn in between.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.purgatory.clock import VirtualClock
 from ottla.purgatory.sleeper import Sleeper
-from ottla.purgatory.timing_wheel import TimerEntry, TimingWheel
+from ottla.purgatory.timing_wheel import NEVER_MS, TimerEntry, TimingWheel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
 
 TURNS_MAX: Final = 100_000
 """Turns of the loop that `advance` waits for the program to settle before it gives up: a second or more."""
+
+FIRED_MAX: Final = 64
+"""Entries that fire in one turn of the loop."""
 
 
 class Alarm(TimerEntry):
@@ -42,6 +48,10 @@ class Alarm(TimerEntry):
 
     def expire(self) -> None:
         self._callback()
+
+    @property
+    def name(self) -> str:
+        return getattr(self._callback, "__qualname__", super().name)
 
 
 class Timer(TimingWheel):
@@ -88,6 +98,17 @@ class Timer(TimingWheel):
             sleeper.wake_by(due_ms)
         return due_ms
 
+    def add_in(self, entry: TimerEntry, delay_ms: int) -> None:
+        """Have an entry fire after so long. What would be after the end of time is not added, or not pending any more.
+
+        Settings may say up to 2**63 - 1 ms, which is how people write "never".
+        """
+        deadline_ms = self.now_ms() + delay_ms
+        if deadline_ms < NEVER_MS:
+            self.add(entry, deadline_ms)
+        else:
+            self.cancel(entry)
+
     def cancel(self, entry: TimerEntry) -> bool:
         was_pending = super().cancel(entry)
         if not self.size and self._sleeper is not None:
@@ -95,14 +116,17 @@ class Timer(TimingWheel):
         return was_pending
 
     def fire_due(self) -> int:
-        """Expire every entry that is due now, and return how many were."""
+        """Expire the entries that are due now, with a loop no more than `FIRED_MAX`, and return how many were."""
         fired_before = self.fired
+        fired_end = None if self._loop is None else fired_before + FIRED_MAX
         for entry in self.due(self.clock.now_ms()):
             self.fired += 1
             try:
                 entry.expire()
             except Exception as error:
                 self.on_error(error, entry)
+            if self.fired == fired_end:
+                break
         return self.fired - fired_before
 
     async def advance(self, by_ms: int, settled: Callable[[], bool] | None = None) -> None:

@@ -62,6 +62,11 @@ class TimerEntry(ABC):
         """Whether it is in a wheel, waiting for its deadline."""
         return self._bucket is not None
 
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        return type(self).__name__
+
     @abstractmethod
     def expire(self) -> None:
         """The deadline has passed: called at most once for each time the entry was added. It may be added again."""

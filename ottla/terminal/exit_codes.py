@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Final
 
+from ottla.terminal.printable import printable
+
 #: The machine refused: a port is taken, a file can't be read, nobody answers.
 EXIT_MACHINE: Final = 1
 #: What the user wrote can't be used.
@@ -16,5 +18,5 @@ EXIT_INTERRUPTED: Final = 130
 def fail(text: str, exit_code: int) -> int:
     """Say in one line on stderr what is wrong and what to do; returns the exit code."""
     if sys.stderr is not None:
-        print(f"ottla: {' '.join(text.split())}", file=sys.stderr)
+        print(printable(f"ottla: {' '.join(text.split())}"), file=sys.stderr)
     return exit_code

@@ -1,10 +1,12 @@
-"""Answers on stdout: a table for people, JSON for programs."""
+"""Answers on stdout: a table or lines for people, JSON for programs. Nothing of ours prints but here and in `fail`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
+
+from ottla.terminal.printable import printable
 
 #: Something to show, by Kafka's names for its parts: what --json prints as it is.
 Item: TypeAlias = dict[str, Any]
@@ -29,13 +31,14 @@ def print_table(items: Sequence[Item], columns: Columns) -> None:
         print("  ".join(aligned).rstrip())
 
 
+def print_line(text: str = "", *, flush: bool = False) -> None:
+    """A line of text, whoever has chosen its words."""
+    print(printable(text), flush=flush)
+
+
 def print_json(value: object) -> None:
+    """An object for programs. In JSON as it is written here everything beyond ASCII is escaped."""
     print(json.dumps(value, indent=2))
-
-
-def printable(text: str) -> str:
-    """The text without what could move a terminal's cursor: names in a cluster are chosen by strangers."""
-    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
 
 def _cell(value: object) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, cast
 
-from ottla.broker.background import Job
+from ottla.broker.background import Ended, Job
 from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.delayed.operations import DelayedOperations
@@ -65,9 +65,11 @@ class AtOnce:
 
     is_settled = True
 
-    def start(self, job: Job) -> None:
+    def start(self, job: Job, name: str, ended: Ended | None = None) -> None:
         for _ in job:
             pass
+        if ended is not None:
+            ended(None)
 
     def close(self) -> None:
         """There is nothing left to do, ever."""

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from ottla.broker.compaction.cleanable import look_at, portions
 from ottla.broker.compaction.compaction import KEY_OVERHEAD_BYTES
-from ottla.broker.compaction.log_cleaner import KEYS_BYTES_MAX, clean
+from ottla.broker.compaction.log_cleaner import KEYS_BYTES_MAX, CleaningAbortedError, clean
 from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.producer_state import ProducerSettings
 from ottla.broker.logs.transaction_marker import TransactionMarker
-from ottla.broker.storage.contract import LogStorage, StorageError
+from ottla.broker.storage.contract import LogStorage
 from ottla.broker.storage.disk import DiskStorage
 from ottla.broker.storage.log_bytes import LogBytes
 from ottla.broker.storage.memory import MemoryStorage
@@ -296,6 +296,29 @@ def test_no_timestamp_is_too_far_from_the_horizon(timestamp: int) -> None:
     assert headers(log)[0].delete_horizon_ms == NOW_MS + DAY_MS
 
 
+@pytest.mark.parametrize("retention_ms", [2**63 - 1, 2**63 - NOW_MS])
+def test_a_tombstone_whose_time_never_ends_stays(retention_ms: int) -> None:
+    """delete.retention.ms may say "for ever": there is no date for that. Another passage finds it as it was."""
+    log = compacted(delete_retention_ms=str(retention_ms))
+    write(log, "a=1 b=1", "a= c=1")
+    roll(log)
+    compact(log)
+    compact_again(log, NOW_MS + DAY_MS)
+    assert shown(log) == "1:b=1 2:a= 3:c=1"
+    assert headers(log)[1].delete_horizon_ms is None
+    assert [record.timestamp for record in read_all(log)][:3] == [NOW_MS] * 3
+
+
+def test_the_last_date_is_a_horizon_too() -> None:
+    """A millisecond less than that."""
+    log = compacted(delete_retention_ms=str(2**63 - 1 - NOW_MS))
+    write(log, "a= b=1")
+    roll(log)
+    compact(log)
+    assert headers(log)[0].delete_horizon_ms == 2**63 - 1
+    assert [record.timestamp for record in read_all(log)] == [NOW_MS] * 2
+
+
 def test_a_horizon_survives_further_passages() -> None:
     """A batch that loses more records keeps the horizon it has, and its records their timestamps."""
     log = compacted()
@@ -453,7 +476,7 @@ def test_a_log_that_shrank_meanwhile_is_let_go() -> None:
         try:
             exhaust(work)
             ends.add("came to its end")
-        except StorageError:
+        except CleaningAbortedError:
             ends.add("was stopped")
         assert shown(log) == "2:a=3 3:b=1"
         if is_done:
@@ -473,7 +496,7 @@ def test_a_log_that_is_deleted_meanwhile_is_let_go() -> None:
         work = clean(look_at(log, NOW_MS), NOW_MS, KEYS_BYTES_MAX)
         is_done = not all(next(work, work) is None for _ in range(steps))
         log.delete()
-        with suppress(StorageError):
+        with suppress(CleaningAbortedError):
             exhaust(work)
         if is_done:
             break

@@ -6,19 +6,22 @@ Each test breaks the broker on purpose.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from ottla.broker.delayed import fetch as delayed_fetch
+from ottla.broker.groups import loading
 from ottla.broker.groups.coordination import GroupLogOnTopic
 from ottla.broker.handlers import describe_cluster, metadata, produce
-from ottla.coordinator.classic.events import Event, HeartbeatRequested
+from ottla.coordinator.classic import step
+from ottla.coordinator.classic.events import HeartbeatRequested
 from ottla.coordinator.classic.group import Group
-from ottla.coordinator.classic.step import CLASSIC
-from ottla.coordinator.groups import shard
+from ottla.coordinator.classic.heartbeat import heartbeat
+from ottla.coordinator.classic.members import refuse_join
 from ottla.coordinator.runtime.effects import Effect
+from ottla.coordinator.runtime.events import Loaded
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
@@ -43,6 +46,10 @@ EVERYTHING = MetadataRequest(topics=None)
 
 def fails(*_args: object, **_keys: object) -> Any:
     raise ZeroDivisionError("on purpose")
+
+
+def runs_out_of_memory(*_args: object, **_keys: object) -> Any:
+    raise MemoryError
 
 
 def produce_request(acks: int) -> ProduceRequest:
@@ -155,23 +162,26 @@ def test_text_that_grows_when_it_is_read_closes_the_connection() -> None:
 
 
 class TestGroup:
-    """A group whose core raises is given up: it can't be trusted, and must not be made anew with nothing committed."""
+    """A group whose core raises can't be trusted: it is read anew from its log, and nobody waits in vain."""
 
     @pytest.fixture
     def broker(self, monkeypatch: pytest.MonkeyPatch) -> Any:
-        """Heartbeats of the member "poison" make the core fail."""
+        """Heartbeats of the member "poison" make the core fail, after it has answered somebody else."""
+        handled: dict[type, Callable[..., None]] = vars(step)["_EVENTS"]
 
-        def poisoned(group: Group, now_ms: int, event: Event) -> list[Effect]:
-            if isinstance(event, HeartbeatRequested) and event.request.member_id == "poison":
+        def poisoned(group: Group, now_ms: int, event: Any, effects: list[Effect]) -> None:
+            if event.request.member_id == "poison":
+                for member in group.members.values():
+                    refuse_join(group, member, ErrorCode.REBALANCE_IN_PROGRESS, "", effects)
                 fails()
-            return CLASSIC.step(group, now_ms, event)
+            heartbeat(group, now_ms, event, effects)
 
-        monkeypatch.setattr(shard, "CLASSIC", replace(CLASSIC, step=poisoned))
-        with RunningBroker(may_fail=True) as running:
+        monkeypatch.setitem(handled, HeartbeatRequested, poisoned)
+        with RunningBroker(may_fail=True, settings={"offsets.topic.num.partitions": 1}) as running:
             yield running
 
     def test_whoever_waits_is_answered_and_others_go_on(self, broker: RunningBroker) -> None:
-        """The request that did it, those parked, and those to come: all are told to look for another coordinator."""
+        """The request that did it is answered as in Kafka; also the join that the core believed to be answered."""
         with Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo, Client(broker.bootstrap) as cy:
             self.join(ana, "sick")
             self.join(cy, "sound")
@@ -180,26 +190,94 @@ class TestGroup:
             poison, well = HeartbeatRequest("sick", 1, "poison"), HeartbeatRequest("sick", 1, "well")
             for request in (poison, well, poison):
                 ana.send(request, 3)
-            assert [ana.receive().message.error_code for _ in range(3)] == [ErrorCode.NOT_COORDINATOR] * 3
-            assert bo.receive().message.error_code == ErrorCode.NOT_COORDINATOR
-            assert ana.ask(self.join_request("sick"), 3).error_code == ErrorCode.NOT_COORDINATOR
-            fetched = bo.ask(
-                OffsetFetchRequest("sick", [], groups=[OffsetFetchRequest.OffsetFetchRequestGroup("sick")]), 8
-            )
-            assert fetched.groups[0].error_code == ErrorCode.NOT_COORDINATOR
-            assert cy.ask(HeartbeatRequest("sound", 1, self.member_id), 3).error_code == ErrorCode.NONE
-        assert [failed["group_id"] for failed in broker.log.named("group.failed")] == ["sick"]
-        assert broker.look(lambda: [group.group_id for group in broker.coordinator.groups]) == ["sound"]
+            answered = [ana.receive().message.error_code for _ in range(3)]
+            assert answered[0] == ErrorCode.UNKNOWN_SERVER_ERROR
+            assert bo.receive().message.error_code == ErrorCode.REBALANCE_IN_PROGRESS
+            assert cy.ask(HeartbeatRequest("sound", 1, self.member_ids["sound"]), 3).error_code == ErrorCode.NONE
+        (failed,) = broker.log.named("group.failed")
+        assert (failed["group_id"], failed["reason"]) == ("sick", "ZeroDivisionError: on purpose")
+        assert "on purpose" in failed["traceback"]
         assert not broker.loop_errors
 
-    def test_nothing_of_it_is_left(self, broker: RunningBroker) -> None:
-        """No task, no timer of its members' sessions."""
+    def test_it_is_there_again_as_its_log_has_it(self, broker: RunningBroker) -> None:
+        """Its member goes on in its generation, and what it has committed counts."""
+        with Client(broker.bootstrap) as ana:
+            ana.ask(CreateTopicsRequest([CreateTopicsRequest.CreatableTopic("orders", 1, 1)], 1000), 7)
+            self.join(ana, "sick")
+            self.join(ana, "sound")
+            self.join(ana, "sick too")
+            for group_id, offset in (("sick", 5), ("sick too", 6), ("sound", 7)):
+                assert self.commit(ana, group_id, offset) == ErrorCode.NONE
+            assert ana.ask(HeartbeatRequest("sick", 1, "poison"), 3).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+            broker.wait_until("it is there again", lambda: broker.log.named("group.recovered"))
+            assert ana.ask(HeartbeatRequest("sick", 1, self.member_ids["sick"]), 3).error_code == ErrorCode.NONE
+            assert [self.committed(ana, group_id) for group_id in ("sick", "sick too", "sound")] == [5, 6, 7]
+            assert self.commit(ana, "sick", 8) == ErrorCode.NONE
+
+    def test_one_that_fails_again_and_again_is_read_later_and_later(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """At once, then after two seconds, four, eight: meanwhile its clients are told to wait. One line says why."""
+
+        def fails_to_load(*_arguments: object) -> None:
+            fails()
+
+        with (
+            RunningBroker(may_fail=True, clock=VirtualClock()) as broker,
+            Client(broker.bootstrap) as ana,
+        ):
+            self.join(ana, "sick")
+            with monkeypatch.context() as broken:
+                broken.setitem(vars(step)["_EVENTS"], Loaded, fails_to_load)
+                broken.setitem(vars(step)["_EVENTS"], HeartbeatRequested, fails_to_load)
+                assert ana.ask(HeartbeatRequest("sick", 1, "any"), 3).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+                broker.advance(1_999)
+                assert ana.ask(self.join_request("sick"), 3).error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+                broker.advance(1)
+            broker.advance(3_999)
+            assert ana.ask(self.join_request("sick"), 3).error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            broker.advance(1)
+            heartbeat = HeartbeatRequest("sick", 1, self.member_ids["sick"])
+            assert ana.ask(heartbeat, 3).error_code == ErrorCode.NONE
+            assert len(broker.log.named("group.failed")) == 1
+
+    def test_a_log_that_cannot_be_read_is_read_later(
+        self, broker: RunningBroker, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Reading the group anew fails for a reason of its own, which is told too."""
         with Client(broker.bootstrap) as ana:
             self.join(ana, "sick")
+            with monkeypatch.context() as broken:
+                broken.setattr(loading, "read_records", runs_out_of_memory)
+                assert ana.ask(HeartbeatRequest("sick", 1, "poison"), 3).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+                broker.wait_until("it was read", lambda: len(broker.log.named("group.failed")) > 1)
+            heartbeat = HeartbeatRequest("sick", 1, self.member_ids["sick"])
+            broker.wait_until("it is there again", lambda: broker.coordinator.groups)
+            assert ana.ask(heartbeat, 3).error_code == ErrorCode.NONE
+            reasons = [failed["reason"] for failed in broker.log.named("group.failed")]
+            assert reasons == ["ZeroDivisionError: on purpose", "MemoryError: "]
+
+    def test_who_hears_of_a_group_cannot_harm_it(self) -> None:
+        """A journal that fails at a note, say: the other listeners hear of it, and the join is answered."""
+        with RunningBroker(may_fail=True) as broker, Client(broker.bootstrap) as ana:
+            heard: list[str] = []
+            sinks = [fails, lambda group_id, *_rest: heard.append(group_id)]
+            broker.look(lambda: broker.server.cluster.note_sinks.extend(sinks))
+            self.join(ana, "sound")
+            assert heard
+            assert not broker.log.named("group.failed")
+            assert broker.log.named("change.failed")[0]["reason"] == "ZeroDivisionError: on purpose"
+
+    def test_nothing_of_it_is_left(self, broker: RunningBroker) -> None:
+        """One task, and one timer of its member's session: those of the group that was read anew."""
+        with Client(broker.bootstrap) as ana:
+            self.join(ana, "sick")
+            before = broker.look(lambda: set(broker.server.cluster.tasks._tasks))
             assert broker.look(lambda: broker.coordinator.runtime.purgatories["Heartbeat"].delayed) == 1
             ana.ask(HeartbeatRequest("sick", 1, "poison"), 3)
-            assert broker.look(lambda: broker.coordinator.runtime.purgatories["Heartbeat"].delayed) == 0
-            assert broker.look(lambda: broker.server.cluster.tasks._tasks) == set()
+            broker.wait_until("it is there again", lambda: broker.log.named("group.recovered"))
+            broker.wait_until("all is settled", lambda: broker.server.cluster.is_settled)
+            assert broker.look(lambda: broker.coordinator.runtime.purgatories["Heartbeat"].delayed) == 1
+            after = broker.look(lambda: set(broker.server.cluster.tasks._tasks))
+            assert (len(before), len(after), before & after) == (1, 1, set())
 
     def test_commits_that_were_not_written_are_answered(
         self, broker: RunningBroker, monkeypatch: pytest.MonkeyPatch
@@ -209,14 +287,32 @@ class TestGroup:
             ana.ask(CreateTopicsRequest([CreateTopicsRequest.CreatableTopic("orders", 1, 1)], 1000), 7)
             self.join(ana, "sick")
             monkeypatch.setattr(GroupLogOnTopic, "append", fails)
-            partition = OffsetCommitRequest.OffsetCommitRequestPartition(0, 5)
-            topics = [OffsetCommitRequest.OffsetCommitRequestTopic("orders", partitions=[partition])]
             for _ in range(5):
-                ana.send(OffsetCommitRequest("sick", 1, self.member_id, topics=topics), 7)
+                ana.send(self.commit_request("sick", 5), 7)
             answers = [ana.receive().message.topics[0].partitions[0].error_code for _ in range(5)]
             assert answers[0] == ErrorCode.UNKNOWN_SERVER_ERROR
-            assert set(answers[1:]) <= {ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NOT_COORDINATOR}
+            assert set(answers[1:]) <= {ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
         assert len(broker.log.named("group.failed")) == 1
+
+    @pytest.fixture(autouse=True)
+    def members(self) -> None:
+        #: By group: who joined last.
+        self.member_ids: dict[str, str] = {}
+
+    def commit_request(self, group_id: str, offset: int) -> OffsetCommitRequest:
+        partition = OffsetCommitRequest.OffsetCommitRequestPartition(0, offset)
+        topics = [OffsetCommitRequest.OffsetCommitRequestTopic("orders", partitions=[partition])]
+        return OffsetCommitRequest(group_id, 1, self.member_ids[group_id], topics=topics)
+
+    def commit(self, client: Client, group_id: str, offset: int) -> int:
+        error: int = client.ask(self.commit_request(group_id, offset), 7).topics[0].partitions[0].error_code
+        return error
+
+    def committed(self, client: Client, group_id: str) -> int:
+        group = OffsetFetchRequest.OffsetFetchRequestGroup(group_id, topics=None)
+        (fetched,) = client.ask(OffsetFetchRequest(groups=[group]), 8).groups
+        offset: int = fetched.topics[0].partitions[0].committed_offset
+        return offset
 
     def join_request(self, group_id: str) -> JoinGroupRequest:
         protocol = JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
@@ -226,6 +322,6 @@ class TestGroup:
         """A new group of one member, with its assignment."""
         client.ask(FindCoordinatorRequest(group_id, 0), 2)
         joined = client.ask(self.join_request(group_id), 3)
-        self.member_id = joined.member_id
+        self.member_ids[group_id] = joined.member_id
         assignment = SyncGroupRequest.SyncGroupRequestAssignment(joined.member_id, b"")
         assert not client.ask(SyncGroupRequest(group_id, 1, joined.member_id, assignments=[assignment]), 3).error_code

@@ -286,8 +286,8 @@ def test_a_job_is_done_in_slices() -> None:
             cluster = Scene().cluster
             cluster.tasks = tasks
             both = background.Background(cluster)
-            both.start(job("a"))
-            both.start(job("b"))
+            both.start(job("a"), "a")
+            both.start(job("b"), "b")
             while not both.is_settled:
                 await asyncio.sleep(0)
                 done.append("turn")

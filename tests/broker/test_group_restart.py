@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ottla.broker.cluster.cluster import uuid_text
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -146,8 +147,9 @@ def test_the_group_log_is_compacted_and_says_the_same(tmp_path: Path) -> None:
         assert sum(segment.size_bytes for segment in log.segments[:-1]) < 5_000
         cleaned_offset = log.cleaned_offset
         assert cleaned_offset == log.segments[-1].base_offset
+        topic_id = uuid_text(log.topic_id)
     checkpoint = (tmp_path / "cleaner-offset-checkpoint").read_text()
-    assert checkpoint == f"0\n1\n__consumer_offsets 0 {cleaned_offset}\n"
+    assert checkpoint == f"0\n1\n{topic_id} 0 {cleaned_offset}\n"
     with (
         Broker(data_dir=tmp_path, clock="virtual", settings=settings) as broker,
         Client(broker.bootstrap_servers) as client,

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.partition_answers import MAX_TIMESTAMP
+from ottla.broker.logs.transaction_marker import TransactionMarker
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_validation import only_batch
 from ottla.protocol.records import checksum_matches, read_header
@@ -295,6 +296,22 @@ class TestTopicRules:
         assert len(bomb) < partition.config.rules.max_message_bytes * 2
         partition.config.rules.max_message_bytes = len(bomb)
         assert produce(partition, bomb).error == ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_no_internal_batch_is_larger_than_a_segment_either() -> None:
+    """An empty segment can't be closed to make room for it. The log goes on. Kafka: UnifiedLog.append."""
+    partition = new_partition({"internal.segment.bytes": "400"})
+    assert partition.append_internal(sized_batch(401), NOW_MS).error == ErrorCode.RECORD_LIST_TOO_LARGE
+    assert partition.append_internal(sized_batch(400), NOW_MS).error == ErrorCode.NONE
+    assert partition.log_end_offset == 1
+
+
+def test_nor_is_a_marker() -> None:
+    """It takes 78 bytes, and a segment may be smaller."""
+    partition = new_partition({"internal.segment.bytes": "77"})
+    marker = TransactionMarker(is_commit=True, coordinator_epoch=0)
+    assert partition.append_marker(marker, 7, 0, 1, NOW_MS).error == ErrorCode.RECORD_LIST_TOO_LARGE
+    assert partition.log_end_offset == 0
 
 
 def test_internal_batches_are_taken_as_they_are() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +251,68 @@ def test_a_leader_epoch_is_never_used_again(restarts: Restarts) -> None:
     (restarts.path / "orders-0" / "leader-epoch-checkpoint").unlink()
     with restarts.broker() as broker, Client(broker.bootstrap) as client:
         assert fetch(client, "orders", 0, epoch=6).records
+
+
+def replicas(client: Client, topic: str) -> list[tuple[list[int], int, list[int], list[int]]]:
+    """Of each partition: its replicas, who leads, who is in sync, who is down."""
+    found = client.ask(MetadataRequest([MetadataRequest.MetadataRequestTopic(name=topic)]), 12).topics[0].partitions
+    return [(one.replica_nodes, one.leader_id, one.isr_nodes, one.offline_replicas) for one in found]
+
+
+def create_on(client: Client, name: str, *assignment: list[int]) -> None:
+    """Make a topic with these replicas of each partition."""
+    listed = [CreateTopicsRequest.CreatableReplicaAssignment(index, nodes) for index, nodes in enumerate(assignment)]
+    (made,) = client.ask(
+        CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(name, -1, -1, listed)], 1000), 7
+    ).topics
+    assert not made.error_code
+
+
+def test_replicas_stay_as_they_were_assigned(restarts: Restarts) -> None:
+    """With fewer nodes those that are not there are down, whatever is changed of the topic meanwhile. Where there is
+    none of them, the first node stands in, and what is there can be read and written."""
+    with restarts.broker(nodes=3) as broker, Client(broker.bootstrap) as client:
+        create_on(client, "orders", [3, 1], [2, 3])
+        for partition, node in enumerate(broker.server.addresses[index] for index in (2, 1)):
+            with Client(str(node)) as leader:
+                produce(leader, "orders", batch_of(5), partition)
+    for _ in range(2):
+        with restarts.broker() as broker, Client(broker.bootstrap) as client:
+            assert replicas(client, "orders") == [([3, 1], 1, [1], [3]), ([1], 1, [1], [])]
+            assert fetch(client, "orders", 0).records
+            assert not produce(client, "orders", batch_of(5), 1).error_code
+            alter(client, 2, "orders", "retention.ms", "123456")
+    with restarts.broker(nodes=2) as broker, Client(broker.bootstrap) as client:
+        assert replicas(client, "orders") == [([3, 1], 1, [1], [3]), ([2, 3], 2, [2], [3])]
+        more = CreatePartitionsRequest.CreatePartitionsTopic("orders", 3, None)
+        assert not client.ask(CreatePartitionsRequest([more], 1000), 3).results[0].error_code
+    with restarts.broker(nodes=3) as broker, Client(broker.bootstrap) as client:
+        assert replicas(client, "orders")[:2] == [([3, 1], 3, [3, 1], []), ([2, 3], 2, [2, 3], [])]
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["stopped", "killed"])
+def test_the_date_of_a_virtual_clock_goes_on(restarts: Restarts, tmp_path: Path, is_killed: bool) -> None:
+    """It is that which was reached, and not the system's, by which what was written would be in the future."""
+    month_ms = 30 * 24 * 3_600_000
+    left = tmp_path / "left"
+    with restarts.broker(clock=VirtualClock()) as broker, Client(broker.bootstrap) as client:
+        create(client, "orders", message_timestamp_type="LogAppendTime")
+        for _ in range(2):
+            broker.advance(month_ms)
+        produce(client, "orders", batch_of(1))
+        reached_ms = broker.server.clock.wall_ms()
+        if is_killed:
+            shutil.copytree(restarts.path, left)
+    later = Restarts(left) if is_killed else restarts
+    clock = VirtualClock()
+    assert clock.wall_ms() < reached_ms
+    with later.broker(clock=clock) as broker:
+        assert clock.wall_ms() == reached_ms
+        broker.advance(month_ms)
+    (later.path / "virtual-date").write_bytes(b"nonsense")
+    clock = VirtualClock(wall_ms=reached_ms + 5)
+    with later.broker(clock=clock):
+        assert clock.wall_ms() == reached_ms + 5
 
 
 def test_logs_are_looked_after_however_long_their_recovery_took(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
 import socket
@@ -21,49 +20,15 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
 from ottla.protocol.messages.sync_group import SyncGroupRequest
-from tests.cli.terminal import SECONDS_MAX, Serving, serving
+from tests.cli.script import GET, POST, Script, read_all
+from tests.cli.terminal import Serving, serving
 from tests.support.client import Client
 
 DOCS = Path(__file__).parents[2] / "docs" / "control.md"
 
 
-class Script:
-    """Asks the control API, a connection for each request."""
-
-    def __init__(self, broker: Serving) -> None:
-        self.broker = broker
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
-        """Status and decoded answer."""
-        connection = self.connect()
-        try:
-            connection.request(method, path, body)
-            answer = connection.getresponse()
-            assert answer.headers["Content-Type"] == "application/json"
-            return answer.status, json.loads(answer.read())
-        finally:
-            connection.close()
-
-    def get(self, path: str) -> Any:
-        status, answer = self.ask("GET", path)
-        assert status == 200
-        return answer
-
-    def advance(self, ms: int) -> Any:
-        status, answer = self.ask("POST", "/clock/advance", json.dumps({"ms": ms}).encode())
-        assert status == 200, answer
-        return answer
-
-    def connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection(self.broker.control, timeout=SECONDS_MAX)
-
-    def raw(self) -> socket.socket:
-        host, _, port = self.broker.control.rpartition(":")
-        return socket.create_connection((host, int(port)), timeout=SECONDS_MAX)
-
-
 @pytest.fixture(scope="module")
-def virtual() -> Iterator[Script]:
+def virtual() -> Iterator[Script[Serving]]:
     """A broker whose time stands still."""
     with serving("--control", "127.0.0.1:0", "--clock", "virtual", "--nodes", "2") as broker:
         yield Script(broker)
@@ -85,7 +50,7 @@ def join(client: Client, group_id: str, member_id: str = "") -> str:
 # ── What can be asked ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_health_says_where_the_nodes_are(virtual: Script) -> None:
+def test_health_says_where_the_nodes_are(virtual: Script[Serving]) -> None:
     """What to give to clients, and every node."""
     health = virtual.get("/health")
     assert health["status"] == "ok"
@@ -93,7 +58,7 @@ def test_health_says_where_the_nodes_are(virtual: Script) -> None:
     assert [node["node_id"] for node in health["nodes"]] == [1, 2]
 
 
-def test_list_has_everything_there_is(virtual: Script) -> None:
+def test_list_has_everything_there_is(virtual: Script[Serving]) -> None:
     """GET / lists each route, and each of them answers."""
     listed = [(route["method"], route["path"]) for route in virtual.get("/")["routes"]]
     assert listed == [(route.method, route.path) for route in ROUTES]
@@ -123,7 +88,7 @@ def test_silent_member_is_expelled_when_the_clock_is_moved_and_groups_tell_why()
         assert group["last_rebalance"]["generation_id"] == 2
 
 
-def test_counters_count(virtual: Script) -> None:
+def test_counters_count(virtual: Script[Serving]) -> None:
     """A connected client, its topics, and nobody who waits."""
     with Client(virtual.broker.bootstrap) as client:
         assert client.ask(FindCoordinatorRequest("counted"), 1).error_code == ErrorCode.NONE
@@ -185,7 +150,7 @@ def test_nodes_are_stopped_and_started_while_the_rest_serves() -> None:
     ],
     ids=str,
 )
-def test_a_node_that_is_none_is_not_stopped(virtual: Script, body: bytes, status: int) -> None:
+def test_a_node_that_is_none_is_not_stopped(virtual: Script[Serving], body: bytes, status: int) -> None:
     """A sentence says what is wrong."""
     got, answer = virtual.ask("POST", "/nodes/stop", body)
     assert got == status
@@ -196,7 +161,7 @@ def test_a_node_that_is_none_is_not_stopped(virtual: Script, body: bytes, status
 # ── The clock ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_advances_at_the_same_time_are_done_one_after_the_other(virtual: Script) -> None:
+def test_advances_at_the_same_time_are_done_one_after_the_other(virtual: Script[Serving]) -> None:
     """None gets lost, none is refused."""
     before_ms = virtual.get("/clock")["now_ms"]
     with ThreadPoolExecutor(8) as threads:
@@ -205,7 +170,7 @@ def test_advances_at_the_same_time_are_done_one_after_the_other(virtual: Script)
     assert virtual.get("/clock")["now_ms"] == before_ms + 40_000
 
 
-def test_both_times_move_by_the_same_amount(virtual: Script) -> None:
+def test_both_times_move_by_the_same_amount(virtual: Script[Serving]) -> None:
     """The date and the clock of deadlines."""
     before = virtual.get("/clock")
     after = virtual.advance(86_400_000)
@@ -242,7 +207,7 @@ def test_system_clock_cannot_be_moved() -> None:
     ],
     ids=lambda body: str(body[:20]),
 )
-def test_an_advance_that_makes_no_sense_is_a_400_with_a_sentence(virtual: Script, body: bytes) -> None:
+def test_an_advance_that_makes_no_sense_is_a_400_with_a_sentence(virtual: Script[Serving], body: bytes) -> None:
     """Time does not move for it."""
     before_ms = virtual.get("/clock")["now_ms"]
     status, answer = virtual.ask("POST", "/clock/advance", body)
@@ -263,14 +228,14 @@ def test_an_advance_that_makes_no_sense_is_a_400_with_a_sentence(virtual: Script
         ("GET", "/groups?state=Stable", 200, ""),
     ],
 )
-def test_what_there_is_not_is_told(virtual: Script, method: str, path: str, status: int, said: str) -> None:
+def test_what_there_is_not_is_told(virtual: Script[Serving], method: str, path: str, status: int, said: str) -> None:
     """A path of another name or method; a query is passed over."""
     got, answer = virtual.ask(method, path)
     assert got == status
     assert said in answer.get("error", "")
 
 
-def test_one_connection_takes_many_requests(virtual: Script) -> None:
+def test_one_connection_takes_many_requests(virtual: Script[Serving]) -> None:
     """It is kept alive, also after a refusal."""
     connection = virtual.connect()
     for path, status in (("/health", 200), ("/nix", 404), ("/clock", 200)):
@@ -281,17 +246,15 @@ def test_one_connection_takes_many_requests(virtual: Script) -> None:
     connection.close()
 
 
-def test_requests_sent_together_are_answered_in_order(virtual: Script) -> None:
+def test_requests_sent_together_are_answered_in_order(virtual: Script[Serving]) -> None:
     """HTTP pipelining."""
     with virtual.raw() as client:
-        client.sendall(
-            b"GET /clock HTTP/1.1\r\nHost: a\r\n\r\nGET /nix HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
-        )
+        client.sendall(GET + b"\r\n" + GET.replace(b"clock", b"nix") + b"Connection: close\r\n\r\n")
         said = read_all(client)
     assert re.findall(rb"HTTP/1.1 (\d+)", said) == [b"200", b"404"]
 
 
-def test_head_has_the_head_of_the_answer_only(virtual: Script) -> None:
+def test_head_has_the_head_of_the_answer_only(virtual: Script[Serving]) -> None:
     """As health checks ask."""
     connection = virtual.connect()
     connection.request("HEAD", "/health")
@@ -300,10 +263,10 @@ def test_head_has_the_head_of_the_answer_only(virtual: Script) -> None:
     connection.close()
 
 
-def test_client_that_asks_before_sending_its_body_is_told_to_go_on(virtual: Script) -> None:
+def test_client_that_asks_before_sending_its_body_is_told_to_go_on(virtual: Script[Serving]) -> None:
     """Expect: 100-continue, as curl does with larger bodies."""
     with virtual.raw() as client:
-        head = b"POST /clock/advance HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\nExpect: 100-continue\r\n\r\n"
+        head = POST + b"Content-Length: 8\r\nExpect: 100-continue\r\n\r\n"
         client.sendall(head)
         assert client.recv(1000).startswith(b"HTTP/1.1 100 ")
         client.sendall(b'{"ms":0}')
@@ -315,17 +278,22 @@ def test_client_that_asks_before_sending_its_body_is_told_to_go_on(virtual: Scri
     [
         (b"\x00\x00\x00\x10\x00\x12\x00\x00\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\n\r\n", 400),  # without Host
-        (b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 40_000 + b"\r\n\r\n", 431),
-        (b"POST /clock/advance HTTP/1.1\r\nHost: a\r\nContent-Length: 99999\r\n\r\n" + b"x" * 99_999, 413),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 40_000 + b"\r\n\r\n", 431),
         (
-            b"POST /clock/advance HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n" + b"x" * 99_999,
+            POST + b"Content-Length: 99999\r\n\r\n" + b"x" * 99_999,
+            413,
+        ),
+        (
+            POST + b"Transfer-Encoding: chunked\r\n\r\nfffff\r\n" + b"x" * 99_999,
             413,
         ),
     ],
     ids=["no_http", "no_host", "bad_length", "large_head", "large_body", "large_chunk"],
 )
-def test_what_is_no_request_is_answered_with_a_sentence_and_the_end(virtual: Script, said: bytes, status: int) -> None:
+def test_what_is_no_request_is_answered_with_a_sentence_and_the_end(
+    virtual: Script[Serving], said: bytes, status: int
+) -> None:
     """The connection is closed, and the next one is served."""
     with virtual.raw() as client:
         client.sendall(said)
@@ -337,23 +305,23 @@ def test_what_is_no_request_is_answered_with_a_sentence_and_the_end(virtual: Scr
 
 #: What a conversation may consist of, right and wrong.
 _FRAGMENTS = (
-    b"GET /clock HTTP/1.1\r\nHost: a\r\n\r\n",
-    b"HEAD /health HTTP/1.1\r\nHost: a\r\n\r\n",
+    GET + b"\r\n",
+    b"HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n",
     b"GET /clock HTTP/1.0\r\n\r\n",
-    b"POST /clock/advance HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n",
+    POST + b"Content-Length: 8\r\n\r\n",
     b'{"ms":0}',
-    b"POST /clock/advance HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+    POST + b"Transfer-Encoding: chunked\r\n\r\n",
     b'8\r\n{"ms":0}\r\n0\r\n\r\n',
-    b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
-    b"GET /clock HTTP/1.1\r\nHost: a\r\nUpgrade: b\r\nConnection: upgrade\r\n\r\n",
-    b"OPTIONS * HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 8\r\n\r\n",
+    b"CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /clock HTTP/1.1\r\nHost: localhost\r\nUpgrade: b\r\nConnection: upgrade\r\n\r\n",
+    b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 8\r\n\r\n",
     b"nonsense\r\n\r\n",
     b"\x00",
 )
 
 
 @given(conversation=st.lists(st.sampled_from(_FRAGMENTS) | st.binary(max_size=20), max_size=6))
-def test_no_conversation_ends_the_broker(virtual: Script, conversation: list[bytes]) -> None:
+def test_no_conversation_ends_the_broker(virtual: Script[Serving], conversation: list[bytes]) -> None:
     """Whatever is said, in whatever order: it is answered or closed, without a failure of ours, and others go on."""
     with virtual.raw() as client:
         client.sendall(b"".join(conversation))
@@ -364,18 +332,18 @@ def test_no_conversation_ends_the_broker(virtual: Script, conversation: list[byt
     assert "control.failed" not in virtual.broker.stderr()
 
 
-def test_a_body_as_large_as_allowed_is_read(virtual: Script) -> None:
+def test_a_body_as_large_as_allowed_is_read(virtual: Script[Serving]) -> None:
     """White space around the object counts as body."""
     status, _ = virtual.ask("POST", "/clock/advance", b'{"ms": 0}'.ljust(BODY_BYTES_MAX))
     assert status == 200
 
 
-def test_a_client_that_goes_away_in_the_middle_disturbs_nobody(virtual: Script) -> None:
+def test_a_client_that_goes_away_in_the_middle_disturbs_nobody(virtual: Script[Serving]) -> None:
     """Half a head, half a body, or before the answer."""
     for beginning in (
         b"GET /hea",
-        b"POST /clock/advance HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n{",
-        b"GET /groups HTTP/1.1\r\nHost: a\r\n\r\n",
+        POST + b"Content-Length: 8\r\n\r\n{",
+        b"GET /groups HTTP/1.1\r\nHost: localhost\r\n\r\n",
     ):
         with virtual.raw() as client:
             client.sendall(beginning)
@@ -388,7 +356,7 @@ def test_connections_beyond_the_bound_are_closed() -> None:
         script = Script(broker)
         clients = [script.raw() for _ in range(CONNECTIONS_MAX)]
         for client in clients:  # each is served, so all of them have been accepted
-            client.sendall(b"GET /clock HTTP/1.1\r\nHost: a\r\n\r\n")
+            client.sendall(GET + b"\r\n")
             assert client.recv(1)
         with script.raw() as one_more:
             assert one_more.recv(1) == b""
@@ -399,17 +367,9 @@ def test_connections_beyond_the_bound_are_closed() -> None:
 def test_stopping_ends_open_conversations() -> None:
     """A script with a connection open doesn't hold up the broker's end."""
     with serving("--control", "127.0.0.1:0") as broker, Script(broker).raw() as client:
-        client.sendall(b"GET /clock HTTP/1.1\r\nHost: a\r\n\r\n")
+        client.sendall(GET + b"\r\n")
         assert client.recv(1)
         assert broker.stop() == 0
-
-
-def read_all(client: socket.socket) -> bytes:
-    """What comes until the other side closes."""
-    received = b""
-    while part := client.recv(65_536):
-        received += part
-    return received
 
 
 # ── The page ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -427,6 +387,8 @@ def samples() -> dict[str, Any]:
     found = {}
     for section in DOCS.read_text().split("\n## ")[1:]:
         title, _, text = section.partition("\n")
+        if not title.startswith(("GET ", "POST ")):
+            continue
         (sample,) = re.findall(r"```json\n(.*?)```|^\$ curl [^\n]*\n(\{.*?\})\n```", text, re.DOTALL | re.MULTILINE)
         found[title] = json.loads("".join(sample))
     return found

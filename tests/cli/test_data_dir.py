@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from ottla.broker.network.address import MachineRefused
 from ottla.testing import Broker
 from tests.cli.stage import create, produce
 from tests.cli.terminal import only_line, ottla, serving
@@ -54,6 +56,37 @@ def test_what_is_not_ours_is_one_line_and_exit_code_1(tmp_path: Path, name: str,
     assert said in refused(tmp_path)
     assert (tmp_path / name).read_bytes() == content
     assert sorted(os.listdir(tmp_path)) == sorted([".lock", name])
+
+
+@pytest.mark.parametrize("name", ["meta.properties", "cluster.journal", "clean-shutdown.json", ".lock"])
+def test_what_cannot_be_read_is_named_in_one_line(tmp_path: Path, name: str) -> None:
+    """Root may read any file, so here a directory is where a file should be."""
+    with Broker(data_dir=tmp_path):
+        pass
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    assert f"{tmp_path}/{name}: Is a directory; name a directory that can be" in refused(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["file", "file/below"])
+def test_a_file_instead_of_a_directory_is_one_line_and_exit_code_1(tmp_path: Path, name: str) -> None:
+    """Be it the directory, or one above it."""
+    (tmp_path / "file").write_text("")
+    said = refused(tmp_path / name)
+    assert re.search(r"cannot use \S+/file\S*: (it is no directory|Not a directory); name a directory", said)
+
+
+def test_a_broker_in_a_test_raises_the_same(tmp_path: Path) -> None:
+    """One exception with one sentence, from the start; and the directory is free again when who had it has stopped."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(MachineRefused, match=r"^--data-dir: cannot use \S+/file: it is no directory; name a directory"):
+        Broker(data_dir=tmp_path / "file").start()
+    with Broker(data_dir=tmp_path / "data"):
+        in_use = rf"^--data-dir: \S+ is in use by process {os.getpid()}; stop that one, or name another directory$"
+        with pytest.raises(MachineRefused, match=in_use):
+            Broker(data_dir=tmp_path / "data").start()
+    with Broker(data_dir=tmp_path / "data"):
+        pass
 
 
 def test_a_damaged_or_missing_journal_is_one_line_and_exit_code_1(tmp_path: Path) -> None:

@@ -17,16 +17,13 @@ import pytest
 from ottla.broker import server
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
-from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
-from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
 from ottla.protocol.messages.metadata import MetadataRequest
-from ottla.protocol.messages.produce import ProduceRequest
 from ottla.testing import Broker
 from tests.cli.terminal import PROGRAM, SECONDS_MAX, only_line, ottla, serving, until
-from tests.support.batches import batch
+from tests.cli.unread import fill_with_unread_answers
 from tests.support.client import Client
 from tests.support.ports import free_ports
 from tests.support.wire import ConnectionClosedError
@@ -293,21 +290,6 @@ def test_parked_answers_leave_before_the_broker_does() -> None:
         broker.process.terminate()
         assert client.receive().message.error_code == ErrorCode.NOT_COORDINATOR
         assert broker.process.wait(SECONDS_MAX) == 0
-
-
-def fill_with_unread_answers(client: Client, bytes_count: int) -> None:
-    """Have the broker send so much that it waits for the client, who reads only how it begins."""
-    topic = CreateTopicsRequest([CreateTopicsRequest.CreatableTopic("big", 1, 1)], 1000)
-    assert client.ask(topic, 5).topics[0].error_code == ErrorCode.NONE
-    records = batch([(None, bytes(1_000_000))])
-    data = ProduceRequest.TopicProduceData(name="big", partition_data=[ProduceRequest.PartitionProduceData(0, records)])
-    for _ in range(bytes_count // len(records)):
-        produced = client.ask(ProduceRequest(None, -1, 1000, [data]), 3)
-        assert produced.responses[0].partition_responses[0].error_code == ErrorCode.NONE
-    partition = FetchRequest.FetchPartition(0, fetch_offset=0, partition_max_bytes=bytes_count)
-    fetch = FetchRequest(max_bytes=bytes_count, topics=[FetchRequest.FetchTopic("big", partitions=[partition])])
-    client.send(fetch, 4)
-    client.connection.until_answered()
 
 
 def test_client_that_reads_nothing_delays_the_end_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,13 @@ def test_the_virtual_clock_never_goes_back() -> None:
     assert clock.now_ms() == 500
 
 
+def test_the_virtual_clock_stops_at_the_last_date_a_record_can_have() -> None:
+    """Deadlines go on; no record could be written after it."""
+    clock = VirtualClock(wall_ms=1_700_000_000_000)
+    clock.move_to(2**63)
+    assert (clock.now_ms(), clock.wall_ms()) == (2**63, 2**63 - 1)
+
+
 @pytest.mark.parametrize("start_ms", [0, 12_345])
 def test_the_virtual_clock_starts_today_unless_told_a_date(start_ms: int) -> None:
     """Records written under it get dates that clients find plausible."""

@@ -12,6 +12,7 @@ import uvloop
 
 from ottla.purgatory import Alarm, SystemClock, Timer, TimerEntry
 from ottla.purgatory.sleeper import Sleeper
+from ottla.purgatory.timer import FIRED_MAX
 from tests.purgatory.scene import Entry
 
 if TYPE_CHECKING:
@@ -143,11 +144,23 @@ class TestOnALoopThatTakesNotes:
             def expire(self) -> None:
                 timer.add(self, loop.time_ms + 10)
 
-        for _ in range(100):
+        for _ in range(FIRED_MAX):
             timer.add(Beat(), 10)
         loop.run_until(10)
-        assert (timer.fired, timer.wake_ups, loop.handles_made) == (100, 1, 2)
+        assert (timer.fired, timer.wake_ups, loop.handles_made) == (FIRED_MAX, 1, 2)
         assert [handle.due_ms for handle in loop.handles] == [20]
+
+    def test_more_that_are_due_together_fire_in_several_turns(self, loop: NotedLoop, timer: Timer) -> None:
+        """Whoever is woken by them has work to do, and others have their turn in between."""
+        for _ in range(2 * FIRED_MAX + 1):
+            timer.add(Alarm(lambda: None), 10)
+        loop.time_ms = 10
+        fired = []
+        while loop.handles:
+            loop.handles.pop().callback()
+            fired.append(timer.fired)
+        assert fired == [FIRED_MAX, 2 * FIRED_MAX, 2 * FIRED_MAX + 1]
+        assert timer.size == 0
 
     def test_a_loop_that_calls_early_makes_nothing_fire_early(self, loop: NotedLoop, timer: Timer) -> None:
         """Woken 2 ms too soon it finds nothing due and sleeps on."""
@@ -298,12 +311,12 @@ class TestOnRealLoops:
         run(story())
 
     def test_what_is_due_in_one_turn_is_served_in_one_wake_up(self, run: Run) -> None:
-        """A thousand alarms within 10 ms, and a loop too busy to serve them before all are due."""
+        """Many alarms within 10 ms, and a loop too busy to serve them before all are due."""
 
         async def story() -> None:
             rings = Rings()
             last_ms = rings.timer.now_ms() + 10
-            for number in range(1000):
+            for number in range(FIRED_MAX):
                 rings.add(last_ms - number % 10)
             while rings.timer.now_ms() < last_ms:
                 pass

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ottla.purgatory import Alarm, SystemClock, Timer, TimerEntry, VirtualClock
+from ottla.purgatory import NEVER_MS, Alarm, SystemClock, Timer, TimerEntry, VirtualClock
 from ottla.purgatory import timer as timer_module
+from ottla.purgatory.timer import FIRED_MAX
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -100,6 +101,16 @@ class TestWithoutALoop:
         timer.add(Alarm(lambda: rung.append("future")), clock.now_ms() + 3_600_000)
         assert rung == []
         assert (timer.fire_due(), rung, timer.size, timer.wake_ups) == (1, ["past"], 1, 0)
+
+
+def test_a_delay_without_end_is_never_over() -> None:
+    """Settings may say up to 2**63 - 1 ms. An alarm that was pending is so no more."""
+    timer = Timer(VirtualClock(start_ms=10))
+    alarm = Alarm(lambda: None)
+    timer.add_in(alarm, NEVER_MS - 11)
+    assert (alarm.is_pending, alarm.deadline_ms) == (True, NEVER_MS - 1)
+    timer.add_in(alarm, NEVER_MS - 10)
+    assert (alarm.is_pending, timer.size) == (False, 0)
 
 
 class Workshop:
@@ -202,6 +213,23 @@ class TestOnALoop:
                 workshop.timer.add(Alarm(partial(future.set_result, None)), 10 * number + 10)
             await workshop.timer.advance(100)
         assert woken_at_ms == [10, 20, 30]
+
+    async def test_many_that_are_due_together_fire_in_several_turns(self, workshop: Workshop) -> None:
+        """What each of them sets off is done before the next lot, and others have their turn in between."""
+        turns: list[int] = []
+
+        async def watch() -> None:
+            while workshop.timer.size:
+                await asyncio.sleep(0)
+                turns.append(workshop.timer.fired)
+
+        for _ in range(3 * FIRED_MAX):
+            workshop.timer.add(Alarm(lambda: None), 45_000)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(watch())
+            await workshop.timer.advance(60_000)
+        assert {FIRED_MAX, 2 * FIRED_MAX, 3 * FIRED_MAX} <= set(turns)
+        assert (workshop.timer.fired, workshop.timer.now_ms()) == (3 * FIRED_MAX, 60_000)
 
     async def test_one_advance_at_a_time(self, workshop: Workshop) -> None:
         """A second one while the first is under way is refused; after it the clock can be advanced again."""

@@ -12,7 +12,7 @@ import pytest
 from ottla.protocol.errors import ErrorCode
 from tests.soak.conftest import Drill
 from tests.soak.small_disk import SmallDisk, small_disk
-from tests.support.backstage import Backstage
+from tests.support.backstage import PATIENCE_SECONDS, Backstage
 from tests.support.batches import batch
 from tests.support.ottla_process import ottla
 
@@ -54,6 +54,17 @@ def test_a_full_disk(drill: Drill, tmp_path: Path) -> None:
                 backstage.delete_topic(topic)
 
 
+def test_no_room_at_the_start(tmp_path: Path) -> None:
+    """One line says so. With room again it begins."""
+    with small_disk(tmp_path / "disk", DISK_BYTES) as disk:
+        data_dir = ("--data-dir", str(disk.path / "data"))
+        disk.run("sh", "-c", f"cat /dev/zero > {disk.path}/filling || true")
+        assert "No space left on device: make room" in refusal(disk, data_dir)
+        disk.run("rm", f"{disk.path}/filling")
+        with ottla(None, *data_dir, within=disk.within) as broker, Backstage(broker.bootstrap) as backstage:
+            backstage.create_topic("orders")
+
+
 def test_a_directory_that_can_only_be_read(tmp_path: Path) -> None:
     """One line says so, also to root; what is in it is as it was."""
     with small_disk(tmp_path / "disk", DISK_BYTES) as disk:
@@ -76,6 +87,7 @@ def refusal(disk: SmallDisk, arguments: tuple[str, ...]) -> str:
         capture_output=True,
         text=True,
         check=False,
+        timeout=PATIENCE_SECONDS,
     )
     assert (ended.returncode, ended.stdout) == (1, "")
     (line,) = ended.stderr.strip().splitlines()

@@ -59,6 +59,11 @@ class Workload:
             self._take_commit(member)
             self._commit(member)
 
+    def check_so_far(self) -> None:
+        """What was acknowledged so far has the offsets that it has without loss and without repeats."""
+        for partition, offsets in self._stored.items():
+            assert offsets == list(range(len(offsets))), f"{self.name} {partition}: gaps or repeats"
+
     def end(self) -> None:
         """Return when everything has been read. Whatever was acknowledged is there, once, in order, and was read so."""
         self._take_answer()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,23 @@ def test_a_directory_in_use_is_refused(path: Path) -> None:
             opened(path)
         other.kill()
     opened(path).release()
+
+
+def test_a_forked_child_does_not_hold_the_directory(path: Path) -> None:
+    """It has the descriptor, and with it the lock; whoever has taken the directory lets go of both."""
+    data_dir = opened(path)
+    ours, childs = os.pipe()
+    if (child := os.fork()) == 0:
+        os.close(childs)
+        os.read(ours, 1)  # until nobody can write any more
+        os._exit(0)
+    try:
+        data_dir.release()
+        opened(path).release()
+    finally:
+        os.close(childs)
+        os.waitpid(child, 0)
+        os.close(ours)
 
 
 def test_a_newer_format_is_refused(path: Path) -> None:
@@ -194,13 +212,62 @@ def test_a_damaged_note_of_what_was_cleaned_is_none(path: Path, damage: bytes) -
     append(data_dir.open_log("t", TOPIC_ID, 0, WALL_MS), (0, 5))
     data_dir.save_cleaned_offset("t", 0, 3)
     data_dir.release()
-    again = sorted_out(path, ("t", TOPIC_ID))
-    assert again.cleaned_offset("t", 0) == 3
-    again.release()
+    assert cleaned_offset(path) == 3
     (path / "cleaner-offset-checkpoint").write_bytes(damage)
-    again = sorted_out(path, ("t", TOPIC_ID))
-    assert again.cleaned_offset("t", 0) == 0
-    assert again.open_log("t", TOPIC_ID, 0, WALL_MS).end_offset == 5
+    assert cleaned_offset(path) == 0
+
+
+def cleaned_offset(path: Path, topic_id: str = TOPIC_ID) -> int:
+    """As a start finds it after a crash."""
+    data_dir = sorted_out(path, ("t", topic_id))
+    data_dir.open_log("t", topic_id, 0, WALL_MS)
+    offset = data_dir.cleaned_offset("t", 0)
+    data_dir.release()
+    return offset
+
+
+def test_what_was_cleaned_goes_by_topic_id(path: Path) -> None:
+    """So it says nothing of a topic that was made anew, and neither do the names of an older Ottla."""
+    data_dir = sorted_out(path, ("t", TOPIC_ID))
+    append(data_dir.open_log("t", TOPIC_ID, 0, WALL_MS), (0, 5))
+    data_dir.save_cleaned_offset("t", 0, 3)
+    data_dir.release()
+    shutil.rmtree(path / "t-0")  # as far as the deletion came before the crash
+    assert cleaned_offset(path, OTHER_ID) == 0
+    (path / "cleaner-offset-checkpoint").write_text("0\n1\nt 0 3\n")
+    data_dir = sorted_out(path, ("t", OTHER_ID), ("u", TOPIC_ID))
+    assert data_dir.open_log("t", OTHER_ID, 0, WALL_MS).end_offset == 0
+    assert data_dir.cleaned_offset("t", 0) == 0
+    append(data_dir.open_log("u", TOPIC_ID, 0, WALL_MS), (0, 5))
+    data_dir.save_cleaned_offset("u", 0, 2)
+    assert (path / "cleaner-offset-checkpoint").read_text() == f"0\n1\n{TOPIC_ID} 0 2\n"
+    data_dir.release()
+
+
+def test_a_log_that_was_cut_is_cleaned_no_further(path: Path) -> None:
+    """What is written in the place of what was lost is dirty, after the next start as well."""
+    data_dir = sorted_out(path, ("t", TOPIC_ID))
+    append(data_dir.open_log("t", TOPIC_ID, 0, WALL_MS), (0, 5), (5, 5))
+    data_dir.save_cleaned_offset("t", 0, 10)
+    data_dir.release()
+    os.truncate(path / "t-0" / f"{0:020d}.log", 100)
+    data_dir = sorted_out(path, ("t", TOPIC_ID))
+    log = data_dir.open_log("t", TOPIC_ID, 0, WALL_MS)
+    assert data_dir.cleaned_offset("t", 0) == 5
+    append(log, (5, 9))
+    data_dir.release()
+    assert cleaned_offset(path) == 5
+
+
+def test_what_could_not_be_put_in_place_is_not_noted_as_cleaned(path: Path) -> None:
+    """The next start finds the log as it was before it was cleaned."""
+    data_dir = sorted_out(path, ("t", TOPIC_ID))
+    log = data_dir.open_log("t", TOPIC_ID, 0, WALL_MS)
+    append(log, (0, 5))
+    log.go_offline("replace segments in", log.directory, OSError(5, "Input/output error"))
+    data_dir.save_cleaned_offset("t", 0, 5)
+    data_dir.release()
+    assert cleaned_offset(path) == 0
 
 
 @pytest.mark.parametrize("damage", [b"", b"version: 9\n", b"\xff\xfe"])

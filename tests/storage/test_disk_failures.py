@@ -18,6 +18,8 @@ from tests.broker.partitions import NOW_MS, batch_of, fill, new_partition, numbe
 from tests.conformance.log_storage import WALL_MS, append, content
 from tests.storage.disks import after_crash, logged, new_disk, new_log, reopened
 
+OTHER_ID = "AAAAAAAAQACAAAAAAAAAAg"
+
 
 @pytest.fixture
 def log(tmp_path: Path) -> DiskStorage:
@@ -53,6 +55,25 @@ def check_offline(partition: Partition) -> None:
     assert partition.read(0, 1000).error is storage_error
     assert partition.offset_for_timestamp(LATEST_TIMESTAMP, None).error is storage_error
     assert partition.delete_records(0) == (storage_error, -1)
+
+
+def test_a_directory_that_could_not_be_removed_is_not_written_to(
+    log: DiskStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The topic was deleted and is made anew: its batches must not come to stand among those of the one before."""
+    append(log, (0, 5), (5, 5))
+
+    def fails(*_arguments: object, **_options: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", fails)
+        log.delete()
+    assert logged(log, "log.removal.failed")
+    again = DiskStorage(log.disk, log.directory, OTHER_ID, WALL_MS)
+    with pytest.raises(StorageError, match="the log of a deleted topic is there still"):
+        append(again, (0, 1))
+    assert again.is_offline
 
 
 @pytest.mark.parametrize("room", [0, 1, 60, 299])
@@ -203,6 +224,11 @@ def test_flushing_happens_when_the_topic_says(log: DiskStorage, monkeypatch: pyt
     partition.flush_if_due(NOW_MS + 300)
     assert len(flushed) == 3
     assert log.flushed_offset == 7
+    fill(partition, batch_of(1))
+    partition.flush_if_due(
+        NOW_MS + 301 - 3_600_000
+    )  # the date has gone back, and nobody waits until it is reached again
+    assert log.flushed_offset == 8
 
 
 class TestOpenFiles:

@@ -70,8 +70,11 @@ class RunningBroker:
         clock: Clock | None = None,
         may_fail: bool = False,
         data_dir: Path | None = None,
+        with_control: bool = False,
     ) -> None:
-        """`may_fail`: whether the test makes something of the broker's own go wrong."""
+        """`may_fail`: whether the test makes something of the broker's own go wrong. `with_control`: whether it has a
+        control API, at `control`.
+        """
         self.log = KeptLog()
         #: What reached the loop's exception handler.
         self.loop_errors: list[dict[str, Any]] = []
@@ -83,6 +86,7 @@ class RunningBroker:
         self._clock = clock or SystemClock()
         self._may_fail = may_fail
         self._data_dir = data_dir
+        self._control = Address("127.0.0.1", 0) if with_control else None
         self._ready: Future[None] = Future()
         self._ended: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="broker", daemon=True)
@@ -91,6 +95,12 @@ class RunningBroker:
     def bootstrap(self) -> str:
         """The address of the first node."""
         return self.server.bootstrap.partition(",")[0]
+
+    @property
+    def control(self) -> str:
+        """HOST:PORT of the control API."""
+        assert self.server.control_url is not None
+        return self.server.control_url.removeprefix("http://")
 
     @property
     def connections(self) -> set[Connection]:
@@ -118,7 +128,7 @@ class RunningBroker:
     @property
     def failures(self) -> list[Any]:
         """What went wrong in the broker, so far."""
-        failed = ("connection.failed", "request.failed", "group.failed")
+        failed = ("connection.failed", "request.failed", "group.failed", "control.failed")
         return [*(keys for event in failed for keys in self.log.named(event)), *self.loop_errors]
 
     def look(self, function: Callable[[], T]) -> T:
@@ -171,6 +181,7 @@ class RunningBroker:
             node_count=self._nodes,
             clock=self._clock,
             log=self.log,
+            control=self._control,
             data_dir=self._data_dir,
         )
         await self.server.run(on_ready=lambda: self._ready.set_result(None))

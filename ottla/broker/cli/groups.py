@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ottla.broker.cli.admin import Admin, NotFound, Partition, add_options, ask
-from ottla.terminal.output import Columns, Item, print_json, print_table, printable
+from ottla.terminal.output import Columns, Item, print_json, print_line, print_table
+from ottla.terminal.printable import printable
 
 #: How a broker answers DescribeGroups for a group it does not keep as a classic one.
 _DEAD: Final = "Dead"
@@ -191,5 +192,5 @@ def _print_group(group: Item) -> None:
     print_table([group], _DESCRIBED)
     for items, columns in ((group["members"], _MEMBERS), (group["offsets"], _OFFSETS)):
         if items:
-            print()
+            print_line()
             print_table(items, columns)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
-from ottla.terminal.output import printable
+from ottla.terminal.output import print_line
 
 if TYPE_CHECKING:
     from ottla.broker.log_dump import Line
@@ -63,10 +63,10 @@ def run(options: argparse.Namespace) -> int:
     for path in map(Path, named):
         paths = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES) if path.is_dir() else [path]
         for file in paths:
-            print(f"Dumping {printable(str(file))}")
+            print_line(f"Dumping {file}")
             try:
                 for line in _lines(file, options):
-                    print(printable(line.text))
+                    print_line(line.text)
                     complaints += line.is_complaint
             except OSError as error:
                 complaints += 1

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from ottla.broker.cli import control_token
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import Columns, Item, print_json, print_table
+
+if TYPE_CHECKING:
+    from ottla.broker.network.address import Address
 
 #: A node that is stopped in an orderly way waits for its clients to take their answers.
 _TIMEOUT_SECONDS: Final = 30.0
@@ -63,38 +67,60 @@ def _add_options(parser: argparse.ArgumentParser, *, is_repeated: bool = False) 
         default=default("127.0.0.1:9644"),
         help="the broker's control API, as its ready line says it (default: 127.0.0.1:9644)",
     )
+    control_token.add_options(parser, default(None))
     parser.add_argument("--json", action="store_true", default=default(False), help="JSON instead of a table")
 
 
 def _run(options: argparse.Namespace, method: str, path: str, **wish: object) -> int:
     """Ask, and show the nodes as they are now; returns the exit code."""
-    from http.client import HTTPConnection, HTTPException
+    from http import HTTPStatus
 
     from ottla.broker.configs.settings import ConfigError
-    from ottla.broker.network.address import Address
+    from ottla.broker.network.address import Address, MachineRefused
 
     try:
         address = Address.parse(options.control.removeprefix("http://"), "--control")
+        token = control_token.read(options)
     except ConfigError as error:
         return fail(str(error), EXIT_USAGE)
-    connection = HTTPConnection(address.host, address.port, timeout=_TIMEOUT_SECONDS)
-    try:
-        connection.request(method, path, json.dumps(wish) if wish else None)
-        response = connection.getresponse()
-        answer: Item = json.loads(response.read())
-    except (OSError, HTTPException, ValueError):
+    except MachineRefused as error:
+        return fail(str(error), EXIT_MACHINE)
+    status, answer = _ask(address, token, method, path, wish)
+    if status is None:
         return fail(
             f"no control API answers at {address}; start a broker with `ottla serve --control HOST:PORT`, "
             "or name another one with --control",
             EXIT_MACHINE,
         )
-    finally:
-        connection.close()
+    if status == HTTPStatus.UNAUTHORIZED:
+        return fail(
+            f"the control API at {address} asks for {'another' if token else 'a'} token; name the file that has it "
+            f"with --control-token-file FILE, or set {control_token.VARIABLE}",
+            EXIT_MACHINE,
+        )
     if "error" in answer:
         return fail(answer["error"], EXIT_MACHINE)
     nodes = answer["nodes"]
     print_json(nodes) if options.json else print_table(nodes, _COLUMNS)
     return 0
+
+
+def _ask(address: Address, token: str | None, method: str, path: str, wish: Item) -> tuple[int | None, Item]:
+    """The status and what is answered; None: there is nobody who does."""
+    from http.client import HTTPConnection, HTTPException
+
+    headers = {"Content-Type": "application/json"}
+    if token is not None:
+        headers["Authorization"] = f"Bearer {token}"
+    connection = HTTPConnection(address.host, address.port, timeout=_TIMEOUT_SECONDS)
+    try:
+        connection.request(method, path, json.dumps(wish) if wish else None, headers)
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+    except (OSError, HTTPException, ValueError):
+        return None, {}
+    finally:
+        connection.close()
 
 
 _COLUMNS: Final[Columns] = {

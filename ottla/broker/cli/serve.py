@@ -18,7 +18,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from ottla.broker.cli import control_token
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
+from ottla.terminal.output import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,6 +77,7 @@ def add_to(commands: Any) -> None:
         help="virtual: time stands still until it is moved through --control (default: system)",
     )
     option("--control", metavar="HOST:PORT", help="answer scripts over HTTP there: nodes, groups, time, counters")
+    control_token.add_options(parser)
     option("--journal", metavar="FILE", type=Path, help="append there what happens in groups and why, as JSON lines")
     option(
         "--log-level",
@@ -107,6 +110,7 @@ def run(options: argparse.Namespace) -> int:
             node_count=options.nodes,
             clock=VirtualClock() if options.clock == "virtual" else SystemClock(),
             control=Address.parse(options.control, "--control") if options.control else None,
+            control_token=control_token.read(options),
             journal=options.journal,
             data_dir=options.data_dir,
             log=log,
@@ -165,6 +169,8 @@ def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) ->
     """Run the server on uvloop until a signal; the second signal ends the process at once."""
     import asyncio
 
+    from ottla.broker.loop_errors import log_loop_errors
+
     try:
         import uvloop
     except ImportError as error:
@@ -172,20 +178,25 @@ def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) ->
 
         raise MachineRefused(f"uvloop cannot be loaded ({error}); Ottla runs where uvloop does: Linux, macOS") from None
 
+    def stop(number: int) -> None:
+        log.info("broker.stop.requested", signal=signal.Signals(number).name)
+        server.stop()
+
     async def serve() -> None:
         loop = asyncio.get_running_loop()
+        log_loop_errors(loop, log)
         signals_seen = 0
 
-        def on_signal(number: signal.Signals) -> None:
+        def on_signal(number: int, _frame: object) -> None:
+            """Python's own way of signals, not the loop's, which may be held by what the second is to end."""
             nonlocal signals_seen
             signals_seen += 1
             if signals_seen > 1:
                 os._exit(EXIT_MACHINE)
-            log.info("broker.stop.requested", signal=number.name)
-            server.stop()
+            loop.call_soon_threadsafe(stop, number)
 
         for number in _END_SIGNALS:
-            loop.add_signal_handler(number, on_signal, number)
+            signal.signal(number, on_signal)
         await server.run(on_ready)
         log.info("broker.stopped")
 
@@ -209,7 +220,7 @@ def _tell_ready(server: Server, settings: Settings, log: Log) -> None:
     if server.data_dir is not None:
         words.append(f"data_dir={server.data_dir}")
     try:
-        print("ottla ready", *words, flush=True)
+        print_line(" ".join(("ottla ready", *words)), flush=True)
     except BrokenPipeError:  # whoever started us does not listen any more; clients may
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -9,7 +9,8 @@ import argparse
 from typing import Any, Final
 
 from ottla.broker.cli.admin import Admin, NotFound, add_options, ask
-from ottla.terminal.output import Columns, Item, print_json, print_table, printable
+from ottla.terminal.output import Columns, Item, print_json, print_line, print_table
+from ottla.terminal.printable import printable
 
 
 def add_to(commands: Any) -> None:
@@ -124,5 +125,5 @@ def _print_list(topics: list[Item]) -> None:
 
 def _print_topic(topic: Item) -> None:
     print_table([topic], _LISTED)
-    print()
+    print_line()
     print_table(topic["partitions"], _PARTITIONS)

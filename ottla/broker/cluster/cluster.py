@@ -5,7 +5,7 @@ The cluster only keeps and changes; whether a change is allowed is for `topic_cr
 and what becomes of it when nodes go and come is `failover`'s to decide.
 
 Who has to know of changes adds itself to `on_topic_created`, `on_partitions_added`, `on_topic_deleted` or
-`on_leader_changed`. These are called when the change is complete.
+`on_leader_changed`. These are called when the change is complete, and one that fails keeps nobody else from hearing.
 
 Kafka: metadata/.../controller/ReplicationControlManager.java, metadata/.../image/*.java.
 """
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, unified
 from ottla.broker.configs.settings import Settings
+from ottla.broker.supervision import tell
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup
@@ -157,9 +158,7 @@ class Cluster:
 
     def release_parked(self) -> None:
         """The broker is stopping: whoever waits for something is answered now."""
-        for name in _MADE_ON_DEMAND:
-            if name in self.__dict__:
-                self.__dict__[name].close()
+        tell(self.log, [self.__dict__[name].close for name in _MADE_ON_DEMAND if name in self.__dict__])
 
     def add_node(self, node: Node) -> None:
         """A node of the cluster, up from the start."""
@@ -202,20 +201,18 @@ class Cluster:
         form = unified(name)
         if form is not None:
             self._names_by_unified.setdefault(form, []).append(name)
-        for tell in self.on_topic_created:
-            tell(topic)
+        tell(self.log, self.on_topic_created, topic)
         return topic
 
     def add_partitions(self, topic: Topic, assignment: Sequence[list[int]]) -> None:
         """Make a topic larger. Checks nothing. Raises `Refused` if that can't be kept."""
         first = len(topic.partitions)
         if self.store is not None:
-            replicas = [*(placement.replicas for placement in topic.placements), *assignment]
+            replicas = [*(placement.assigned for placement in topic.placements), *assignment]
             self.store.keep_topic(topic.name, topic.topic_id, topic.configs, replicas)
         topic.add_partitions(assignment)
         self.partitions_placed += len(assignment)
-        for tell in self.on_partitions_added:
-            tell(topic, first)
+        tell(self.log, self.on_partitions_added, topic, first)
 
     def delete_topic(self, topic: Topic) -> None:
         """Forget a topic and give its memory back; whoever waits on its partitions is told.
@@ -232,8 +229,7 @@ class Cluster:
             if not self._names_by_unified[form]:
                 del self._names_by_unified[form]
         topic.delete()
-        for tell in self.on_topic_deleted:
-            tell(topic)
+        tell(self.log, self.on_topic_deleted, topic)
 
     def new_producer_id(self) -> int:
         """An id no producer of this cluster has. Raises `Refused` if that can't be kept."""

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from ottla.broker.cluster.election import Election, catch_up, elect, remove_node
 from ottla.broker.cluster.topic import NO_LEADER, Placement, Topic
+from ottla.broker.supervision import tell
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Failover:
         self._alarms: dict[int, Alarm] = {}
         #: Nodes that died, as opposed to those that left.
         self._crashed: set[int] = set()
-        self._balancing = Alarm(self.balance)
+        self._balancing = Alarm(self._balance_in_time)
 
     def state_of(self, node: Node) -> NodeState:
         if node.node_id in self._cluster.silent_node_ids:
@@ -61,13 +62,12 @@ class Failover:
         cluster, node_id = self._cluster, node.node_id
         cluster.silent_node_ids.add(node_id)
         self._crashed.add(node_id)
-        for tell in cluster.on_node_died:
-            tell(node)
+        tell(cluster.log, cluster.on_node_died, node)
         for topic, index, placement in self._placements():
             if node_id in placement.isr:
                 topic.hold_or_release(index)
         alarm = self._alarms[node_id] = Alarm(lambda: self._miss(node))
-        cluster.timer.add(alarm, cluster.timer.now_ms() + cluster.settings["ottla.failover.ms"])
+        cluster.timer.add_in(alarm, cluster.settings["ottla.failover.ms"])
 
     def node_leaves(self, node: Node) -> None:
         """It says that it is going: others lead from now on. Kafka: controlled shutdown."""
@@ -99,6 +99,13 @@ class Failover:
         Kafka: maybeTriggerLeaderChangeForPartitionsWithoutPreferredLeader.
         """
         self._change(lambda placement, active, min_isr, _: elect(placement, active, min_isr, Election.PREFERRED))
+
+    def _balance_in_time(self) -> None:
+        try:
+            self.balance()
+        except Exception:
+            self._arm_balancing()
+            raise
 
     def _miss(self, node: Node) -> None:
         del self._alarms[node.node_id]
@@ -148,8 +155,7 @@ class Failover:
         for topic in {topic.name: topic for topic, _, _ in moved}.values():
             topic.apply_configs()
         for topic, index, former_leader_id in moved:
-            for tell in cluster.on_leader_changed:
-                tell(topic, index, former_leader_id)
+            tell(cluster.log, cluster.on_leader_changed, topic, index, former_leader_id)
         if moved:
             cluster.log.info("leaders.moved", partitions=len(moved))
         if is_imbalanced:
@@ -159,8 +165,7 @@ class Failover:
     def _arm_balancing(self) -> None:
         settings, timer = self._cluster.settings, self._cluster.timer
         if settings["auto.leader.rebalance.enable"] and not self._balancing.is_pending:
-            interval_ms = settings["leader.imbalance.check.interval.seconds"] * _MS_PER_SECOND
-            timer.add(self._balancing, timer.now_ms() + interval_ms)
+            timer.add_in(self._balancing, settings["leader.imbalance.check.interval.seconds"] * _MS_PER_SECOND)
 
     def _placements(self) -> Iterator[tuple[Topic, int, Placement]]:
         for topic in self._cluster.topics.values():

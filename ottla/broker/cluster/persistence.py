@@ -18,6 +18,7 @@ from ottla.broker.storage.cluster_journal import JournalDamagedError
 from ottla.broker.storage.data_dir import DataDir, DataDirRefused
 from ottla.broker.storage.files import describe
 from ottla.broker.storage.worker import ThreadWorker
+from ottla.purgatory import VirtualClock
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster
@@ -44,10 +45,12 @@ class Persistence:
         """
         begun = time.monotonic()
         cluster = self._cluster
-        self._worker = ThreadWorker(asyncio.get_running_loop())
+        self._worker = ThreadWorker(asyncio.get_running_loop(), cluster.log)
         self._data_dir = DataDir(self._path, cluster.log, self._worker, _open_files_max())
         try:
             self._data_dir.open(cluster.cluster_id)
+            if isinstance(cluster.clock, VirtualClock):
+                cluster.clock.date_from(self._data_dir.virtual_date())
             store = ClusterStore(cluster, self._data_dir)
             cluster.use_store(store)
             for _ in store.restore():
@@ -72,7 +75,8 @@ class Persistence:
                     "another directory"
                 )
             case OSError():
-                return f"cannot read {self._data_dir.path}: {describe(error)}; name a directory that can be used"
+                path = error.filename or self._data_dir.path
+                return f"cannot read {path}: {describe(error)}; name a directory that can be used"
         return str(error)
 
     def close(self) -> None:
@@ -88,7 +92,10 @@ class Persistence:
             self._data_dir.close()
         except OSError as error:
             log.error("data_dir.close.failed", path=self._data_dir.path, reason=describe(error))
+        except Exception as error:
+            log.exception("data_dir.close.failed", path=self._data_dir.path, reason=describe(error))
         finally:
+            self._data_dir.release()
             self._worker.close()
 
 

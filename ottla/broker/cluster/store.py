@@ -88,6 +88,13 @@ class ClusterStore:
             with suppress(Refused):  # an election can't be refused; the log says what is wrong
                 self._keep({"leader_epoch_max": leader_epoch})
 
+    def keep_virtual_date(self, wall_ms: int) -> None:
+        """The clock is about to be moved to this date, which can't be refused; the log says if a restart won't know."""
+        try:
+            self.data_dir.save_virtual_date(wall_ms)
+        except OSError as error:
+            self._cluster.log.warning("virtual.date.failed", path=self.data_dir.path, reason=describe(error))
+
     def _keep(self, change: Change) -> None:
         try:
             self._journal.append(change)
@@ -144,11 +151,8 @@ class ClusterStore:
         self.data_dir.sort_out(known, {change["id"] for change in changes if "deleted" in change})
 
     def _restore_topic(self, change: Change) -> None:
-        """Replicas on nodes that are not there any more are left out."""
-        nodes = self._cluster.all_nodes
-        replicas = [[node for node in listed if node in nodes] or [min(nodes)] for listed in change["replicas"]]
         topic_id = base64.urlsafe_b64decode(change["id"] + "==")
-        self._cluster.add_topic(change["topic"], replicas, change["configs"], topic_id)
+        self._cluster.add_topic(change["topic"], change["replicas"], change["configs"], topic_id)
 
     def _restore_the_rest(self, latest: Collection[Change]) -> None:
         cluster = self._cluster

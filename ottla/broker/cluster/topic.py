@@ -34,6 +34,13 @@ class Placement:
     elr: list[int] = field(default_factory=list)
     #: While nobody leads: who did last. A list, as Kafka answers it.
     last_known_elr: list[int] = field(default_factory=list)
+    #: The nodes it was assigned to, while there are none of them and another stands in: `replicas` is that one then.
+    absent: list[int] = field(default_factory=list, compare=False)
+
+    @property
+    def assigned(self) -> list[int]:
+        """The nodes it is to be on, be they there or not."""
+        return self.absent or self.replicas
 
     @property
     def has_preferred_leader(self) -> bool:
@@ -75,11 +82,17 @@ class Topic:
         self._cluster = cluster
 
     def add_partitions(self, assignment: Iterable[list[int]]) -> None:
-        """Add partitions with these replicas: those that are up are in sync, and the first of them leads."""
-        config_of = self._log_configs()
-        for replicas in assignment:
-            isr = [node_id for node_id in replicas if node_id in self._cluster.nodes]
-            placement = Placement(replicas, isr[0] if isr else NO_LEADER, isr)
+        """Add partitions with these replicas: those that are up are in sync, and the first of them leads.
+
+        Replicas on nodes that a restart with fewer nodes has left out stay what they are: down. Where there is no
+        other, the first node stands in, for it has the log.
+        """
+        config_of, cluster = self._log_configs(), self._cluster
+        for assigned in assignment:
+            is_there = any(node_id in cluster.all_nodes for node_id in assigned)
+            replicas = assigned if is_there else [min(cluster.all_nodes)]
+            isr = [node_id for node_id in replicas if node_id in cluster.nodes]
+            placement = Placement(replicas, isr[0] if isr else NO_LEADER, isr, absent=[] if is_there else assigned)
             index = len(self.partitions)
             log = self._cluster.logs.open(self.name, self.topic_id, index, config_of(_setter(placement)))
             self.partitions.append(log)
@@ -92,7 +105,7 @@ class Topic:
         Raises `Refused` if that can't be kept.
         """
         if (store := self._cluster.store) is not None:
-            store.keep_topic(self.name, self.topic_id, configs, [placement.replicas for placement in self.placements])
+            store.keep_topic(self.name, self.topic_id, configs, [placement.assigned for placement in self.placements])
         self.configs = dict(configs)
         self.apply_configs()
 

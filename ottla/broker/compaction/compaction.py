@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ottla.protocol.record_reading import Record, read_records
 from ottla.protocol.record_rewriting import ThinnedBatch, empty_batch
 from ottla.protocol.records import NO_PRODUCER_ID
+from ottla.purgatory.clock import WALL_MS_MAX
 
 if TYPE_CHECKING:
     from ottla.broker.compaction.cleaned_transactions import CleanedTransactions
@@ -134,8 +135,8 @@ class Passage:
             stays = self._is_last_of_producer(header) or header.last_offset + 1 == self.end_offset
             return CleanedBatch(empty_batch(header), header.max_timestamp) if stays else None
         if horizon_ms is None and (can_go or any(record.value is None for record in kept)):
-            horizon_ms = self.wall_ms + self.delete_retention_ms
-        elif len(kept) == header.records_count:
+            horizon_ms = self._new_horizon_ms
+        if horizon_ms == header.delete_horizon_ms and len(kept) == header.records_count:
             return CleanedBatch(batch, header.max_timestamp)
         thinned = ThinnedBatch(header, kept[0], horizon_ms)
         for number, record in enumerate(kept):
@@ -143,6 +144,13 @@ class Passage:
             if number % _RECORDS_PER_STEP == 0:
                 yield
         return CleanedBatch(thinned.build(), thinned.max_timestamp)
+
+    @property
+    def _new_horizon_ms(self) -> int | None:
+        """Beyond the last date there is none, and what waits for it stays: Kafka's sum wraps around to a date before
+        1970, which MemoryRecordsBuilder.hasDeleteHorizonMs takes for none."""
+        horizon_ms = self.wall_ms + self.delete_retention_ms
+        return horizon_ms if horizon_ms <= WALL_MS_MAX else None
 
     def _is_last_of_producer(self, header: BatchHeader) -> bool:
         if header.producer_id == NO_PRODUCER_ID:

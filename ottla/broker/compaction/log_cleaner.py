@@ -2,7 +2,9 @@
 
 All of it is one job in the background, in steps. What it writes is a new segment beside those it stands for, and takes
 their place at once when it is complete; so whatever comes in between, a fetch, a deleted topic, the end of the broker,
-finds a log that is whole. How far each log was cleaned is kept in a checkpoint. Losing it costs work and nothing else.
+finds a log that is whole. After each step it looks whether there still is something to clean: where the topic was
+deleted, or is not compacted any more, or retention has taken what was being cleaned, that is given up. How far each log
+was cleaned is kept in a checkpoint. Losing it costs work and nothing else.
 
 Old segments of compacted logs that are to be deleted as well go with each look.
 
@@ -20,10 +22,11 @@ from typing import TYPE_CHECKING, Final
 from ottla.broker.compaction.cleanable import Cleanable, look_at, portions
 from ottla.broker.compaction.cleaned_transactions import CleanedTransactions
 from ottla.broker.compaction.compaction import LatestOffsets, Passage, last_batches
+from ottla.broker.rounds import LogCare, Round
+from ottla.broker.setbacks import Setbacks, reason_of
 from ottla.broker.storage.contract import StorageError
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.records import read_header
-from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,36 +42,41 @@ KEYS_BYTES_MAX: Final = 64 * 1024 * 1024
 _LOOKS_PER_STEP: Final = 16
 
 
+class CleaningAbortedError(Exception):
+    """The log is not any more what its cleaning was begun for. Kafka: LogCleaningAbortedException."""
+
+
 class LogCleaner:
     """Cleans the compacted logs of a cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._alarm = Alarm(self._wake)
         #: Logs that could not be cleaned; they stay as they are until the broker starts anew.
         self._uncleanable: set[Partition] = set()
+        #: Logs that can't be cleaned at the moment, by topic id and number.
+        self._setbacks: Setbacks[tuple[bytes, int]] = Setbacks(cluster.clock)
+        self._retention = LogCare(cluster, "retention")
 
     def start(self) -> None:
         """Look for dirty logs from now on."""
-        timer = self._cluster.timer
-        timer.add(self._alarm, timer.now_ms() + self._cluster.settings["log.cleaner.backoff.ms"])
+        settings = self._cluster.settings
+        Round(self._cluster, "cleaning", self._begin, lambda: settings["log.cleaner.backoff.ms"]).start()
 
-    def _wake(self) -> None:
-        if self._compacted_logs():
-            self._cluster.background.start(self._round())
-        else:
-            self.start()
+    def _begin(self) -> Job | None:
+        return self._round() if self._compacted_logs() else None
 
     def _round(self) -> Job:
-        """Clean whatever is dirty enough, then rest."""
-        failed = set(self._uncleanable)
+        """Clean whatever is dirty enough."""
+        failed = {log for log in self._compacted_logs() if self._setbacks.is_resting((log.topic_id, log.index))}
+        self._uncleanable = {log for log in self._uncleanable if not log.is_closed}
+        failed |= self._uncleanable
         while (filthiest := (yield from self._find_filthiest(failed))) is not None:
             if not (yield from self._clean(filthiest)):
                 failed.add(filthiest.log)
         for log in self._compacted_logs():
-            log.apply_retention(self._cluster.clock.wall_ms())
+            if not log.is_closed:
+                self._retention(log, log.apply_retention, self._cluster.clock.wall_ms())
             yield
-        self.start()
 
     def _compacted_logs(self) -> list[Partition]:
         return [log for log in self._cluster.logs.partitions if log.config.compact and not log.is_closed]
@@ -78,13 +86,28 @@ class LogCleaner:
         wall_ms = self._cluster.clock.wall_ms()
         filthiest: Cleanable | None = None
         for number, log in enumerate(self._compacted_logs()):
-            if log not in failed and not log.is_closed:
-                found = look_at(log, wall_ms)
-                if found.is_due and (filthiest is None or found.dirty_ratio > filthiest.dirty_ratio):
+            if log not in failed and not log.is_closed and log.config.compact:
+                found = self._look_at(log, wall_ms)
+                if found is None:
+                    failed.add(log)
+                elif found.is_due and (filthiest is None or found.dirty_ratio > filthiest.dirty_ratio):
                     filthiest = found
             if number % _LOOKS_PER_STEP == 0:
                 yield
         return filthiest
+
+    def _look_at(self, log: Partition, wall_ms: int) -> Cleanable | None:
+        try:
+            return look_at(log, wall_ms)
+        except Exception as error:
+            self._give_up(log, error)
+            return None
+
+    def _give_up(self, log: Partition, error: Exception) -> None:
+        """A bug of ours: as with a log that can't be read. For `except` blocks. Kafka: markPartitionUncleanable."""
+        self._uncleanable.add(log)
+        topic, partition, reason = log.topic, log.index, reason_of(error)
+        self._cluster.log.exception("log.cleaning.failed", topic=topic, partition=partition, reason=reason)
 
     def _clean(self, cleanable: Cleanable) -> Generator[None, None, bool]:
         """Clean one log; returns whether that came to an end."""
@@ -93,16 +116,20 @@ class LogCleaner:
         try:
             end_offset = yield from clean(cleanable, cluster.clock.wall_ms(), self._keys_bytes_max)
         except StorageError as error:
-            # The log has failed, and says so itself with the next append; or somebody has removed a part of it.
-            if not log.is_closed:
+            # The log has failed, and says so itself with the next append.
+            if self._setbacks.failed((log.topic_id, log.index), error):
                 cluster.log.warning("log.cleaning.stopped", topic=log.topic, partition=log.index, reason=str(error))
+            return False
+        except CleaningAbortedError:
             return False
         except BatchError as error:
             self._uncleanable.add(log)
             cluster.log.error("log.cleaning.failed", topic=log.topic, partition=log.index, reason=str(error))
             return False
-        if log.is_closed:
+        except Exception as error:
+            self._give_up(log, error)
             return False
+        self._setbacks.went_well((log.topic_id, log.index))
         cluster.logs.note_cleaned(log, end_offset)
         cluster.log.info(
             "log.cleaned",
@@ -125,13 +152,11 @@ class LogCleaner:
 def clean(cleanable: Cleanable, wall_ms: int, keys_bytes_max: int) -> Generator[None, None, int]:
     """Clean a log; returns up to where. It may be less than all when there are too many keys.
 
-    Raises `StorageError` and `BatchError`; then what was replaced by then is cleaned, and the rest is as it was. Ends
-    early if the log is closed meanwhile.
+    Raises `StorageError`, `BatchError` and `CleaningAbortedError`; then what was replaced by then is cleaned, and the
+    rest is as it was.
     """
     log = cleanable.log
     latest = yield from _read_latest_offsets(cleanable, keys_bytes_max)
-    if log.is_closed:
-        return cleanable.first_dirty_offset
     segments = [segment for segment in log.segments[:-1] if segment.base_offset < latest.end_offset]
     passage = Passage(
         latest,
@@ -142,9 +167,17 @@ def clean(cleanable: Cleanable, wall_ms: int, keys_bytes_max: int) -> Generator[
         log.config.delete_retention_ms,
     )
     for run in portions(segments, log.config.segment_bytes, cleanable.end_offset):
-        if not log.is_closed:
-            yield from _replace(log, run, passage)
+        yield from _replace(log, run, passage)
     return latest.end_offset
+
+
+def _check_still(log: Partition, segment: Segment) -> None:
+    """After others had their turn: raise `CleaningAbortedError` unless the log is to be cleaned and the segment in it.
+
+    Kafka: LogCleanerManager.checkCleaningAborted.
+    """
+    if log.is_closed or not log.config.compact or segment.base_offset < log.segments[0].base_offset:
+        raise CleaningAbortedError
 
 
 def _read_latest_offsets(cleanable: Cleanable, keys_bytes_max: int) -> Generator[None, None, LatestOffsets]:
@@ -157,13 +190,14 @@ def _read_latest_offsets(cleanable: Cleanable, keys_bytes_max: int) -> Generator
         if segment.next_offset <= start_offset:
             continue
         for batch in segment.batches(segment.find(start_offset)[0]):
-            if log.is_closed or latest.is_full:
+            if latest.is_full:
                 return latest
             header = read_header(batch)
             if not transactions.can_go(batch, header) and not header.is_control:
                 yield from latest.read(batch, header)
             latest.end_offset = header.last_offset + 1
             yield
+            _check_still(log, segment)
     latest.end_offset = max(latest.end_offset, end_offset)
     return latest
 
@@ -177,11 +211,11 @@ def _replace(log: Partition, run: Sequence[Segment], passage: Passage) -> Job:
             for batch in segment.batches():
                 header = read_header(batch)
                 cleaned = yield from passage.clean(batch, header)
+                _check_still(log, run[0])
                 if cleaned is not None:
                     replacement.append(cleaned.data, header.last_offset, cleaned.max_timestamp)
                 yield
-                if log.is_closed:
-                    return
+                _check_still(log, run[0])
         replacement.commit(passage.transactions.still_aborted)
         passage.transactions.still_aborted = []
         is_complete = True

@@ -23,9 +23,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla import __version__
+from ottla.broker.control.refused import Refused
 from ottla.broker.groups.notes import LastRebalances
 from ottla.broker.network.address import MachineRefused
-from ottla.broker.server import UnknownNode
+from ottla.broker.server import Stopping, UnknownNode
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server
@@ -36,14 +37,6 @@ if TYPE_CHECKING:
 ADVANCE_MS_MAX: Final = 366 * 24 * 3600 * 1000
 
 Answer: TypeAlias = dict[str, Any]
-
-
-class Refused(Exception):
-    """A request that can't be served: the HTTP status, and a sentence."""
-
-    def __init__(self, status: HTTPStatus, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +62,10 @@ class Control:
         """The answer to one request. Raises `Refused`."""
         route = _ROUTES.get((method, path))
         if route is not None:
-            return await route.answer(self, body)
+            try:
+                return await route.answer(self, body)
+            except Stopping as stopping:
+                raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(stopping)) from None
         methods = [known_method for known_method, known_path in _ROUTES if known_path == path]
         if methods:
             raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {' and '.join(methods)}, not {method}")

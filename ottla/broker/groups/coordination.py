@@ -10,16 +10,20 @@ Kafka: BrokerMetadataPublisher (who is told of partitions won and lost), Coordin
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ottla.broker.cluster.topic import NO_LEADER
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.groups.loading import GroupLoading
 from ottla.broker.groups.notes import NotesToLog, tell_all
+from ottla.broker.rounds import PAUSE_MS_MIN
+from ottla.broker.setbacks import Setbacks, reason_of
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch
+from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
     from ottla.coordinator.runtime.records import Record
 
 _MS_PER_MINUTE = 60_000
+#: A group that was well for so long starts from the beginning with its next failure.
+_QUIET_MS = 3_600_000
 
 
 class GroupLogOnTopic:
@@ -60,7 +66,7 @@ def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
         group_max_size=settings["group.max.size"],
         offset_metadata_max_bytes=settings["offset.metadata.max.bytes"],
         offsets_retention_ms=settings["offsets.retention.minutes"] * _MS_PER_MINUTE,
-        offsets_retention_check_interval_ms=settings["offsets.retention.check.interval.ms"],
+        offsets_retention_check_interval_ms=max(PAUSE_MS_MIN, settings["offsets.retention.check.interval.ms"]),
         offsets_topic_num_partitions=partitions_count,
     )
 
@@ -71,12 +77,18 @@ class GroupCoordination:
     def __init__(self, cluster: Cluster) -> None:
         config = group_config(cluster.settings, cluster.group_partitions_count)
         log = GroupLogOnTopic(cluster)
-        notes = tell_all([NotesToLog(cluster.log), *cluster.note_sinks])
-        self._log = cluster.log
+        notes = tell_all([NotesToLog(cluster.log), *cluster.note_sinks], cluster.log)
         self._loading = GroupLoading(cluster)
+        self._setbacks: Setbacks[str] = Setbacks(cluster.clock, _QUIET_MS)
         self.of_node = {
             node_id: Coordinator(
-                config, log, cluster.timer, cluster.tasks, notes, self._group_failed, cluster.background.start
+                config,
+                log,
+                cluster.timer,
+                cluster.tasks,
+                notes,
+                partial(self._group_failed, node_id),
+                lambda steps: cluster.background.start(steps, "expired offsets"),
             )
             for node_id in cluster.all_nodes
         }
@@ -125,8 +137,30 @@ class GroupCoordination:
             if placement.leader_id == node.node_id:
                 self.resign(index, node.node_id)
 
-    def _group_failed(self, group_id: str) -> None:
-        self._log.exception("group.failed", group_id=group_id)
+    def _group_failed(self, node_id: int, group_id: str, error: Exception) -> None:
+        """A group has met a bug. It is read anew from its log, at once or, if it fails again, later.
+
+        Called while the error is being handled. Kafka takes back what the request has changed, and the group goes on.
+        """
+        setbacks, timer = self._setbacks, self._cluster.timer
+        cause = error.__cause__ or error
+        if setbacks.failed(group_id, cause):
+            self._cluster.log.exception("group.failed", group_id=group_id, reason=reason_of(cause))
+        recovery = Alarm(lambda: self._recover(node_id, group_id))
+        timer.add_in(recovery, 0 if setbacks.failures(group_id) == 1 else setbacks.backoff_ms(group_id))
+
+    def _recover(self, node_id: int, group_id: str) -> None:
+        coordinator, topic = self.of_node[node_id], self._cluster.topics.get(GROUP_TOPIC)
+        if topic is None or not coordinator.runtime.is_given_up(group_id):
+            return
+
+        def then(error: Exception | None) -> None:
+            if error is not None:
+                self._group_failed(node_id, group_id, error)
+            elif self._setbacks.failures(group_id) == 1:
+                self._cluster.log.info("group.recovered", group_id=group_id)
+
+        self._loading.recover(coordinator.runtime, topic.partitions[coordinator.partition_of(group_id)], group_id, then)
 
     def _topic_created(self, topic: Topic) -> None:
         if topic.name == GROUP_TOPIC:

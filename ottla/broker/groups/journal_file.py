@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.broker.network.address import MachineRefused
 from ottla.broker.network.limits import MIB
+from ottla.broker.setbacks import reason_of
 from ottla.coordinator.journal import Journal
 
 if TYPE_CHECKING:
@@ -39,12 +40,13 @@ def keeping_journal(path: Path, cluster: Cluster) -> Iterator[None]:
         raise MachineRefused(
             f"--journal: cannot write {path}: {error.strerror}; name a file that can be made or appended to"
         ) from None
-    journal = Journal(file.write, asyncio.get_running_loop().call_soon)
+    loop = asyncio.get_running_loop()
+    journal = Journal(file.write, lambda flush: loop.call_soon(file.attempt, flush))
     cluster.note_sinks.append(journal)
     try:
         yield
     finally:
-        journal.flush()
+        file.attempt(journal.flush)
         file.close()
 
 
@@ -76,6 +78,13 @@ class JournalFile:
         self._taken_bytes += len(lines)
         self._lines.put(lines)
 
+    def attempt(self, flush: Callable[[], None]) -> None:
+        """Have lines made and handed over; what can't be made into one is a bug of ours, and a gap."""
+        try:
+            flush()
+        except Exception as error:
+            self._fail(error)
+
     def close(self) -> None:
         """Write what is left, and close the file."""
         self._lines.put(None)
@@ -91,12 +100,19 @@ class JournalFile:
                 self._written_bytes += len(lines)
         except OSError as error:
             self._abandon(error.strerror or str(error))
+        except Exception as error:
+            self._fail(error)
         finally:
             os.close(self._descriptor)
 
     def _abandon(self, reason: str) -> None:
         self._is_abandoned = True
         self._log.error("journal.abandoned", path=str(self._path), reason=reason)
+
+    def _fail(self, error: Exception) -> None:
+        """A bug of ours. For `except` blocks."""
+        self._is_abandoned = True
+        self._log.exception("journal.abandoned", path=str(self._path), reason=reason_of(error))
 
 
 def _ends_torn(descriptor: int) -> bool:

@@ -3,7 +3,8 @@
     batches ──▶ records ──▶ Shard.replay ──▶ groups come to life ──▶ clients find them
 
 Partitions are read one after another, in the order in which they were asked for. Until one is read its clients are
-told to wait. One that can't be read is refused from then on, and the log says why.
+told to wait. One that can't be read is refused from then on, and the log says why. A group that has met a bug of ours
+is read anew the same way, alone.
 
 Kafka: CoordinatorLoaderImpl.
 """
@@ -11,11 +12,12 @@ Kafka: CoordinatorLoaderImpl.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla.broker.logs.transaction_marker import read_marker
+from ottla.broker.setbacks import reason_of
 from ottla.broker.storage.contract import StorageError
 from ottla.coordinator.runtime.records import CorruptRecordError
 from ottla.protocol.batch_error import BatchError
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 #: How much of a log is looked at at once; more if a batch is larger.
 READ_BYTES: Final = 256 * 1024
 _RECORDS_PER_STEP: Final = 16
+
+#: Called when a group was read anew, or with what was raised, while that is being handled.
+Then: TypeAlias = Callable[[Exception | None], None]
 
 
 class GroupLoading:
@@ -50,10 +55,17 @@ class GroupLoading:
             for _ in job:
                 pass
             return
+        self._read_soon(job)
+
+    def recover(self, runtime: Runtime[Any], log: Partition, group_id: str, then: Then) -> None:
+        """Read a group anew that was given up. `then` is told when it is there again, or what failed."""
+        self._read_soon(self._recover(runtime, log, group_id, then))
+
+    def _read_soon(self, job: Job) -> None:
         self._waiting.append(job)
         if not self._is_reading:
             self._is_reading = True
-            self._cluster.background.start(self._read_all())
+            self._cluster.background.start(self._read_all(), "group loading")
 
     def _read_all(self) -> Job:
         while self._waiting:
@@ -74,6 +86,10 @@ class GroupLoading:
             runtime.fail_loading(index, loading)
             self._cluster.log.error("group_log.load.failed", partition=index, reason=str(error))
             return
+        except Exception as error:
+            runtime.fail_loading(index, loading)
+            self._cluster.log.exception("group_log.load.failed", partition=index, reason=reason_of(error))
+            return
         shard = loading.shard
         for record_type, records in shard.unknown_types.items():
             self._cluster.log.warning(
@@ -84,6 +100,22 @@ class GroupLoading:
             self._cluster.log.info(
                 "group_log.loaded", partition=index, groups=len(shard.machines), duration_ms=duration_ms
             )
+
+    def _recover(self, runtime: Runtime[Any], log: Partition, group_id: str, then: Then) -> Job:
+        """Go on as long as the group is still to be read there."""
+        shard = runtime.start_recovery(group_id)
+        try:
+            for _ in chain([None], replay_log(log, shard)):
+                if not runtime.is_given_up(group_id):
+                    return
+                yield
+        except Exception as error:
+            then(error)
+            return
+        if runtime.is_given_up(group_id):
+            runtime.finish_recovery(group_id, shard)
+            if not runtime.is_given_up(group_id):  # as it is if the same bug was met again, and told by then
+                then(None)
 
 
 def _steps(runtime: Runtime[Any], loading: Loading[Any], log: Partition) -> Iterator[None]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.events import EVENTS
 from ottla.broker.log import LEVELS
+from ottla.broker.supervision import tell
 from ottla.coordinator.notes import Happened
 
 if TYPE_CHECKING:
@@ -23,14 +24,13 @@ if TYPE_CHECKING:
 _COUNTED: Final = {"member_ids": "members"}
 
 
-def tell_all(sinks: Sequence[NoteSink]) -> NoteSink:
-    """One sink that is all of these."""
+def tell_all(sinks: Sequence[NoteSink], log: Log) -> NoteSink:
+    """One sink that is all of these. None of them can harm the others, nor the group that the note is about."""
 
-    def tell(group_id: str, timestamp_ms: int, note: Note) -> None:
-        for sink in sinks:
-            sink(group_id, timestamp_ms, note)
+    def tell_everybody(group_id: str, timestamp_ms: int, note: Note) -> None:
+        tell(log, sinks, group_id, timestamp_ms, note)
 
-    return tell
+    return tell_everybody
 
 
 class NotesToLog:

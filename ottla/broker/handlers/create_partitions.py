@@ -77,7 +77,7 @@ def _place(
             f"The topic {topic.name} currently has {have} partition(s); {asked.count} would not be an increase.",
         )
     new = asked.count - have
-    replication_factor = len(topic.placements[0].replicas)
+    replication_factor = len(topic.placements[0].assigned)
     if asked.assignments is not None and len(asked.assignments) != new:
         raise Refused(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,

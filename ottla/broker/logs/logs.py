@@ -5,7 +5,8 @@ Loaded with the first topic: a broker that only coordinates groups, or is just b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.broker.configs.log_config import LogConfig
 from ottla.broker.configs.settings import Settings
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from ottla.broker.background import Job
     from ottla.broker.cluster.store import ClusterStore
 
+
+#: Does some work on a log, and answers for it if that fails; see `rounds.LogCare`.
+Care: TypeAlias = Callable[[Partition, Callable[[int], object], int], None]
 
 #: Looking at a log takes a microsecond or two, if there is nothing to do.
 _LOGS_PER_STEP: Final = 16
@@ -53,10 +57,10 @@ class Logs:
         self._partitions.append(partition)
         return partition
 
-    def flush_due(self, wall_ms: int) -> Job:
+    def flush_due(self, wall_ms: int, care: Care) -> Job:
         """Flush every log that has not been flushed for flush.ms, one with each step."""
         for partition in self.partitions:
-            partition.flush_if_due(wall_ms)
+            care(partition, partition.flush_if_due, wall_ms)
             yield
 
     def close(self) -> None:
@@ -70,11 +74,11 @@ class Logs:
         self._partitions = [partition for partition in self._partitions if not partition.is_closed]
         return self._partitions
 
-    def apply_retention(self, wall_ms: int) -> Job:
+    def apply_retention(self, wall_ms: int, care: Care) -> Job:
         """Remove from every log what its topic's retention has left behind; compacted ones are the log cleaner's."""
         for number, partition in enumerate(self.partitions):
             if not partition.config.compact and not partition.is_closed:
-                partition.apply_retention(wall_ms)
+                care(partition, partition.apply_retention, wall_ms)
             if number % _LOGS_PER_STEP == 0:
                 yield
 
@@ -89,10 +93,10 @@ class Logs:
         if self._store is not None:
             self._store.data_dir.save_cleaned_offset(partition.topic, partition.index, end_offset)
 
-    def remove_expired_producers(self, wall_ms: int) -> Job:
+    def remove_expired_producers(self, wall_ms: int, care: Care) -> Job:
         """Forget the producers that have not appended to a log for producer.id.expiration.ms."""
         for number, partition in enumerate(self.partitions):
-            partition.producers.remove_expired(wall_ms)
+            care(partition, partition.producers.remove_expired, wall_ms)
             if number % _LOGS_PER_STEP == 0:
                 yield
 

@@ -145,6 +145,8 @@ class Partition(ReadableLog):
             return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
         if len(batch) > self.config.rules.max_message_bytes:
             return AppendResult(ErrorCode.MESSAGE_TOO_LARGE)
+        if len(batch) > self.config.segment_bytes:
+            return AppendResult(ErrorCode.RECORD_LIST_TOO_LARGE)
         header = read_header(batch)
         last_offset = self.log_end_offset + header.last_offset_delta
         self._maybe_roll(len(batch), last_offset, header.max_timestamp, wall_ms)
@@ -170,6 +172,8 @@ class Partition(ReadableLog):
         if self._storage.is_offline:
             return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
         batch = build_marker(marker, producer_id, producer_epoch, wall_ms)
+        if len(batch) > self.config.segment_bytes:
+            return AppendResult(ErrorCode.RECORD_LIST_TOO_LARGE)
         self._maybe_roll(len(batch), self.log_end_offset, wall_ms, wall_ms)
         error = self.producers.check_marker(producer_id, producer_epoch, marker.coordinator_epoch, transaction_version)
         if error:
@@ -226,8 +230,12 @@ class Partition(ReadableLog):
         )
 
     def flush_if_due(self, wall_ms: int) -> None:
-        """Have the log on the device if it has not been for flush.ms. Kafka: LogManager.flushDirtyLogs."""
-        if self._flushed_offset < self.log_end_offset and wall_ms - self._flushed_ms >= self.config.flush_ms:
+        """Have the log on the device if it has not been for flush.ms, or if nobody knows, for the date has gone back.
+
+        Kafka: LogManager.flushDirtyLogs.
+        """
+        is_recent = 0 <= wall_ms - self._flushed_ms < self.config.flush_ms
+        if self._flushed_offset < self.log_end_offset and not is_recent:
             with suppress(StorageError):  # which has taken it offline
                 self._flush(self.log_end_offset, wall_ms)
 

@@ -22,6 +22,7 @@ import asyncio
 import socket
 import struct
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ottla.broker.network.apis import Lane
@@ -334,7 +335,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def reset(self) -> None:
         """Break the connection off as a process that crashes does: the client gets a reset."""
-        self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        with suppress(OSError):  # it is broken off already
+            self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         self.abort()
 
     def refuse(self, reason: str, frame: bytes = b"") -> None:

@@ -111,6 +111,8 @@ class Listener:
             await self._server.start_serving()
 
     def stop_accepting(self) -> None:
+        """Let nobody in any more, and give the address back."""
+        self._let_go()
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -147,7 +149,6 @@ class Listener:
     def close(self) -> None:
         """Close the socket and every connection, after what is written has left."""
         self.stop_accepting()
-        self._let_go()
         for connection in list(self.connections):
             connection.close()
 

@@ -2,10 +2,11 @@
 
     leader-epoch-checkpoint     0 ⏎ 2 ⏎ 0 0 ⏎ 3 120 ⏎      the epochs and where they began
     log-start-offset            0 ⏎ 57 ⏎                    ours; Kafka has one file for all logs
+    virtual-date                0 ⏎ 1700000000000 ⏎         the date that a virtual clock has reached, in ms
     partition.metadata          version: 0 ⏎ topic_id: …    whose log it is
 
     recovery-point-offset-checkpoint    0 ⏎ count ⏎ topic's id partition offset ⏎ …     one file for all logs
-    cleaner-offset-checkpoint           0 ⏎ count ⏎ topic partition offset ⏎ …          how far each was compacted
+    cleaner-offset-checkpoint           the same                                        how far each was compacted
 
 Each is replaced as a whole; epochs are written over as long as they become more, for that is done often. Whoever reads
 one gets None where it is missing or makes no sense.
@@ -14,7 +15,7 @@ Kafka: CheckpointFile, LeaderEpochCheckpointFile, PartitionMetadataFile, OffsetC
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from ottla.broker.storage.contract import EpochStart
@@ -24,6 +25,7 @@ LOG_START: Final = "log-start-offset"
 PARTITION_METADATA: Final = "partition.metadata"
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 CLEANED_OFFSETS: Final = "cleaner-offset-checkpoint"
+VIRTUAL_DATE: Final = "virtual-date"
 
 _VERSION: Final = "0"
 
@@ -37,11 +39,12 @@ def decode_epochs(data: bytes | None) -> tuple[EpochStart, ...] | None:
     return None if rows is None else tuple(EpochStart(int(epoch), int(start_offset)) for epoch, start_offset in rows)
 
 
-def encode_log_start(offset: int) -> bytes:
-    return f"{_VERSION}\n{offset}\n".encode()
+def encode_number(number: int) -> bytes:
+    """A log's start, or a date."""
+    return f"{_VERSION}\n{number}\n".encode()
 
 
-def decode_log_start(data: bytes | None) -> int | None:
+def decode_number(data: bytes | None) -> int | None:
     lines = (data or b"").decode("ascii", "replace").splitlines()
     return int(lines[1]) if len(lines) == 2 and lines[0] == _VERSION and _is_number(lines[1]) else None
 
@@ -56,16 +59,16 @@ def decode_partition_metadata(data: bytes | None) -> str | None:
     return values.get("topic_id") if values.get("version") == _VERSION else None
 
 
-def encode_offsets(offsets: Iterable[tuple[str, int, int]]) -> bytes:
-    """A file for all logs, from (topic, partition, offset)."""
-    return _encode([f"{topic} {partition} {offset}" for topic, partition, offset in offsets])
+def encode_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
+    """A file for all logs, from offsets by (topic's id, partition)."""
+    return _encode([f"{topic_id} {partition} {offset}" for (topic_id, partition), offset in offsets.items()])
 
 
 def decode_offsets(data: bytes | None) -> dict[tuple[str, int], int] | None:
     rows = _decode(data, 3)
     if rows is None:
         return None
-    return {(topic, int(partition)): int(offset) for topic, partition, offset in rows}
+    return {(topic_id, int(partition)): int(offset) for topic_id, partition, offset in rows}
 
 
 def _encode(rows: list[str]) -> bytes:

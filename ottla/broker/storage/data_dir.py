@@ -5,6 +5,7 @@
         meta.properties                      cluster.id, directory.id, and the version of this format
         cluster.journal                      topics, configs, settings: see `cluster_journal`
         clean-shutdown.json                  the mark of a clean stop, with all that a start needs of each log
+        virtual-date                         the date that a virtual clock has reached, if there was one
         recovery-point-offset-checkpoint     up to where each log is on the device
         cleaner-offset-checkpoint            up to where each was compacted; losing it costs work and nothing else
         orders-0/ …                          the logs: see `disk`
@@ -56,7 +57,17 @@ _FORMAT_NAME: Final = "ottla.format"
 _LOG_NAME: Final = re.compile(r".+-\d+")
 _PROGRESS_SECONDS: Final = 5.0
 _FLUSHING_THREADS: Final = 8
-_OURS: Final = frozenset((LOCK, META, JOURNAL, CLEAN_MARK, checkpoints.RECOVERY_POINTS, checkpoints.CLEANED_OFFSETS))
+_OURS: Final = frozenset(
+    (
+        LOCK,
+        META,
+        JOURNAL,
+        CLEAN_MARK,
+        checkpoints.RECOVERY_POINTS,
+        checkpoints.CLEANED_OFFSETS,
+        checkpoints.VIRTUAL_DATE,
+    )
+)
 
 
 class DataDirRefused(Exception):
@@ -93,8 +104,9 @@ class DataDir:
             self._read_marks()
         except OSError as error:
             self.release()
+            reason = "it is no directory" if isinstance(error, FileExistsError) else describe(error)
             raise DataDirRefused(
-                f"cannot use {self.path}: {describe(error)}; name a directory that can be written"
+                f"cannot use {error.filename or self.path}: {reason}; name a directory that can be written"
             ) from None
         except DataDirRefused:
             self.release()
@@ -157,6 +169,14 @@ class DataDir:
         cleaned = read_file(f"{self.path}/{checkpoints.CLEANED_OFFSETS}")
         self._cleaned_offsets = checkpoints.decode_offsets(cleaned) or {}
 
+    def virtual_date(self) -> int:
+        """The date, in ms, that a virtual clock has reached here; 0: none has. Raises OSError."""
+        return checkpoints.decode_number(read_file(f"{self.path}/{checkpoints.VIRTUAL_DATE}")) or 0
+
+    def save_virtual_date(self, wall_ms: int) -> None:
+        """A virtual clock is about to reach this date, and no later start may be before it. Raises OSError."""
+        write_file(f"{self.path}/{checkpoints.VIRTUAL_DATE}", checkpoints.encode_number(wall_ms), sync=False)
+
     # Logs
 
     @property
@@ -199,6 +219,8 @@ class DataDir:
         `names`: `<topic>-<partition>` with the topic's id behind a slash, of all there are.
         """
         self._logs_known = len(names)
+        ids = {name.rpartition("/")[2] for name in names}
+        self._cleaned_offsets = {key: offset for key, offset in self._cleaned_offsets.items() if key[0] in ids}
         for name in self._names - _OURS:
             directory = f"{self.path}/{name}"
             if name.endswith(TEMPORARY_SUFFIX):
@@ -231,9 +253,10 @@ class DataDir:
         """A topic is about to be deleted. If it is made anew, its logs are new."""
         for index in range(partitions):
             name = f"{topic}-{index}"
-            self._logs.pop(name, None)
+            log = self._logs.pop(name, None)
             self._names.discard(name)
-            self._cleaned_offsets.pop((topic, index), None)
+            if log is not None:
+                self._cleaned_offsets.pop((log.topic_id, index), None)
 
     # Checkpoints and the end
 
@@ -253,23 +276,37 @@ class DataDir:
         return points
 
     def _save_recovery_points(self, points: Mapping[tuple[str, int], int]) -> None:
-        rows = ((topic_id, index, offset) for (topic_id, index), offset in points.items())
-        write_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}", checkpoints.encode_offsets(rows))
+        write_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}", checkpoints.encode_offsets(points))
 
-    def _recovery_points_saved(self, error: OSError | None) -> None:
+    def _recovery_points_saved(self, error: Exception | None) -> None:
         if error is not None:
             self.log.warning("recovery.points.failed", reason=describe(error))
 
     def cleaned_offset(self, topic: str, index: int) -> int:
-        """How far compaction had cleaned this log."""
-        return self._cleaned_offsets.get((topic, index), 0)
+        """How far compaction had cleaned this log, which is open; if it was cut since, as far as it is there still."""
+        log = self._logs[f"{topic}-{index}"]
+        offset = self._cleaned_offsets.get((log.topic_id, index), 0)
+        if offset > log.end_offset:
+            offset = log.end_offset
+            self.save_cleaned_offset(topic, index, offset)
+        return offset
 
     def save_cleaned_offset(self, topic: str, index: int, offset: int) -> None:
-        """Have the worker note how far compaction has cleaned a log."""
-        self._cleaned_offsets[topic, index] = offset
-        rows = [(topic, index, offset) for (topic, index), offset in self._cleaned_offsets.items()]
-        path, data = f"{self.path}/{checkpoints.CLEANED_OFFSETS}", checkpoints.encode_offsets(rows)
-        self.disk.worker.do(lambda: write_file(path, data), lambda _error: None)  # without it more is cleaned anew
+        """Have the worker note how far compaction has cleaned a log, once what it has replaced is in place.
+
+        If that fails the log goes offline, and what it was is there again after the next start. Were it taken for
+        cleaned then, a tombstone might go before the values it stands for.
+        """
+        log, worker = self._logs[f"{topic}-{index}"], self.disk.worker
+
+        def in_place(_error: Exception | None) -> None:
+            if log.is_offline:
+                return
+            self._cleaned_offsets[log.topic_id, index] = offset
+            path, data = f"{self.path}/{checkpoints.CLEANED_OFFSETS}", checkpoints.encode_offsets(self._cleaned_offsets)
+            worker.do(lambda: write_file(path, data), lambda _error: None)  # without it more is cleaned anew
+
+        worker.do(lambda: None, in_place)
 
     @property
     def logs_count(self) -> int:
@@ -298,8 +335,12 @@ class DataDir:
             self.release()
 
     def release(self) -> None:
-        """Let go of the directory as it is."""
+        """Let go of the directory as it is.
+
+        The lock would stay with a child that was forked meanwhile and has the descriptor too, were it only closed.
+        """
         if self._lock_fd >= 0:
+            fcntl.flock(self._lock_fd, fcntl.LOCK_UN)
             os.close(self._lock_fd)
             self._lock_fd = -1
 

@@ -21,6 +21,7 @@ LogDirFailureChannel, which takes all logs of the directory offline.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterable, Sequence
@@ -36,6 +37,8 @@ from ottla.broker.storage.files import (
     OpenFiles,
     describe,
     is_short_of_descriptors,
+    open_directory,
+    read_file,
     sync_directory,
     sync_file,
     write_file,
@@ -146,11 +149,13 @@ class DiskStorage:
         self.remove_files(gone)
 
     def remove_files(self, gone: Sequence[DiskSegment]) -> None:
-        """Let the files of segments go, at once for every reader, and from the disk when the worker comes to it."""
-        paths = []
+        """Let the files of segments go, at once for every reader, and from the disk when the worker comes to it.
+
+        It goes by the directory as it is now, for by then that name may be another topic's.
+        """
+        stems = []
         for segment in gone:
-            segment.abandon_index()
-            segment.let_go()
+            segment.leave()
             try:
                 os.rename(segment.path + LOG_SUFFIX, segment.path + LOG_SUFFIX + DELETED_SUFFIX)
             except FileNotFoundError:
@@ -158,9 +163,12 @@ class DiskStorage:
             except OSError as error:
                 self.go_offline("remove", segment.path + LOG_SUFFIX, error)
                 continue
-            paths.append(segment.path)
-        if paths:
-            self.disk.worker.do(lambda: _unlink_all(paths), lambda _error: None)
+            stems.append(segment.stem)
+        if not stems:
+            return
+        with suppress(OSError):  # the next start after a crash removes them
+            directory = self.disk.files.with_room(lambda: open_directory(self.directory))
+            self.disk.worker.do(lambda: _unlink_all(stems, directory), lambda _error: None)
 
     def replace(self, segments: Sequence[Segment]) -> DiskReplacement:
         self.check_online()
@@ -184,7 +192,7 @@ class DiskStorage:
                 self._write_epochs(checkpoints.encode_epochs(state.leader_epochs))
                 self._epochs_saved = state.leader_epochs
             if self._log_start_saved != state.log_start_offset:
-                data = checkpoints.encode_log_start(state.log_start_offset)
+                data = checkpoints.encode_number(state.log_start_offset)
                 self._put(f"{self.directory}/{checkpoints.LOG_START}", data)
                 self._log_start_saved = state.log_start_offset
         except OSError as error:
@@ -258,7 +266,7 @@ class DiskStorage:
             self._is_directory_synced = True
         self.flushed_offset = self.end_offset
 
-    def _flushed(self, path: str, up_to_offset: int, error: OSError | None) -> None:
+    def _flushed(self, path: str, up_to_offset: int, error: Exception | None) -> None:
         """The worker has flushed a closed segment, and before it those before it."""
         if error is not None:
             self.go_offline("flush", path, error)
@@ -271,8 +279,7 @@ class DiskStorage:
 
     def delete(self) -> None:
         for segment in self.segments:
-            segment.abandon_index()
-            segment.let_go()
+            segment.leave()
         self.segments = [DiskSegment(self, self.end_offset, 0, self.disk.files)]
         self.is_offline = True
         if self.is_made:
@@ -287,9 +294,12 @@ class DiskStorage:
         self.disk.files.with_room(self._make_directory)
 
     def _make_directory(self) -> None:
+        """Make it, or take one that a failure has left without a log; not that of a topic whose removal has failed."""
         os.makedirs(self.directory, exist_ok=True)
-        metadata = checkpoints.encode_partition_metadata(self.topic_id)
-        write_file(f"{self.directory}/{checkpoints.PARTITION_METADATA}", metadata, sync=False)
+        path = f"{self.directory}/{checkpoints.PARTITION_METADATA}"
+        if checkpoints.decode_partition_metadata(read_file(path)) not in (None, self.topic_id):
+            raise FileExistsError(errno.EEXIST, "the log of a deleted topic is there still: start again", path)
+        write_file(path, checkpoints.encode_partition_metadata(self.topic_id), sync=False)
         self.is_made = True
         if self._state is not None:
             self._write_state(self._state)
@@ -325,11 +335,15 @@ def _reason(what: str, path: str, error: Exception) -> str:
     return f"cannot {what} {path}: {describe(error) if isinstance(error, OSError) else error}"
 
 
-def _unlink_all(paths: Sequence[str]) -> None:
-    for path in paths:
-        for suffix in (LOG_SUFFIX + DELETED_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
-            with suppress(FileNotFoundError):
-                os.unlink(path + suffix)
+def _unlink_all(stems: Sequence[str], directory: int) -> None:
+    """Remove what there is of these segments in an open directory, and close that. Raises OSError."""
+    try:
+        for stem in stems:
+            for suffix in (LOG_SUFFIX + DELETED_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
+                with suppress(FileNotFoundError):
+                    os.unlink(stem + suffix, dir_fd=directory)
+    finally:
+        os.close(directory)
 
 
 def delete_directory(directory: str, disk: Disk) -> None:
@@ -349,7 +363,7 @@ def delete_directory(directory: str, disk: Disk) -> None:
 def remove_directory(doomed: str, disk: Disk) -> None:
     """Have the worker remove a directory that nobody knows any more."""
 
-    def then(error: OSError | None) -> None:
+    def then(error: Exception | None) -> None:
         if error is not None:
             disk.log.error("log.removal.failed", directory=doomed, reason=describe(error))
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ottla.broker.storage.contract import find_run
 from ottla.broker.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
-from ottla.broker.storage.files import sync_file, write_file
+from ottla.broker.storage.files import open_directory, sync_file, write_file
 from ottla.broker.storage.producer_snapshot import TXN_INDEX_SUFFIX, encode_aborted
 from ottla.broker.storage.sparse_index import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 
@@ -36,7 +36,6 @@ SWAP: Final = ".swap"
 SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, LOG_SUFFIX)
 #: After so many bytes what was written is flushed, so that there is little left to flush at the end.
 _SYNC_BYTES: Final = 8 << 20
-_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class DiskReplacement:
@@ -59,6 +58,7 @@ class DiskReplacement:
         return self._segment.size_bytes
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int) -> None:
+        self._log.check_online()  # the directory of a log that was deleted may be another's
         segment = self._segment
         segment.append(batch, last_offset, max_timestamp, self._old[-1].modified_ms)
         if segment.size_bytes - self._bytes_flushed >= _SYNC_BYTES:
@@ -86,8 +86,7 @@ class DiskReplacement:
         segment.stem = swap
         log.segments[first : first + len(self._old)] = [segment]
         for old in self._old:
-            old.abandon_index()
-            old.let_go()
+            old.leave()
         self._finish_later()
         return segment
 
@@ -95,7 +94,7 @@ class DiskReplacement:
         log, segment = self._log, self._segment
         swap_path, swap_stem, old_stems = segment.path, segment.stem, [old.stem for old in self._old]
         try:
-            directory = log.disk.files.with_room(lambda: os.open(log.directory, _DIRECTORY))
+            directory = log.disk.files.with_room(lambda: open_directory(log.directory))
         except OSError as error:
             log.go_offline("replace segments in", log.directory, error)
             return
@@ -109,7 +108,7 @@ class DiskReplacement:
             finally:
                 os.close(directory)
 
-        def then(error: OSError | None) -> None:
+        def then(error: Exception | None) -> None:
             if error is not None:
                 log.go_offline("replace segments in", log.directory, error)
             elif any(segment is kept for kept in log.segments):
@@ -126,7 +125,9 @@ class DiskReplacement:
     def abandon(self) -> None:
         self._segment.abandon_index()
         self._segment.let_go()
-        with suppress(OSError):  # the next start removes it
+        if self._log.is_offline:  # deleted, and so is it; or failed, and the next start removes it
+            return
+        with suppress(OSError):  # the next start after a crash removes it
             remove_segment_files(self._segment.path)
 
 

@@ -21,6 +21,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from ottla.broker.storage.batch_scan import DamagedError, check, scan, whole_batches
+from ottla.broker.storage.contract import StorageError
 from ottla.broker.storage.files import OpenFiles, close_file, write_at
 from ottla.broker.storage.segment import RELATIVE_OFFSET_MAX, Segment
 from ottla.broker.storage.sparse_index import SparseIndex
@@ -55,6 +56,7 @@ class DiskSegment(Segment):
         "_tail_position",
         "aborted_saved",
         "fd",
+        "is_gone",
         "stem",
         "was_used",
     )
@@ -73,6 +75,8 @@ class DiskSegment(Segment):
         self._is_tail_unseen = False
         #: The last batch, which readers who keep up ask for: offsets from the first on are in it, if it is known.
         self._tail_offset = self._tail_position = _NOWHERE
+        #: Whether it belongs to the log no more. Who still reads it is refused, and the log is as well as before.
+        self.is_gone = False
         #: How many of `aborted` are in the file.
         self.aborted_saved = 0
 
@@ -112,6 +116,12 @@ class DiskSegment(Segment):
     def abandon_index(self) -> None:
         """The segment goes, or its file is given another name: what is not on disk of its index shall not get there."""
         self._index = None
+
+    def leave(self) -> None:
+        """The log does without it from now on; its name may soon be another's."""
+        self.is_gone = True
+        self.abandon_index()
+        self.let_go()
 
     def let_go(self) -> None:
         self._save_index()
@@ -204,7 +214,7 @@ class DiskSegment(Segment):
 
     def _open(self) -> int:
         """Open the file, and make it if the segment is new. What is there must be as long as it was left."""
-        self._log.check_online()
+        self._check_there()
         self._log.ensure_directory()
         fd = self._files.open(self, self.path + LOG_SUFFIX, _READ_WRITE if self.size_bytes == 0 else os.O_RDWR)
         size = os.fstat(fd).st_size
@@ -252,7 +262,14 @@ class DiskSegment(Segment):
         except OSError as error:
             self._log.fail("create", f"{self.path}{LOG_SUFFIX}", error)
 
+    def _check_there(self) -> None:
+        """Raise `StorageError` if the segment has left the log, or the log is offline."""
+        if self.is_gone:
+            raise StorageError(f"{self.path}{LOG_SUFFIX} was removed from the log")
+        self._log.check_online()
+
     def _load_index(self) -> SparseIndex:
+        self._check_there()
         try:
             relative_end = self.next_offset - self.base_offset
             index = self._index = self._files.with_room(

@@ -163,9 +163,14 @@ def read_file(path: str) -> bytes | None:
         return None
 
 
+def open_directory(path: str) -> int:
+    """A directory that stays the same one whatever becomes of its name. Raises OSError."""
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
 def sync_directory(path: str) -> None:
     """What was made, renamed and removed in a directory would survive the machine."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = open_directory(path)
     try:
         os.fsync(fd)
     finally:
@@ -187,8 +192,10 @@ def sync_file(path: str, directory: int | None = None) -> None:
         os.close(fd)
 
 
-def describe(error: OSError) -> str:
+def describe(error: Exception) -> str:
     """What the system said, and what to do where there is something to be done."""
+    if not isinstance(error, OSError):
+        return f"{type(error).__name__}: {error}"
     reason = error.strerror or str(error)
     if error.errno in _NO_ROOM:
         return f"{reason}: make room, or lower retention.ms or retention.bytes of your topics, and start again"

@@ -198,7 +198,7 @@ def _load_beside(log: DiskStorage, names: Sequence[str], *, may_use_snapshot: bo
             may_use_snapshot = False  # the batches know the epochs, all of them
             _note_damaged(log, checkpoints.LEADER_EPOCHS)
     if checkpoints.LOG_START in names:
-        start_offset = checkpoints.decode_log_start(read_file(f"{log.directory}/{checkpoints.LOG_START}"))
+        start_offset = checkpoints.decode_number(read_file(f"{log.directory}/{checkpoints.LOG_START}"))
         if start_offset is None:
             _note_damaged(log, checkpoints.LOG_START)
     state = None if epochs is None and start_offset is None else LogState(start_offset or 0, epochs or ())

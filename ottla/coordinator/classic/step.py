@@ -36,7 +36,7 @@ from ottla.coordinator.offsets.events import (
 from ottla.coordinator.offsets.fetch import fetch
 from ottla.coordinator.offsets.removal import TombstonesWritten, topics_deleted
 from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, Unloaded
-from ottla.coordinator.runtime.kind import Kind
+from ottla.coordinator.runtime.kind import Kind, StepFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,9 +48,12 @@ if TYPE_CHECKING:
 
 
 def step(group: Group, now_ms: int, event: Event) -> Effects:
-    """Apply one event."""
+    """Apply one event. Raises `StepFailed`, from what was raised, and the group is not to be trusted any more."""
     effects: Effects = []
-    _EVENTS[event.__class__](group, now_ms, event, effects)
+    try:
+        _EVENTS[event.__class__](group, now_ms, event, effects)
+    except Exception as error:
+        raise StepFailed(effects) from error
     return effects
 
 

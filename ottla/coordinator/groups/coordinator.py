@@ -44,7 +44,7 @@ class Coordinator:
         timer: Timer,
         tasks: Tasks,
         notes: NoteSink | None = None,
-        failed: Callable[[str], None] | None = None,
+        failed: Callable[[str, Exception], None] | None = None,
         start: Callable[[Iterator[None]], None] = exhaust,
     ) -> None:
         """`tasks`: where the owners of groups live; `notes`: the reader of what happens in groups, if any.
@@ -59,6 +59,7 @@ class Coordinator:
             timer,
             tasks,
             resubmit=self._resubmit,
+            refuse=_refuse_failed,
             purgatories=(SESSIONS, REBALANCES),
             notices=notes,
             failed=failed,
@@ -115,13 +116,13 @@ class Coordinator:
         refused = REFUSALS[event.__class__]
         partition = self.runtime.state_of(self.partition_of(group_id))
         is_absent = partition is PartitionState.ACTIVE and group_id not in self._owners
-        is_lost = partition in (None, PartitionState.FAILED) or self.runtime.is_given_up(group_id)
+        is_loading = partition is PartitionState.LOADING or self.runtime.is_given_up(group_id)
         reasons = {
             Outside.NOT_STARTED: not self.is_started,
             Outside.EMPTY_GROUP_ID: not group_id,
             Outside.BAD_SESSION_TIMEOUT: isinstance(event, JoinRequested) and not self._allows_session(event),
-            Outside.NOT_COORDINATOR: is_lost,
-            Outside.LOADING: partition is PartitionState.LOADING,
+            Outside.NOT_COORDINATOR: partition in (None, PartitionState.FAILED),
+            Outside.LOADING: is_loading,
             Outside.ABSENT: is_absent and not (creates_group(event) and is_writable(group_id)),
         }
         return next((reason for reason, applies in reasons.items() if applies and refused[reason] is not None), None)
@@ -140,5 +141,17 @@ class Coordinator:
         if event.__class__ in REFUSALS:
             self.submit(group_id, event)
 
-    def _new_shard(self, partition: int) -> GroupShard:
-        return GroupShard(partition, self.config, self._clock.wall_ms(), is_journaled=self._is_journaled)
+    def _new_shard(self, partition: int, only_group_id: str | None) -> GroupShard:
+        return GroupShard(
+            partition,
+            self.config,
+            self._clock.wall_ms(),
+            is_journaled=self._is_journaled,
+            only_group_id=only_group_id,
+        )
+
+
+def _refuse_failed(group_id: str, event: Any) -> None:
+    """Answer the request at which a group has met a bug; of anything else nobody waits for an answer."""
+    if event.__class__ in REFUSALS:
+        event.token.answer(refusal(group_id, event, Outside.FAILED))

@@ -1,7 +1,7 @@
 """What a request is answered that never gets to a group: the coordinator, the partition or the group isn't there.
 
     NOT_STARTED, EMPTY_GROUP_ID, BAD_SESSION_TIMEOUT, NOT_COORDINATOR, LOADING, ABSENT      the first that applies
-    counts
+    counts; FAILED is for the request at which a group has met a bug
 
 Made-up ids end here and leave nothing behind. Two requests create the group that is absent: a JoinGroup without
 member id, and a commit without generation. Kafka: GroupCoordinatorService; GroupIdNotFoundException elsewhere.
@@ -47,6 +47,7 @@ class Outside(Enum):
     NOT_COORDINATOR = "another node coordinates the group"
     LOADING = "the group's partition of the log is being read"
     ABSENT = "the group does not exist"
+    FAILED = "the group met a bug of ours at this request"
 
     __hash__ = object.__hash__
 
@@ -62,6 +63,7 @@ def _row(empty_group_id: ErrorCode | None, absent: ErrorCode) -> dict[Outside, E
         Outside.NOT_COORDINATOR: _E.NOT_COORDINATOR,
         Outside.LOADING: _E.COORDINATOR_LOAD_IN_PROGRESS,
         Outside.ABSENT: absent,
+        Outside.FAILED: _E.UNKNOWN_SERVER_ERROR,
     }
 
 

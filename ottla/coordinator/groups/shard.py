@@ -32,9 +32,20 @@ if TYPE_CHECKING:
 class GroupShard(Shard[Group]):
     """The groups of one partition, by their ids."""
 
-    def __init__(self, partition: int, config: GroupConfig, now_ms: int, *, is_journaled: bool = False) -> None:
-        """`now_ms`: the date of the load; `is_journaled`: whether anybody reads notes."""
-        super().__init__(partition)
+    def __init__(
+        self,
+        partition: int,
+        config: GroupConfig,
+        now_ms: int,
+        *,
+        is_journaled: bool = False,
+        only_group_id: str | None = None,
+    ) -> None:
+        """`now_ms`: the date of the load; `is_journaled`: whether anybody reads notes.
+
+        `only_group_id`: the group that is read anew, alone; None: all are read.
+        """
+        super().__init__(partition, only_group_id)
         self._config = config
         self._now_ms = now_ms
         self._is_journaled = is_journaled
@@ -56,6 +67,8 @@ class GroupShard(Shard[Group]):
 
     def _replay_offset(self, key: bytes, value: bytes | None, producer_id: int) -> None:
         group_id, topic, partition = read_place(key)
+        if not self.is_about(group_id):
+            return
         group = self.machines.get(group_id)
         if value is None:
             if group is not None:
@@ -73,6 +86,8 @@ class GroupShard(Shard[Group]):
 
     def _replay_group(self, key: bytes, value: bytes | None, _producer_id: int) -> None:
         group_id = read_group_id(key)
+        if not self.is_about(group_id):
+            return
         former = self.machines.pop(group_id, None)
         if value is None:
             return  # its offsets went before it

@@ -11,6 +11,14 @@ from ottla.coordinator.runtime.effects import Effects
 M = TypeVar("M")
 
 
+class StepFailed(Exception):
+    """A bug of ours in a step. `effects` are those there were by then: the machine thinks that it has answered."""
+
+    def __init__(self, effects: Effects) -> None:
+        super().__init__("a step of a machine failed")
+        self.effects = effects
+
+
 @dataclass(slots=True, frozen=True)
 class Kind(Generic[M]):
     """A kind of machine."""
@@ -21,7 +29,8 @@ class Kind(Generic[M]):
     """(machine, now_ms, event) -> effects. It changes the machine; it never waits and reads no clock.
 
     `now_ms` is the date, and deadlines in effects are instants of the same clock. It knows the kind's requests and all
-    of `RuntimeEvent`, and raises for nothing that a client can send.
+    of `RuntimeEvent`, and raises for nothing that a client can send. What it raises is a bug, best `StepFailed` from
+    the cause, and the machine is not to be trusted any more.
     """
     purgatory_of: Callable[[str], str]
     """The name of the purgatory that the timer of this key waits in."""

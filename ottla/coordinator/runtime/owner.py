@@ -9,8 +9,9 @@ the owner takes everything there is; the inbox holds no more than what arrived w
 done at once, and the machine hears of them before its next event; only those of events that its kind names, such as
 commits of offsets, share a batch when they follow one another.
 
-A step that raises is a bug, and the machine is not to be trusted from then on: it ends, and the senders of what waits
-in it are told to look for another coordinator. There is none, but other machines go on.
+A step that raises is a bug, and the machine is not to be trusted from then on: it ends. The request at which it
+happened is answered by the caller of the runtime, the senders of what waits are told to look for the coordinator, and
+that one reads the machine anew from its log (`Runtime.start_recovery`). Other machines go on.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, Final, Generic, Protocol
 
 from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect, Ended, Notice, Reply
 from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired, Unloaded
-from ottla.coordinator.runtime.kind import M
+from ottla.coordinator.runtime.kind import M, StepFailed
 from ottla.coordinator.runtime.records import Record
 from ottla.coordinator.runtime.shard import Shard
 from ottla.coordinator.runtime.timers import MachineTimer, Timers
@@ -47,7 +48,7 @@ class NoticeSink(Protocol):
 class Surroundings:
     """What all owners of a runtime share."""
 
-    __slots__ = ("ended", "failed", "log", "notices", "purgatories", "timer")
+    __slots__ = ("ended", "failed", "log", "notices", "purgatories", "refuse", "timer")
 
     def __init__(
         self,
@@ -56,7 +57,8 @@ class Surroundings:
         purgatories: Iterable[str],
         notices: NoticeSink | None,
         ended: Callable[[Owner[Any], list[Any]], None],
-        failed: Callable[[Owner[Any]], None] | None,
+        refuse: Callable[[str, Any], None],
+        failed: Callable[[Owner[Any], Exception], None] | None,
     ) -> None:
         self.log = log
         self.timer = timer
@@ -66,6 +68,8 @@ class Surroundings:
         """The reader of what machines tell; None: there is none."""
         self.ended = ended
         """Called by an owner whose machine has ended, with the requests that were still in its inbox."""
+        self.refuse = refuse
+        """Answers the request, if it is one, at which the machine of this key has met a bug."""
         self.failed = failed
         """Called by an owner that has met a bug, before that, while the error is being handled. None: it is raised."""
 
@@ -145,30 +149,42 @@ class Owner(Generic[M]):
                 if self._appends and not shares:
                     self._write()
             self._write()
-        except Exception:
+        except Exception as error:
             if self._with.failed is None:
                 raise
-            self._with.failed(self)
-            self._give_up(item)
+            try:
+                self._with.failed(self, error)
+            finally:
+                self._give_up(item, error)
         if self.is_ended:
             leftover = [item for item in inbox if not isinstance(item, MachineTimer)]
             inbox.clear()
             self._with.ended(self, leftover)
 
-    def _give_up(self, item: Any) -> None:
+    def _give_up(self, item: Any, error: Exception) -> None:
         """End a machine that has met a bug at `item`: answer what it still knows to be waiting, as far as that goes."""
+        if isinstance(error, StepFailed):
+            self._answer(error.effects)
         unwritten, self._appends = self._appends, []
         events = [AppendCompleted(a.completion, ErrorCode.UNKNOWN_SERVER_ERROR) for a in unwritten]
         for event in (*events, Unloaded()):
             with suppress(Exception):
-                self._perform(e for e in self._step(self.machine, self._now_ms, event) if isinstance(e, Reply))
+                self._answer(self._step(self.machine, self._now_ms, event))
         self._end(Ended())
-        if item is not None:
-            self.inbox.appendleft(item)
+        self._with.refuse(self.key, item)
+
+    def _answer(self, effects: Iterable[Effect]) -> None:
+        """Do nothing of these but to answer."""
+        self._perform(effect for effect in effects if isinstance(effect, Reply))
 
     def _perform(self, effects: Iterable[Effect]) -> None:
-        for effect in effects:
-            _PERFORM[effect.__class__](self, effect)
+        left = iter(effects)
+        try:
+            for effect in left:
+                _PERFORM[effect.__class__](self, effect)
+        except Exception:
+            self._answer(left)  # the machine won't be asked again for the answers it was about to give
+            raise
 
     def _reply(self, effect: Reply) -> None:
         effect.token.answer(effect.response)

@@ -55,26 +55,30 @@ class Runtime(Generic[M]):
 
     def __init__(
         self,
-        new_shard: Callable[[int], Shard[M]],
+        new_shard: Callable[[int, str | None], Shard[M]],
         log: Log,
         timer: Timer,
         tasks: Tasks,
         *,
         resubmit: Callable[[str, Any], None],
+        refuse: Callable[[str, Any], None],
         purgatories: Iterable[str],
         notices: NoticeSink | None = None,
-        failed: Callable[[str], None] | None = None,
+        failed: Callable[[str, Exception], None] | None = None,
         start: Callable[[Iterator[None]], None] = exhaust,
         sweep: tuple[object, int] | None = None,
     ) -> None:
-        """`new_shard`: makes the shard of a partition; `log`: the internal topic's.
+        """`new_shard`: makes the shard of a partition, for all its machines or only that of this key.
 
         `resubmit`: takes an event that was still to come when its machine ended, with the machine's key.
 
         `purgatories`: the names of those that timers wait in; `notices`: the reader of what machines tell, if any.
 
-        `failed`: called with the key of a machine that has met a bug, while the error is being handled; the machine is
-        given up and the others go on. None: the error ends the owner's task.
+        `refuse`: answers the request at which the machine of this key has met a bug; it may be given other items too.
+
+        `failed`: called with the key of a machine that has met a bug, and with the error while it is being handled. The
+        machine is given up and the others go on; what is called sees to it that the machine is read anew, see
+        `start_recovery`. None: the error ends the owner's task.
 
         `start`: takes up what is long and can be done in steps; by default all of it is done at once.
 
@@ -84,7 +88,7 @@ class Runtime(Generic[M]):
         """The owners of all machines that requests find, by the machines' keys. To look at, not to change."""
         self._new_shard = new_shard
         self._with = Surroundings(
-            log, timer, purgatories, notices, self._forget, None if failed is None else self._give_up
+            log, timer, purgatories, notices, self._forget, refuse, None if failed is None else self._give_up
         )
         self._tasks = tasks
         self._resubmit = resubmit
@@ -92,8 +96,7 @@ class Runtime(Generic[M]):
         self._shards: dict[int, Shard[M]] = {}
         self._loadings: dict[int, Loading[M]] = {}
         self._unreadable: set[int] = set()
-        #: The partitions of machines that were given up, by key. Their log may be right, but nobody here reads it again
-        #: before it is loaded anew.
+        #: The partitions of machines that were given up, by key. Until they are read anew their clients have to wait.
         self._given_up: dict[str, int] = {}
         self._sweep = None if sweep is None else Sweep(*sweep, self.owners, timer, start)
 
@@ -122,10 +125,6 @@ class Runtime(Generic[M]):
             return PartitionState.LOADING
         return PartitionState.FAILED if partition in self._unreadable else None
 
-    def is_given_up(self, key: str) -> bool:
-        """Whether this machine has met a bug here: it must not be made anew, as if it had never been."""
-        return key in self._given_up
-
     # ── Partitions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def start_loading(self, partition: int) -> Loading[M]:
@@ -134,8 +133,7 @@ class Runtime(Generic[M]):
         Replay its records on the result's `shard`, then go through `finish_loading`; or `fail_loading`.
         """
         self.unload(partition)
-        self._given_up = {key: where for key, where in self._given_up.items() if where != partition}
-        loading = self._loadings[partition] = Loading(self._new_shard(partition))
+        loading = self._loadings[partition] = Loading(self._new_shard(partition, None))
         return loading
 
     def is_loading(self, partition: int, loading: Loading[M]) -> bool:
@@ -174,6 +172,7 @@ class Runtime(Generic[M]):
             owners += loading.owners.values()
         for owner in owners:
             self._unload(owner)
+        self._given_up = {key: where for key, where in self._given_up.items() if where != partition}
 
     def close(self) -> None:
         """Coordinate nothing any more. The owners' tasks end by themselves in the next turn of the loop."""
@@ -187,6 +186,25 @@ class Runtime(Generic[M]):
         self.owners.pop(owner.key, None)
         if not owner.is_ended:
             owner.post(Unloaded())
+            owner.drain()
+
+    # ── Recovery ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def start_recovery(self, key: str) -> Shard[M]:
+        """Read a machine anew that was given up: replay the records of its partition, then `finish_recovery`."""
+        return self._new_shard(self._given_up[key], key)
+
+    def is_given_up(self, key: str) -> bool:
+        """Whether a machine is still to be read anew: its partition may be another node's by now."""
+        return key in self._given_up
+
+    def finish_recovery(self, key: str, shard: Shard[M]) -> None:
+        """Have the machine as the log has it; that may be not at all."""
+        assert self.is_given_up(key), f"{key} was not given up"
+        partition = self._given_up.pop(key)
+        if (machine := shard.machines.get(key)) is not None:
+            owner = self.bring_in(key, machine, partition)
+            owner.post(Loaded())
             owner.drain()
 
     # ── Machines ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -209,11 +227,11 @@ class Runtime(Generic[M]):
         self._tasks.create_task(owner.run(), name=f"{shard.kind_of(machine).name} {key}")
         return owner
 
-    def _give_up(self, owner: Owner[M]) -> None:
+    def _give_up(self, owner: Owner[M], error: Exception) -> None:
         """A machine has met a bug. It is not made anew, as if it had never been: its records are in the log."""
         self._given_up[owner.key] = owner.shard.partition
         if self._failed is not None:
-            self._failed(owner.key)
+            self._failed(owner.key, error)
 
     def _forget(self, owner: Owner[M], leftover: list[Any]) -> None:
         """A machine has ended; requests that came too late for it find none."""

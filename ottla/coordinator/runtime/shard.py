@@ -25,8 +25,10 @@ Replay: TypeAlias = Callable[[bytes, bytes | None, int], None]
 class Shard(ABC, Generic[M]):
     """The machines of one partition, by their keys."""
 
-    def __init__(self, partition: int) -> None:
+    def __init__(self, partition: int, only_key: str | None = None) -> None:
+        """`only_key`: the key of the machine that is read anew, alone; None: all of them are read."""
         self.partition = partition
+        self._only_key = only_key
         self.machines: dict[str, M] = {}
         self.unknown_types: Counter[int] = Counter()
         """Records that were passed over, by their type: of kinds of machines that are not kept here."""
@@ -43,6 +45,10 @@ class Shard(ABC, Generic[M]):
     @abstractmethod
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         """A producer's transaction is over, says its marker in the log: what it wrote counts now, or never."""
+
+    def is_about(self, key: str) -> bool:
+        """Whether the records of the machine of this key are to be taken in."""
+        return self._only_key is None or key == self._only_key
 
     def replay(self, key: bytes | None, value: bytes | None, producer_id: int = NO_PRODUCER_ID) -> None:
         """Take in one record, perhaps of a producer's transaction. Raises `CorruptRecordError`."""

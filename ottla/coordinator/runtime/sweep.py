@@ -33,19 +33,22 @@ class Sweep:
         """Arm the alarm, if there are machines and it isn't armed."""
         if self._owners and not self._alarm.is_pending:
             intervals = (self._timer.now_ms() - self._began_ms) // self._interval_ms + 1
-            self._timer.add(self._alarm, self._began_ms + intervals * self._interval_ms)
+            self._timer.add_in(self._alarm, self._began_ms + intervals * self._interval_ms - self._timer.now_ms())
 
     def stop(self) -> None:
         self._timer.cancel(self._alarm)
 
     def _send(self) -> None:
+        """No round begins before the one before it is over."""
         self._start(self._steps())
-        self.keep_going()
 
     def _steps(self) -> Iterator[None]:
         """A machine with each step."""
-        for owner in list(self._owners.values()):
-            if not owner.is_ended:
-                owner.post(self._event)
-                owner.drain()
-            yield
+        try:
+            for owner in list(self._owners.values()):
+                if not owner.is_ended:
+                    owner.post(self._event)
+                    owner.drain()
+                yield
+        finally:
+            self.keep_going()

@@ -20,7 +20,7 @@ from ottla.pipeline.launch import main
 from ottla.pipeline.places import refuse_unless_free, uri
 from ottla.pipeline.progress import Progress
 from ottla.pipeline.refusals import CannotUse
-from ottla.terminal.output import Columns, Item, print_table
+from ottla.terminal.output import Columns, Item, print_line, print_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -142,9 +142,9 @@ def _show(items: list[Item], all_offsets: int) -> None:
     if items:
         print_table(items, _COLUMNS)
     if len(items) < all_offsets:
-        print(f"({all_offsets - len(items):,} more; --top shows more of them, --output writes them all)")
+        print_line(f"({all_offsets - len(items):,} more; --top shows more of them, --output writes them all)")
     if items or all_offsets:
-        print()
+        print_line()
 
 
 JOB: Final[Job[Any]] = Job(

@@ -28,7 +28,7 @@ from ottla.pipeline.refusals import CannotUse, MachineRefused
 from ottla.pipeline.sender import Batches, send
 from ottla.pipeline.source_header import SOURCE_HEADER, read_mark
 from ottla.pipeline.tails import last_records
-from ottla.terminal.output import Columns, Item, print_table, printable
+from ottla.terminal.output import Columns, Item, print_line, print_table
 
 if TYPE_CHECKING:
     import pyarrow
@@ -314,15 +314,15 @@ _COLUMNS: Final[Columns] = {
 
 def _show(topics: list[Item], groups: Item) -> None:
     print_table(topics, _COLUMNS)
-    print(
+    print_line(
         f"{groups['groups']:,} groups: {groups['offsets_written']:,} offsets committed, "
         f"{groups['offsets_kept']:,} there or further already"
     )
     for group in groups["left"]:
-        print(f"left as it was: group {printable(group['group_id'])}, {group['reason']}")
+        print_line(f"left as it was: group {group['group_id']}, {group['reason']}")
     if groups["groups_left"] > len(groups["left"]):
-        print(f"({groups['groups_left'] - len(groups['left']):,} more groups left as they were)")
-    print()
+        print_line(f"({groups['groups_left'] - len(groups['left']):,} more groups left as they were)")
+    print_line()
 
 
 JOB: Final[Job[Any]] = Job(

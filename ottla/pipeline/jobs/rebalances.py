@@ -18,7 +18,7 @@ from ottla.pipeline.launch import main
 from ottla.pipeline.places import local_path, refuse_unless_free, size_bytes, uri, write_text
 from ottla.pipeline.progress import Progress
 from ottla.pipeline.refusals import CannotUse, MachineRefused
-from ottla.terminal.output import Columns, Item, print_table
+from ottla.terminal.output import Columns, Item, print_line, print_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -248,7 +248,7 @@ def _show(tables: Tables) -> None:
     for items, columns in tables.values():
         if items:
             print_table(items, columns)
-            print()
+            print_line()
 
 
 JOB: Final[Job[Any]] = Job(

@@ -22,6 +22,7 @@ from ottla.pipeline.pacing import LEAD_SECONDS, Pace
 from ottla.pipeline.progress import Progress
 from ottla.pipeline.refusals import CannotUse, MachineRefused
 from ottla.pipeline.sender import Batches, send
+from ottla.terminal.output import print_line
 
 if TYPE_CHECKING:
     import pyarrow
@@ -124,7 +125,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
         len(plan.spans),
         played["bytes"] or 0,
         found,
-        show=lambda: print(f"no record was more than {late_ms_max:,.1f} ms late"),
+        show=lambda: print_line(f"no record was more than {late_ms_max:,.1f} ms late"),
     )
 
 

@@ -65,16 +65,16 @@ def error_of(response: Any) -> int:
 
 #: By request, in the order of `Outside`; "-": goes on to the next.
 EXPECTED = """
-                       NOT_STARTED  EMPTY_GROUP_ID  BAD_SESSION_TIMEOUT  NOT_COORDINATOR  LOADING  ABSENT
-JoinRequested          15           24              26                   16               14       25
-SyncRequested          15           24              -                    16               14       25
-HeartbeatRequested     15           24              -                    16               0        25
-LeaveRequested         15           24              -                    16               14       25
-OffsetCommitRequested  15           -               -                    16               14       69
-OffsetFetchRequested   15           -               -                    16               14       0
-OffsetDeleteRequested  15           24              -                    16               14       69
-DescribeRequested      15           -               -                    16               14       69
-DeleteRequested        15           -               -                    16               14       69
+                       NOT_STARTED  EMPTY_GROUP_ID  BAD_SESSION_TIMEOUT  NOT_COORDINATOR  LOADING  ABSENT  FAILED
+JoinRequested          15           24              26                   16               14       25      -1
+SyncRequested          15           24              -                    16               14       25      -1
+HeartbeatRequested     15           24              -                    16               0        25      -1
+LeaveRequested         15           24              -                    16               14       25      -1
+OffsetCommitRequested  15           -               -                    16               14       69      -1
+OffsetFetchRequested   15           -               -                    16               14       0       -1
+OffsetDeleteRequested  15           24              -                    16               14       69      -1
+DescribeRequested      15           -               -                    16               14       69      -1
+DeleteRequested        15           -               -                    16               14       69      -1
 """
 
 
@@ -95,6 +95,10 @@ async def test_refusals(kind: type[Request], outside: Outside, expected: str) ->
     """What a request is answered that doesn't get to a group; nothing is left behind by any of them."""
     if expected == "-":
         assert REFUSALS[kind][outside] is None
+        return
+    if outside is Outside.FAILED:  # what leads there is in tests/broker/test_failures.py
+        event: Any = requests()[kind]()
+        assert error_of(refusal("group", event, outside)) == int(expected)
         return
     async with running_node() as node:
         line = requests()[kind]
@@ -122,6 +126,7 @@ async def test_refusals(kind: type[Request], outside: Outside, expected: str) ->
         (Outside.NOT_COORDINATOR, ""),
         (Outside.LOADING, ""),
         (Outside.ABSENT, "made up"),
+        (Outside.FAILED, "made up"),
     ],
 )
 async def test_whose_join_was_refused(outside: Outside, member_id: str) -> None:

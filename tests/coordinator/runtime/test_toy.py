@@ -31,6 +31,7 @@ class Tallies:
         self.timer = timer
         self.notices: list[tuple[str, int, Added]] = []
         self.failed: list[str] = []
+        self.refused: list[tuple[str, Any]] = []
         self.resubmitted: list[tuple[str, Any]] = []
         self.runtime: Runtime[Tally] = Runtime(
             TallyShard,
@@ -38,9 +39,10 @@ class Tallies:
             timer,
             tasks,
             resubmit=lambda key, event: self.resubmitted.append((key, event)),
+            refuse=lambda key, item: self.refused.append((key, item)),
             purgatories=("Idle",),
             notices=lambda key, timestamp_ms, notice: self.notices.append((key, timestamp_ms, notice)),
-            failed=self.failed.append if may_fail else None,
+            failed=(lambda key, _error: self.failed.append(key)) if may_fail else None,
         )
 
     def load(self) -> None:
@@ -139,16 +141,31 @@ async def test_what_comes_after_the_end_is_given_back() -> None:
 
 
 async def test_a_bug_ends_one_machine_alone() -> None:
-    """It is given up until its partition is loaded again; the others go on."""
+    """It is read anew from its log, alone, while the others go on; the request that did it is refused."""
     async with running_tallies(may_fail=True) as tallies:
         await tallies.add("a", 1)
         await tallies.add("b", 1)
         tallies.add("a", -1)
         assert await tallies.add("b", 1) == (0, 2)
         assert (tallies.failed, tallies.totals) == (["a"], {"b": 2})
+        assert [(key, item.amount) for key, item in tallies.refused] == [("a", -1)]
         assert tallies.runtime.is_given_up("a")
+        shard = tallies.runtime.start_recovery("a")
+        shard.replay_all(tallies.log.records(0))
+        assert shard.machines.keys() == {"a"}
+        tallies.runtime.finish_recovery("a", shard)
+        assert (tallies.totals, tallies.runtime.is_given_up("a")) == ({"b": 2, "a": 1}, False)
+        assert await tallies.add("a", 1) == (0, 2)
+
+
+async def test_a_machine_that_was_given_up_moves_with_its_partition() -> None:
+    """Another node reads it, or this one with all others."""
+    async with running_tallies(may_fail=True) as tallies:
+        await tallies.add("a", 1)
+        tallies.add("a", -1)
+        await tallies.add("b", 1)
         tallies.load()
-        assert (tallies.totals, tallies.runtime.is_given_up("a")) == ({"a": 1, "b": 2}, False)
+        assert (tallies.totals, tallies.runtime.is_given_up("a")) == ({"a": 1, "b": 1}, False)
 
 
 async def test_two_topics_on_one_node(ana: Actor) -> None:

@@ -86,8 +86,8 @@ def step(tally: Tally, now_ms: int, event: Any) -> Effects:
 class TallyShard(Shard[Tally]):
     """The tallies of one partition."""
 
-    def __init__(self, partition: int) -> None:
-        super().__init__(partition)
+    def __init__(self, partition: int, only_key: str | None = None) -> None:
+        super().__init__(partition, only_key)
         self._pending: dict[int, dict[str, int]] = {}
 
     @property
@@ -104,6 +104,8 @@ class TallyShard(Shard[Tally]):
 
     def _replay_tally(self, key: bytes, value: bytes | None, producer_id: int) -> None:
         name = key[_TYPE.size :].decode()
+        if not self.is_about(name):
+            return
         if value is None:
             self.machines.pop(name, None)
             return

@@ -1,0 +1,60 @@
+"""The token of the control API, as `ottla serve` and the commands that ask it are given it.
+
+A file or the environment keep it from other users of the machine; an option is there for all to see in the list of
+processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Final
+
+VARIABLE: Final = "OTTLA_CONTROL_TOKEN"
+
+
+def add_options(parser: argparse.ArgumentParser, default: object = None) -> None:
+    """Add the two options."""
+    parser.add_argument(
+        "--control-token",
+        metavar="TOKEN",
+        default=default,
+        help=f"what has to be known to use the control API (default: ${VARIABLE})",
+    )
+    parser.add_argument(
+        "--control-token-file",
+        metavar="FILE",
+        type=Path,
+        default=default,
+        help="a file that has it, so that no list of processes shows it",
+    )
+
+
+def read(options: argparse.Namespace) -> str | None:
+    """The token; None: there is none. Raises `ConfigError` and `MachineRefused`, neither of which repeats it."""
+    from ottla.broker.configs.settings import ConfigError
+
+    token: str | None
+    if options.control_token_file is not None:
+        if options.control_token is not None:
+            raise ConfigError("--control-token and --control-token-file are both given; leave one of them out")
+        source, token = f"--control-token-file {options.control_token_file}", _read_file(options.control_token_file)
+    elif options.control_token is not None:
+        source, token = "--control-token", options.control_token
+    else:
+        source, token = VARIABLE, os.environ.get(VARIABLE)
+    if token is not None and not (token and all("!" <= character <= "~" for character in token)):
+        raise ConfigError(f"{source} has no token; one is made of ASCII letters, digits and signs, without blanks")
+    return token
+
+
+def _read_file(path: Path) -> str:
+    from ottla.broker.network.address import MachineRefused
+
+    try:
+        return path.read_text(encoding="ascii", errors="replace").strip()
+    except OSError as error:
+        raise MachineRefused(
+            f"--control-token-file: cannot read {path}: {error.strerror}; name a file that can be read"
+        ) from None

@@ -1,0 +1,102 @@
+"""Tasks, rounds and listeners of which one fails and the others go on."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from ottla.broker.background import Background, Job
+from ottla.broker.rounds import PAUSE_MS_MIN, Round
+from ottla.broker.supervision import SupervisedTasks, tell
+from ottla.purgatory import Timer
+from tests.broker.log_scene import LogScene
+from tests.broker.scene import Log, Scene
+
+
+async def test_a_task_that_raises_ends_no_other() -> None:
+    """Nor the group of tasks; its result is None. What is raised by a task can be awaited by nobody."""
+    log, go_on = Log(), asyncio.Event()
+
+    async def sick() -> int:
+        raise ZeroDivisionError("on purpose")
+
+    async def sound() -> int:
+        await go_on.wait()
+        return 7
+
+    async with SupervisedTasks(log) as tasks:
+        ended, living = tasks.create_task(sick(), name="sick"), tasks.create_task(sound())
+        assert await ended is None
+        go_on.set()
+        assert await living == 7
+    assert log.named("task.failed") == [{"task": "sick", "reason": "ZeroDivisionError: on purpose"}]
+
+
+async def test_a_task_can_be_cancelled() -> None:
+    """That is no failure."""
+    log = Log()
+    async with SupervisedTasks(log) as tasks:
+        task = tasks.create_task(asyncio.Event().wait())
+        await asyncio.sleep(0)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        assert task.cancelled()
+    assert not log.events
+
+
+def test_each_listener_hears() -> None:
+    """In order, with what there is to be heard."""
+    log = Log()
+    heard: list[Any] = []
+
+    def sick(*_what: object) -> None:
+        raise ZeroDivisionError
+
+    tell(log, [heard.append, sick, heard.append], "it")
+    assert heard == ["it", "it"]
+    ((_, keys),) = log.events
+    assert "sick" in keys["listener"]
+
+
+class TestRounds:
+    def test_a_pause_is_never_shorter_than_it_has_to_be(self) -> None:
+        """However short the interval is set, but for the first round."""
+        scene, begun = LogScene(), []
+        Round(scene.cluster, "work", lambda: begun.append(scene.clock.now_ms()), lambda: 0).start()
+        scene.advance(3 * PAUSE_MS_MIN)
+        assert begun == [0, PAUSE_MS_MIN, 2 * PAUSE_MS_MIN, 3 * PAUSE_MS_MIN]
+
+    def test_a_pause_without_end_is_none(self) -> None:
+        """Nothing is armed."""
+        scene = LogScene()
+        Round(scene.cluster, "work", lambda: pytest.fail("never"), lambda: 2**63 - 1).start()
+        assert scene.cluster.timer.size == 0
+
+    async def test_no_round_begins_before_the_one_before_it_is_over(self) -> None:
+        """A round may take longer than the interval; then the pause comes after it."""
+        async with SupervisedTasks(Log()) as tasks:
+            scene = Scene()
+            cluster = scene.cluster
+            cluster.timer, cluster.tasks = Timer(scene.clock, loop=asyncio.get_running_loop()), tasks
+            cluster.__dict__["background"] = background = Background(cluster)
+            begun, is_over = 0, False
+
+            def work() -> Job:
+                nonlocal begun
+                begun += 1
+                while not is_over:
+                    yield
+
+            Round(cluster, "work", work, lambda: 1_000).start()
+            await cluster.timer.advance(10_000)
+            assert begun == 1
+            is_over = True
+            await cluster.timer.advance(999, lambda: background.is_settled)
+            assert begun == 1
+            await cluster.timer.advance(1, lambda: background.is_settled)
+            assert begun == 2
+            cluster.timer.close()

@@ -1,0 +1,78 @@
+"""Everything that other drills have one by one, mixed at random, under real clients of one broker on one directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from ottla.protocol.messages.create_topics import CreateTopicsRequest
+from tests.clients.conftest import starter
+from tests.clients.libraries import CONFLUENT
+from tests.soak.besieged import NODES, Besieged
+from tests.soak.conftest import Drill
+from tests.soak.ledger import Ledger
+from tests.soak.mischief import HAPPENINGS, Stage
+from tests.soak.workload import Workload
+from tests.support.client import Client
+
+SETTINGS: Final = {
+    "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.backoff.ms": "20",
+    "log.retention.check.interval.ms": "50",
+    "log.initial.task.delay.ms": "50",
+    "offsets.topic.num.partitions": "3",
+}
+ORDERS: Final = {"internal.segment.bytes": "20000", "retention.ms": "-1"}
+ACCOUNTS: Final = {
+    "cleanup.policy": "compact",
+    "internal.segment.bytes": "40000",
+    "min.cleanable.dirty.ratio": "0.01",
+}
+PARTITIONS: Final = 3
+
+
+def test_everything_at_once(drill: Drill, tmp_path: Path) -> None:
+    """In no round is anything lost that was acknowledged, or there twice, and the broker says nothing of its own."""
+    rounds = drill.rounds(short=6, long=200)
+    with Besieged(tmp_path, SETTINGS) as broker, starter(broker.bootstrap) as start:
+        ledger = Ledger(start, CONFLUENT, "accounts", Random(drill.seed))
+        workload = Workload(start, CONFLUENT, "orders", partitions=PARTITIONS)
+        stage = Stage(broker, drill.random, orders=[workload.name], ledger=ledger.name)
+        create(stage.address, ledger.name, 1, ACCOUNTS)
+        create(stage.address, workload.name, PARTITIONS, ORDERS)
+        ledger.begin()
+        workload.begin()
+        for number in range(rounds):
+            happening = drill.random.choice(HAPPENINGS)
+            print(f"round {number}: {happening.__name__}", flush=True)
+            happens_while_they_work(lambda happening=happening: happening(stage), workload, ledger)
+            broker.check_log()
+            workload.check_so_far()
+        for node_id in list(broker.nodes_down):
+            broker.start_node(node_id)
+        workload.end()
+        ledger.check()
+        broker.check_log()
+
+
+def happens_while_they_work(happening: Callable[[], Any], workload: Workload, ledger: Ledger) -> None:
+    """Return when it is over and everybody has got on since."""
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(happening)
+        is_over = False
+        while not is_over:
+            is_over = work.done()
+            workload.goes_on()
+            ledger.goes_on()
+        work.result()
+
+
+def create(bootstrap: str, topic: str, partitions: int, configs: dict[str, str]) -> None:
+    """Make a topic that every node has."""
+    listed = [CreateTopicsRequest.CreatableTopicConfig(*entry) for entry in configs.items()]
+    new = CreateTopicsRequest.CreatableTopic(topic, partitions, NODES, configs=listed)
+    with Client(bootstrap) as client:
+        assert not client.ask(CreateTopicsRequest([new], 10_000), 7).topics[0].error_code
