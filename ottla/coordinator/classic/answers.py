@@ -71,7 +71,7 @@ def _protocol_name(event: JoinRequested, name: str | None) -> str | None:
 
 
 def join_members(group: Group) -> JoinMembers:
-    """What the leader gets to see of everybody, absent static members included. In the order they came.
+    """What the leader gets to see of all members, absent static ones included. In the order they came.
 
     Kafka: ClassicGroup.currentClassicGroupMembers. Its order is that of a hash map with random ids: any.
     """

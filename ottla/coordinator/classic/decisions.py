@@ -47,7 +47,7 @@ _STRANGER: Final = {
 }
 
 
-def _everybody(situations: type[Situation], cell: Cell) -> dict[Situation, Cell]:
+def _all_alike(situations: type[Situation], cell: Cell) -> dict[Situation, Cell]:
     return dict.fromkeys(situations, cell)
 
 
@@ -78,7 +78,7 @@ HEARTBEAT: Final[Table[MemberSituation, Answer]] = {
     # Consumers beat between JoinGroup and SyncGroup; that they have not synced yet is no error.
     _COMPLETING: _answers(Answer(_E.NONE, keeps_session=True)),
     _STABLE: _answers(Answer(_E.NONE, keeps_session=True)),
-    _DEAD: _everybody(MemberSituation, Answer(_E.COORDINATOR_NOT_AVAILABLE)),
+    _DEAD: _all_alike(MemberSituation, Answer(_E.COORDINATOR_NOT_AVAILABLE)),
 }
 
 
@@ -95,7 +95,7 @@ OFFSET_COMMIT: Final[Table[CommitSituation, Answer]] = {
     _PREPARING: _commits(_E.UNKNOWN_MEMBER_ID, Answer(_E.NONE, keeps_session=True)),
     _COMPLETING: _commits(_E.UNKNOWN_MEMBER_ID, Answer(_E.REBALANCE_IN_PROGRESS)),
     _STABLE: _commits(_E.UNKNOWN_MEMBER_ID, Answer(_E.NONE, keeps_session=True)),
-    _DEAD: _everybody(CommitSituation, Answer(_E.COORDINATOR_NOT_AVAILABLE)),
+    _DEAD: _all_alike(CommitSituation, Answer(_E.COORDINATOR_NOT_AVAILABLE)),
 }
 
 
@@ -157,7 +157,7 @@ JOIN: Final[Table[JoinSituation, ErrorCode | JoinStep]] = {
         JoinSituation.FOLLOWER_UNCHANGED: JoinStep.REPEAT,
         JoinSituation.FOLLOWER_CHANGED: JoinStep.UPDATE,
     },
-    _DEAD: _everybody(JoinSituation, _E.COORDINATOR_NOT_AVAILABLE),
+    _DEAD: _all_alike(JoinSituation, _E.COORDINATOR_NOT_AVAILABLE),
 }
 
 
@@ -182,7 +182,7 @@ _REFUSED_SYNCS: Final[Mapping[SyncSituation, ErrorCode | SyncStep]] = {
 
 #: Kafka: GroupMetadataManager.classicGroupSyncToClassicGroup, validateSyncGroup.
 SYNC: Final[Table[SyncSituation, ErrorCode | SyncStep]] = {
-    _EMPTY: _everybody(SyncSituation, _E.UNKNOWN_MEMBER_ID),
+    _EMPTY: _all_alike(SyncSituation, _E.UNKNOWN_MEMBER_ID),
     _PREPARING: {
         **_REFUSED_SYNCS,
         SyncSituation.LEADER: _E.REBALANCE_IN_PROGRESS,
@@ -194,7 +194,7 @@ SYNC: Final[Table[SyncSituation, ErrorCode | SyncStep]] = {
         SyncSituation.FOLLOWER: SyncStep.PARK,
     },
     _STABLE: {**_REFUSED_SYNCS, SyncSituation.LEADER: SyncStep.ANSWER, SyncSituation.FOLLOWER: SyncStep.ANSWER},
-    _DEAD: _everybody(SyncSituation, _E.COORDINATOR_NOT_AVAILABLE),
+    _DEAD: _all_alike(SyncSituation, _E.COORDINATOR_NOT_AVAILABLE),
 }
 
 
@@ -224,7 +224,7 @@ LEAVE: Final[Table[LeaveSituation, ErrorCode | LeaveStep]] = {
     _PREPARING: _LEAVERS,
     _COMPLETING: _LEAVERS,
     _STABLE: _LEAVERS,
-    _DEAD: _everybody(LeaveSituation, _E.COORDINATOR_NOT_AVAILABLE),
+    _DEAD: _all_alike(LeaveSituation, _E.COORDINATOR_NOT_AVAILABLE),
 }
 
 
@@ -234,11 +234,11 @@ LEAVE: Final[Table[LeaveSituation, ErrorCode | LeaveStep]] = {
 #: What OffsetDelete answers for the group; topics the group is subscribed to are refused one by one.
 #: Kafka: ClassicGroup.validateOffsetDelete.
 OFFSET_DELETE: Final[Table[GroupKind, ErrorCode]] = {
-    _EMPTY: _everybody(GroupKind, _E.NONE),
+    _EMPTY: _all_alike(GroupKind, _E.NONE),
     _PREPARING: {GroupKind.CONSUMERS: _E.NONE, GroupKind.OTHERS: _E.NON_EMPTY_GROUP},
     _COMPLETING: {GroupKind.CONSUMERS: _E.NONE, GroupKind.OTHERS: _E.NON_EMPTY_GROUP},
     _STABLE: {GroupKind.CONSUMERS: _E.NONE, GroupKind.OTHERS: _E.NON_EMPTY_GROUP},
-    _DEAD: _everybody(GroupKind, _E.GROUP_ID_NOT_FOUND),
+    _DEAD: _all_alike(GroupKind, _E.GROUP_ID_NOT_FOUND),
 }
 
 #: Kafka: ClassicGroup.validateDeleteGroup.

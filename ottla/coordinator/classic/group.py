@@ -7,7 +7,7 @@ waits for stands in it as deadlines and parked requests, so that looking at a gr
     static_members   group instance id -> member id
     pending_joins    ids handed out that have not joined yet -> until when they are waited for
     pending_syncs    who owes a SyncGroup in this generation
-    rebalance        the rebalance under way, from its cause until everybody can have an assignment
+    rebalance        the rebalance under way, from its cause until all can have an assignment
     offsets          what was committed, which is the same for groups of every kind
 
 `check` states the invariants. Kafka: ClassicGroup.
@@ -143,7 +143,7 @@ class Group:
                 recount[protocol.name] = recount.get(protocol.name, 0) + 1
         assert self.supported_protocols == recount, "the counts of protocols equal a recount"
         if self.state in {GroupState.COMPLETING_REBALANCE, GroupState.STABLE}:
-            assert members, "whoever has a generation has members"
+            assert members, "a group with a generation has members"
             assert self.protocol_name is not None
             assert all(member.metadata(self.protocol_name) is not None for member in members.values()), (
                 "every member supports the chosen protocol"

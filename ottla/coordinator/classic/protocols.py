@@ -1,11 +1,11 @@
-"""Which protocol a group uses: what everybody supports, then votes, then Java's order of hashing.
+"""Which protocol a group uses: what all members support, then votes, then Java's order of hashing.
 
 "Protocol" is Kafka's word for an assignor's name: each member lists the names it supports, most liked first.
 `supported_protocols` counts for each name how often members list it, so that whether a newcomer fits is a lookup.
 
 *Candidates* are the names whose count equals the number of members. Each member votes for the first candidate in its
 list; the most votes win; of equals the one that a Java hash map has first. A member may list a name twice, and is
-then counted twice, as in Kafka: such a name is no candidate although everybody has it, and there may be none at all.
+then counted twice, as in Kafka: such a name is no candidate although every member has it, and there may be none at all.
 
 Kafka: ClassicGroup.selectProtocol, supportsProtocols, candidateProtocols; ClassicGroupMember.vote.
 """

@@ -1,7 +1,7 @@
 """One rebalance: who is awaited, until when, who leads, and what the new generation is.
 
-It *begins* when somebody comes, goes or changes. Then everybody is awaited until the join timer runs out, which is as
-long as the most patient member asks for; it *completes* earlier if nobody is missing. Those who did not come are
+It *begins* when a member comes, goes or changes. Then all members are awaited until the join timer runs out, which is
+as long as the most patient member asks for; it *completes* earlier if nobody is missing. Those who did not come are
 dropped, unless they are static: those may be restarting. The generation grows by one, a protocol is chosen, parked
 JoinGroups are answered. Now every member owes a SyncGroup, until the sync timer runs out; the leader's brings the
 assignment.
@@ -157,7 +157,7 @@ def _elect_leader(group: Group) -> bool:
 
 
 def _answer_joins(group: Group, now_ms: int, effects: Effects) -> None:
-    """Tell everybody the new generation; sessions begin anew, of absent static members too; syncs are owed."""
+    """Tell all members the new generation; sessions begin anew, of absent static members too; syncs are owed."""
     leader = group.leader_id or ""
     for member in group.members.values():
         if (join := unpark_join(group, member)) is not None:

@@ -27,7 +27,7 @@ class GroupState(Enum):
     COMPLETING_REBALANCE = "CompletingRebalance"
     """The new generation is known; waiting for the leader's assignment, with SyncGroup requests parked."""
     STABLE = "Stable"
-    """Everybody can have an assignment."""
+    """Every member can have its assignment."""
     DEAD = "Dead"
     """No longer here: deleted, or unloaded because another node coordinates it now."""
 

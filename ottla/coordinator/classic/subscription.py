@@ -38,7 +38,7 @@ def subscribed_topics(group: Group) -> frozenset[str] | None:
 
 
 def is_subscribed(group: Group, topic: str) -> bool:
-    """Whether the group reads this topic. Consumers of whom that isn't known might. Kafka: isSubscribedToTopic."""
+    """Whether the group reads this topic. Consumers whose topics aren't known might. Kafka: isSubscribedToTopic."""
     if group.subscribed_topics is None:
         return group.protocol_type == CONSUMER
     return topic in group.subscribed_topics

@@ -1,4 +1,4 @@
-"""SyncGroup (api key 14), v0–v5: a member asks for its assignment, and the leader brings everybody's.
+"""SyncGroup (api key 14), v0–v5: a member asks for its assignment, and the leader brings those of all.
 
 A follower's request is parked until the leader's came and its assignments are in the log; then all are answered and the
 group is Stable. They may come in any order, and a request that comes late is answered at once. The answer to each

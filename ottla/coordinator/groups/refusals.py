@@ -74,7 +74,7 @@ REFUSALS: Final[Mapping[type[Request], Mapping[Outside, ErrorCode | None]]] = {
         Outside.BAD_SESSION_TIMEOUT: _E.INVALID_SESSION_TIMEOUT,
     },
     SyncRequested: _row(_E.INVALID_GROUP_ID, _E.UNKNOWN_MEMBER_ID),
-    # While the group is loading its members must not give up: they are told that all is well, whoever they are.
+    # While the group is loading its members must not give up: each is told that all is well.
     HeartbeatRequested: {**_row(_E.INVALID_GROUP_ID, _E.UNKNOWN_MEMBER_ID), Outside.LOADING: _E.NONE},
     LeaveRequested: _row(_E.INVALID_GROUP_ID, _E.UNKNOWN_MEMBER_ID),
     # For these the group "" is as good as any: it is where consumers without a group id once kept their offsets.

@@ -129,7 +129,7 @@ class Owner(Generic[M]):
             self.drain()
 
     def drain(self) -> None:
-        """Take everything out of the inbox. It never waits, so whoever is in charge of the task may call it too."""
+        """Take everything out of the inbox. It never waits, so it may be called from outside the task too."""
         clock = self._with.timer.clock
         self._now_ms = clock.wall_ms()
         self._skew_ms = clock.now_ms() - self._now_ms
