@@ -7,11 +7,11 @@ for their readers. Without a reader none is made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
 from ottla.coordinator.runtime.effects import Effects, Notice
+from ottla.coordinator.runtime.frozen import frozen
 
 
 class Happened(Enum):
@@ -72,7 +72,7 @@ class Cause(Enum):
     TOPICS_DELETED = "topics_deleted"
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class Note(Notice):
     """One thing that happened to a group."""
 

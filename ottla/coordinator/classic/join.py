@@ -15,7 +15,6 @@ Kafka: classicGroupJoinToClassicGroup and what it calls in GroupMetadataManager.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ottla.coordinator.classic import answers
@@ -40,6 +39,7 @@ from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.config import NEW_MEMBER_JOIN_TIMEOUT_MS
 from ottla.coordinator.notes import Cause, Happened, note
 from ottla.coordinator.runtime.effects import Append, Completion, Effects, Reply
+from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.classic.group import Group
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class GroupWritten(Completion):
     """The record of a new group is in the log."""
 

@@ -21,7 +21,8 @@ from ottla.coordinator.classic.situations import situate_commit, situate_expiry,
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.subscription import is_subscribed
 from ottla.coordinator.notes import Cause, Happened, note
-from ottla.coordinator.offsets import answers, commit, removal
+from ottla.coordinator.offsets import answers, removal
+from ottla.coordinator.offsets.commit import keep_offsets, write_offsets
 from ottla.coordinator.offsets.expiry import is_expired
 from ottla.coordinator.runtime.effects import Reply
 from ottla.coordinator.write_errors import WRITE_ERRORS
@@ -48,12 +49,12 @@ def commit_offsets(group: Group, now_ms: int, event: OffsetCommitRequested, effe
         return
     if keeps_session:
         keep_alive(group.members[request.member_id], now_ms, effects)
-    commit.write_offsets(group, now_ms, event, effects, creates_group=creates_group)
+    write_offsets(group, now_ms, event, creates_group, effects)
 
 
 def offsets_written(group: Group, now_ms: int, written: OffsetsWritten, error: ErrorCode, effects: Effects) -> None:
     """The offsets are in the log; or they are not, and a group that was there only for them never was."""
-    commit.offsets_written(group, written, error, effects)
+    keep_offsets(group, written, error, effects)
     if error is not ErrorCode.NONE and written.creates_group:
         end_unwritten(group, now_ms, WRITE_ERRORS.get(error, error), effects)
 

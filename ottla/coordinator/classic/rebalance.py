@@ -20,9 +20,8 @@ expirePendingSync in GroupMetadataManager.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from ottla.coordinator.classic import answers
 from ottla.coordinator.classic.group import InitialDelay, Rebalance
@@ -34,6 +33,7 @@ from ottla.coordinator.classic.subscription import subscribed_topics
 from ottla.coordinator.classic.timers import JOIN_TIMER, SYNC_TIMER
 from ottla.coordinator.notes import Cause, Happened, note
 from ottla.coordinator.runtime.effects import Append, Arm, Completion, Disarm, Reply
+from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS, WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
 
@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 WAIT_AGAIN_MS_MIN: Final = 1_000
 
 
-class Trigger(NamedTuple):
+@frozen
+class Trigger:
     """Why a group rebalances."""
 
     cause: Cause
@@ -68,7 +69,7 @@ class Outcome(Enum):
     """Where Kafka throws an exception then, the request that did it is answered UNKNOWN_SERVER_ERROR."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class EmptyWritten(Completion):
     """A generation without members is in the log."""
 

@@ -10,7 +10,6 @@ its former self leads, so that it doesn't (KIP-814). Kafka: updateStaticMemberTh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ottla.coordinator.classic import answers
@@ -21,6 +20,7 @@ from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.notes import Cause, Happened, note
 from ottla.coordinator.runtime.effects import Append, Completion, Effects, Reply
+from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _SKIP_ASSIGNMENT: Final = 9
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class StaticMemberWritten(Completion):
     """A static member's new id is in the log. What it was before, in case it isn't."""
 

@@ -13,7 +13,6 @@ Kafka: GroupMetadataManager.classicGroupSyncToClassicGroup.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ottla.coordinator.classic import answers, rebalance
@@ -24,6 +23,7 @@ from ottla.coordinator.classic.situations import situate_sync
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.notes import Cause, Happened, note
 from ottla.coordinator.runtime.effects import Append, Completion, Effects, Reply
+from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.classic.group import Group
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class AssignmentsWritten(Completion):
     """The leader's assignments, by member id, are in the log."""
 

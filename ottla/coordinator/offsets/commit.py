@@ -8,7 +8,6 @@ Kafka: OffsetMetadataManager.commitOffset.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ottla.coordinator.notes import Happened, note
@@ -17,6 +16,7 @@ from ottla.coordinator.offsets.committed import NO_EXPIRY, CommittedOffset
 from ottla.coordinator.offsets.fetch import answer_waiting
 from ottla.coordinator.offsets.records import offset_record
 from ottla.coordinator.runtime.effects import Append, Completion, Reply
+from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.write_errors import WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
@@ -32,7 +32,7 @@ _NO_RETENTION: Final = -1  # Kafka: OffsetCommitRequest.DEFAULT_RETENTION_TIME
 _INT64_SIGN: Final = 1 << 63
 
 
-@dataclass(slots=True)
+@frozen
 class OffsetsWritten(Completion):
     """Committed offsets are in the log."""
 
@@ -43,7 +43,7 @@ class OffsetsWritten(Completion):
 
 
 def write_offsets(
-    group: AnyGroup, now_ms: int, event: OffsetCommitRequested, effects: Effects, *, creates_group: bool
+    group: AnyGroup, now_ms: int, event: OffsetCommitRequested, creates_group: bool, effects: Effects
 ) -> None:
     """Write down the offsets of a commit that is allowed; `creates_group`: whether the group is there only for it."""
     request = event.request
@@ -55,7 +55,8 @@ def write_offsets(
         for partition in topic.partitions:
             index = partition.partition_index
             error = ErrorCode.NONE
-            if _is_too_long(group, partition.committed_metadata):
+            metadata = partition.committed_metadata
+            if metadata and _is_too_long(group, metadata):
                 error = ErrorCode.OFFSET_METADATA_TOO_LARGE
             else:
                 offset = _committed_offset(now_ms, request.retention_time_ms, topic.topic_id, partition)
@@ -71,10 +72,8 @@ def write_offsets(
     effects.append(Append(records, OffsetsWritten(event, response, committed, creates_group)))
 
 
-def _is_too_long(group: AnyGroup, metadata: str | None) -> bool:
+def _is_too_long(group: AnyGroup, metadata: str) -> bool:
     """Kafka counts a string's UTF-16 units, though the setting's name says bytes."""
-    if not metadata:
-        return False
     units_max = group.config.offset_metadata_max_bytes
     if len(metadata) * 2 > units_max and len(metadata.encode("utf-16-le")) // 2 > units_max:
         return True
@@ -97,7 +96,7 @@ def _committed_offset(
     return CommittedOffset(partition.committed_offset, -1, metadata, now_ms, expire_timestamp_ms)
 
 
-def offsets_written(group: AnyGroup, written: OffsetsWritten, error: ErrorCode, effects: Effects) -> None:
+def keep_offsets(group: AnyGroup, written: OffsetsWritten, error: ErrorCode, effects: Effects) -> None:
     """The offsets are in the log: they count now. Or they are not, and none of them does."""
     offsets = group.offsets
     offsets.writes -= 1

@@ -12,7 +12,6 @@ GroupCoordinatorShard.deleteGroups, cleanupGroupMetadata.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from ottla.coordinator.offsets import answers
 from ottla.coordinator.offsets.committed import CommittedOffset, TopicPartition
 from ottla.coordinator.offsets.records import offset_tombstone
 from ottla.coordinator.runtime.effects import Append, Completion, Reply
+from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.runtime.records import Record
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class TombstonesWritten(Completion):
     """These offsets, and perhaps the group, are deleted in the log."""
 

@@ -4,15 +4,15 @@ An answer, an append, a timer, something to tell. An append is special: its `com
 `AppendCompleted` event, and only then does what waits for the write move on. Timers go by their key: arming one that
 runs already moves it.
 
-Effects don't change once they are made. They are tuples, which take least time to make, and every heartbeat makes two.
+Effects don't change once they are made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.runtime.records import Record
 from ottla.protocol.primitives import Message
 
@@ -29,34 +29,38 @@ class Completion:
     __slots__ = ()
 
 
-class Reply(NamedTuple):
+@frozen
+class Reply:
     """Answer a request: with the API's response, or with the struct for one key where a response has several."""
 
     token: Token
     response: Message
 
 
-class Append(NamedTuple):
+@frozen
+class Append:
     """Append the records to the machine's partition as one batch, then say how it went in an `AppendCompleted`."""
 
     records: Sequence[Record]
     completion: Completion
 
 
-class Arm(NamedTuple):
+@frozen
+class Arm:
     """Send `TimerExpired(timer_key)` at `deadline_ms`, and only then if a timer of this key is running already."""
 
     timer_key: str
     deadline_ms: int
 
 
-class Disarm(NamedTuple):
+@frozen
+class Disarm:
     """Stop a timer."""
 
     timer_key: str
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class Ended:
     """The machine is no more, and neither are its timers. Nothing may be sent to it any longer."""
 

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from ottla.coordinator.runtime.effects import Completion
+from ottla.coordinator.runtime.frozen import frozen
 from ottla.protocol.errors import ErrorCode
 
 
-class TimerExpired(NamedTuple):
+@frozen
+class TimerExpired:
     """A timer armed under this key ran out and was neither moved nor stopped since."""
 
     timer_key: str
 
 
-class AppendCompleted(NamedTuple):
+@frozen
+class AppendCompleted:
     """The records of an `Append` are in the log, or `error` says why not."""
 
     completion: Completion
     error: ErrorCode
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class Loaded:
     """The machine has come back from the log and is coordinated here from now on."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class Unloaded:
     """Another node coordinates the machine from now on, or none."""
 
