@@ -105,4 +105,4 @@ _COMPLETIONS: Final[Mapping[type[Completion], Callable[[Group, int, Any, ErrorCo
 }
 
 #: What the runtime has to know of classic groups.
-CLASSIC: Final[Kind[Group]] = Kind("group", step, purgatory_of, sharing=frozenset({OffsetCommitRequested}))
+CLASSIC: Final[Kind[Group]] = Kind("group", step, purgatory_of, sharing=OffsetCommitRequested)

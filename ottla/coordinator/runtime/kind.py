@@ -34,5 +34,5 @@ class Kind(Generic[M]):
     """
     purgatory_of: Callable[[str], str]
     """The name of the purgatory that the timer of this key waits in."""
-    sharing: frozenset[type] = frozenset()
-    """Events whose appends share a batch when they follow one another."""
+    sharing: type | None = None
+    """The class of events whose appends share a batch when they follow one another; None: there is none."""

@@ -6,8 +6,8 @@
 
 Nobody else touches the machine, and between a step and its effects nobody else runs, so there are no locks. When woken
 the owner takes everything there is; the inbox holds no more than what arrived within one turn of the loop. Appends are
-done at once, and the machine hears of them before its next event; only those of events that its kind names, such as
-commits of offsets, share a batch when they follow one another.
+done at once, and the machine hears of them before its next event; only those of one class of events, which its kind
+names, share a batch when they follow one another: commits of offsets, in groups.
 
 A step that raises is a bug, and the machine is not to be trusted from then on: it ends. The request at which it
 happened is answered by the caller of the runtime, the senders of what waits are told to look for the coordinator, and
@@ -139,7 +139,7 @@ class Owner(Generic[M]):
             while inbox and not self.is_ended:
                 item = inbox.popleft()
                 item_class = item.__class__
-                shares = item_class in sharing
+                shares = item_class is sharing
                 if self._appends and not shares:
                     self._write()  # the machine finds what was written before
                 if item_class is not MachineTimer:  # a fifth of what isinstance takes, as it is an abstract class
