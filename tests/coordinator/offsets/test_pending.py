@@ -54,14 +54,17 @@ def errors(group: Group, *partitions: tuple[str, int], require_stable: bool = Tr
 
 
 def test_stable_offsets_are_held_back() -> None:
-    """Only where the transaction has committed; whoever does not ask for stable ones sees what counts."""
+    """Only where the transaction has committed; a fetch that does not ask for stable ones sees what counts."""
     shard = new_shard()
     shard.replay_all([offset(3), offset(4, "payments")])
-    shard.replay(*offset(5), producer_id=1)
+    for topic in ("orders", "refunds"):
+        shard.replay(*offset(5, topic), producer_id=1)
     group = shard.machines["group"]
-    asked = (ORDERS_0, ("payments", 0), ("others", 0))
-    assert errors(group, *asked) == {ORDERS_0: UNSTABLE, ("payments", 0): 4, ("others", 0): -1}
-    assert errors(group, *asked, require_stable=False) == {ORDERS_0: 3, ("payments", 0): 4, ("others", 0): -1}
+    asked = (ORDERS_0, ("payments", 0), ("refunds", 0), ("others", 0))
+    stable = {ORDERS_0: UNSTABLE, ("payments", 0): 4, ("refunds", 0): UNSTABLE, ("others", 0): -1}
+    counting = {ORDERS_0: 3, ("payments", 0): 4, ("refunds", 0): -1, ("others", 0): -1}
+    assert errors(group, *asked) == stable
+    assert errors(group, *asked, require_stable=False) == counting
 
 
 def test_of_all_topics_those_that_count_are_listed() -> None:
@@ -173,10 +176,14 @@ def test_the_sweep_leaves_them_alone() -> None:
 
 
 def test_a_group_that_has_nothing_else_stays() -> None:
-    """A simple group, there only for what is pending."""
-    book = Playbook(group_with_pending(), now_ms=10**12)
-    assert book >> SweepDue()
-    assert not book.is_ended
+    """What counts elsewhere expires; the group is there for what is pending."""
+    shard = new_shard()
+    shard.replay_all([offset(4, "payments")])
+    shard.replay(*offset(5), producer_id=1)
+    book = Playbook(shard.machines["group"], now_ms=10**12)
+    for _ in range(2):
+        assert book >> SweepDue()
+        assert (book.log, book.is_ended) == ([offset_tombstone("group", "payments", 0)], False)
 
 
 @pytest.mark.parametrize(
