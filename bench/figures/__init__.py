@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.figures import client, commits, crowds, heartbeats, holds, latency, records, restart, start, stored
+from bench.figures import client, commits, crowds, heartbeats, holds, latency, records, restart, start, stored, worst
 from bench.figures.figure import Figure, Row, Values
 
 __all__ = ["ALL", "Figure", "Row", "Values"]
@@ -18,4 +18,5 @@ ALL: list[Figure] = [
     restart.FIGURE,
     holds.FIGURE,
     stored.FIGURE,
+    worst.FIGURE,
 ]

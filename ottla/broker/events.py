@@ -173,10 +173,14 @@ _STORAGE: Final = (
         "cluster.journal.cut",
         "warning",
         ("bytes_cut",),
-        "The last change in the cluster's journal was not whole: it was cut off.",
+        "The last changes in the cluster's journal were not whole: they were cut off.",
     ),
     LogEvent(
-        "cluster.journal.failed", "error", ("reason",), "A change of the cluster could not be kept, and was refused."
+        "cluster.journal.failed",
+        "error",
+        ("reason",),
+        "A change of the cluster could not be kept, and was refused; or the "
+        "journal could not be flushed, and takes no more changes.",
     ),
 )
 

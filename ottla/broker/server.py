@@ -27,6 +27,7 @@ from ottla.purgatory import Clock, SystemClock, Timer
 
 if TYPE_CHECKING:
     from ottla.broker.control.http import ControlListener
+    from ottla.broker.storage.file_operations import FileOperations
 
 #: How long clients have to take their last answers when the broker stops.
 FLUSH_SECONDS_MAX: Final = 5.0
@@ -88,6 +89,8 @@ class Server:
         self._listeners: list[Listener] = []
         self._journal_path = journal
         self.data_dir = data_dir
+        #: What changes the data directory. None: the system.
+        self.file_operations: FileOperations | None = None
         self._control_address = control
         self._control_token = control_token
         self._control: ControlListener | None = None
@@ -220,7 +223,7 @@ class Server:
         """Bind every socket before any of them accepts, so that no client sees half a cluster."""
         if self._control_address is not None:
             await self._bind_control(self._control_address)
-        shared = Shared()
+        shared = Shared(self.settings["socket.request.max.bytes"])
         for index, node in enumerate(self._nodes):
             listener = Listener(node, shared, self.log)
             self._listeners.append(listener)
@@ -295,8 +298,9 @@ class Server:
         """Have everything there again before anybody asks."""
         if self.data_dir is not None:
             from ottla.broker.cluster.persistence import Persistence
+            from ottla.broker.storage.file_operations import FileOperations
 
-            persistence = Persistence(self.cluster, self.data_dir)
+            persistence = Persistence(self.cluster, self.data_dir, self.file_operations or FileOperations())
             await persistence.open(self._stopping)
             at_end.callback(persistence.close)
 

@@ -51,3 +51,12 @@ class DecompressionLimitError(BatchError):
             ErrorCode.MESSAGE_TOO_LARGE, f"the batch decompresses to more than the limit of {limit_bytes} bytes"
         )
         self.limit_bytes = limit_bytes
+
+
+class RequestLimitError(BatchError):
+    """The batches of the request would unpack to more than all of them may, together. The code is as above."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            ErrorCode.MESSAGE_TOO_LARGE, f"the batches of this request decompress to more {what} than one may hold"
+        )

@@ -17,15 +17,19 @@ from __future__ import annotations
 import sys
 import zlib
 from enum import IntEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from ottla.protocol import lz4_frame, xerial_snappy
-from ottla.protocol.batch_error import BatchError, DecompressionError, DecompressionLimitError
+from ottla.protocol.batch_error import BatchError, DecompressionError
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.unpacked import STEP_BYTES, Unpacked
 from ottla.protocol.varint import Buffer
 
 #: What a batch may unpack to unless told otherwise: as much as a request may hold, socket.request.max.bytes.
 DECOMPRESSED_BYTES_MAX: Final = 100 * 1024 * 1024
+#: What a batch that is produced may: so much, or so many times its size if that is more, up to the above.
+PRODUCED_BYTES_MAX: Final = 48 * 1024 * 1024
+PRODUCED_TIMES_MAX: Final = 16
 #: And to how many records: alike ones take no space, and each costs as long as any other. librdkafka's
 #: batch.num.messages can't be more.
 DECOMPRESSED_RECORDS_MAX: Final = 1_000_000
@@ -64,8 +68,9 @@ def decompress(
 ) -> Buffer:
     """Unpack the records of one batch.
 
-    Raises `DecompressionError` for bytes that aren't what the codec says, `DecompressionLimitError` past
-    `limit_bytes`. `magic` matters to lz4 alone.
+    Others have their turn in between. Raises `DecompressionError` for bytes that aren't what the codec says,
+    `DecompressionLimitError` past `limit_bytes`, `RequestLimitError` past what the whole request may unpack to. `magic`
+    matters to lz4 alone.
     """
     view = memoryview(data)
     match CompressionType.of(compression_type):
@@ -98,65 +103,55 @@ def compress(compression_type: CompressionType, data: Buffer, level: int | None 
             return packed
 
 
-class _Member(Protocol):
-    """One gzip member or zstd frame being unpacked, as the standard library shapes it."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: memoryview, max_length: int, /) -> bytes: ...
-
-
-class _Unpacked:
-    """What came out so far, and how much more may."""
-
-    __slots__ = ("bytes_left", "limit_bytes", "parts")
-
-    def __init__(self, limit_bytes: int) -> None:
-        self.parts: list[bytes] = []
-        self.bytes_left = self.limit_bytes = limit_bytes
-
-    def read_member(self, member: _Member, data: memoryview, position: int) -> int:
-        """Unpack one member that starts at `position`; returns the position after it."""
-        while not member.eof:
-            piece = data[position : position + _INPUT_BYTES]
-            if not piece:
-                raise DecompressionError("the compressed records are cut short")
-            position += len(piece)
-            part = member.decompress(piece, self.bytes_left + 1)
-            self.bytes_left -= len(part)
-            if self.bytes_left < 0:
-                raise DecompressionLimitError(self.limit_bytes)
-            self.parts.append(part)
-        return position - len(member.unused_data)
-
-    def joined(self) -> bytes:
-        return self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
-
-
-def _decompress_gzip(data: memoryview, limit_bytes: int) -> bytes:
-    unpacked = _Unpacked(limit_bytes)
+def _decompress_gzip(data: memoryview, limit_bytes: int) -> bytearray:
+    unpacked = Unpacked(limit_bytes)
     position = 0
     try:
         while True:
-            position = unpacked.read_member(zlib.decompressobj(_GZIP), data, position)
+            position = _read_gzip_member(unpacked, data, position)
             if len(data) - position <= _GZIP_OVERHEAD or bytes(data[position : position + 3]) != b"\x1f\x8b\x08":
-                return unpacked.joined()
+                return unpacked.data
     except zlib.error as error:
         raise DecompressionError(f"the gzip data can't be decompressed: {error}") from None
 
 
-def _decompress_zstd(data: memoryview, limit_bytes: int) -> bytes:
+def _read_gzip_member(unpacked: Unpacked, data: memoryview, position: int) -> int:
+    """Unpack one member that starts at `position`; returns the position after it."""
+    member = zlib.decompressobj(_GZIP)
+    while not member.eof:
+        piece: bytes | memoryview = _next_piece(data, position)
+        position += len(piece)
+        while True:
+            part = member.decompress(piece, STEP_BYTES)
+            unpacked.add(part)
+            if member.eof or len(part) < STEP_BYTES:
+                break
+            piece = member.unconsumed_tail
+    return position - len(member.unused_data)
+
+
+def _decompress_zstd(data: memoryview, limit_bytes: int) -> bytearray:
     zstd = _zstd()
-    unpacked = _Unpacked(limit_bytes)
+    unpacked = Unpacked(limit_bytes)
     position = 0
     try:
         while position < len(data):
-            position = unpacked.read_member(zstd.ZstdDecompressor(), data, position)
+            frame = zstd.ZstdDecompressor()
+            while not frame.eof:
+                piece = _next_piece(data, position) if frame.needs_input else b""
+                position += len(piece)
+                unpacked.add(frame.decompress(piece, STEP_BYTES))
+            position -= len(frame.unused_data)
     except zstd.ZstdError as error:
         raise DecompressionError(f"the zstd data can't be decompressed: {error}") from None
-    return unpacked.joined()
+    return unpacked.data
+
+
+def _next_piece(data: memoryview, position: int) -> memoryview:
+    piece = data[position : position + _INPUT_BYTES]
+    if not piece:
+        raise DecompressionError("the compressed records are cut short")
+    return piece
 
 
 def _zstd() -> Any:

@@ -17,7 +17,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from ottla.protocol.batch_error import DecompressionError, DecompressionLimitError
+from ottla.protocol.batch_error import DecompressionError
+from ottla.protocol.unpacked import STEP_BYTES, Unpacked
 from ottla.protocol.varint import Buffer
 
 _MAGIC: Final = b"\x04\x22\x4d\x18"
@@ -25,37 +26,32 @@ _MAGIC: Final = b"\x04\x22\x4d\x18"
 LEVEL_DEFAULT: Final = 9
 _LEVEL_FAST: Final = 0
 _LEVEL_SLOW_MIN: Final = 3
-_STEP_BYTES: Final = 128 * 1024
 _CHECKSUM_BYTES: Final = 4
 
 
-def decompress_frame(data: memoryview, limit_bytes: int, *, ignore_header_checksum: bool = False) -> bytes:
+def decompress_frame(data: memoryview, limit_bytes: int, *, ignore_header_checksum: bool = False) -> bytearray:
     """Unpack the first frame in `data`, to `limit_bytes` at most."""
     import lz4.frame  # the library loads when the first such batch comes
 
     header, position, has_content_checksum = _plain_header(data, ignore_header_checksum)
     context = lz4.frame.create_decompression_context()
-    parts: list[bytes] = []
-    bytes_left = limit_bytes
+    unpacked = Unpacked(limit_bytes)
     try:
         lz4.frame.decompress_chunk(context, header)
         is_end = False
         while not is_end:
             # The library allocates all of max_length at once, so it gets small steps.
-            piece = data[position : position + _STEP_BYTES]
-            part, consumed, is_end = lz4.frame.decompress_chunk(context, piece, max_length=_STEP_BYTES)
+            piece = data[position : position + STEP_BYTES]
+            part, consumed, is_end = lz4.frame.decompress_chunk(context, piece, max_length=STEP_BYTES)
             if not part and not consumed:
                 raise DecompressionError("the lz4 frame is cut short")
-            parts.append(part)
+            unpacked.add(part)
             position += consumed
-            bytes_left -= len(part)
-            if bytes_left < 0:
-                raise DecompressionLimitError(limit_bytes)
     except RuntimeError as error:
         raise DecompressionError(f"the lz4 data can't be decompressed: {error}") from None
     if has_content_checksum and len(data) - position < _CHECKSUM_BYTES:
         raise DecompressionError("the lz4 frame's checksum is cut short")
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    return unpacked.data
 
 
 def compress_frame(data: Buffer, level: int = LEVEL_DEFAULT) -> bytes:

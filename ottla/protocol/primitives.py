@@ -6,8 +6,11 @@ Bytes from outside are hostile, so decoding follows three rules:
    the end; the next fixed field, or the check when the message is complete, turns that into a `DecodeError`. So one
    comparison at the end covers every string and byte field of the message.
 2. Nothing is allocated by a length that has not been held against what is left: an array's count may not exceed the
-   bytes that follow it, since each element takes at least one.
+   bytes that follow it, divided by what each element takes at least. Nor may it be over a million, nor those of a tag
+   section over 10,000, as in Kafka 4.4.
 3. A varint has at most five bytes.
+
+Arrays of more than a `FEW` elements are counted, and walked with breath in between: see `pacing`.
 
 Bytes left over after a message are ignored, as Kafka ignores them.
 """
@@ -15,9 +18,12 @@ Bytes left over after a message are ignored, as Kafka ignores them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias, TypeVar
 
+from ottla.pacing import charge_elements, paced
+
+T = TypeVar("T")
 Buffer: TypeAlias = bytes | bytearray | memoryview
 #: (frame, position) -> (message, position after it)
 Reader: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
@@ -27,6 +33,12 @@ TaggedFields: TypeAlias = dict[int, bytes]
 
 #: An int16 length can say no more, and compact strings are held to the same.
 STRING_BYTES_MAX: Final = 0x7FFF
+
+#: Arrays up to this length are not worth counting.
+FEW: Final = 16
+#: Kafka 4.4: MessageUtil.
+ARRAY_ELEMENTS_MAX: Final = 1_000_000
+TAGGED_FIELDS_MAX: Final = 10_000
 
 #: Topic and directory ids are 16 raw bytes; nobody needs more of them than equality.
 ZERO_UUID: Final = bytes(16)
@@ -107,6 +119,33 @@ def fail_null(field: str) -> NoReturn:
 def fail_count(field: str, count: int) -> NoReturn:
     """An array claims more elements than there are bytes."""
     raise DecodeError(f"{field} claims {count} elements, more than there are bytes left")
+
+
+def count_elements(field: str, count: int) -> None:
+    """An array has so many elements, more than a few."""
+    if count > ARRAY_ELEMENTS_MAX:
+        raise DecodeError(f"{field} has {count} elements, more than the {ARRAY_ELEMENTS_MAX} it may have")
+    charge_elements(count)
+
+
+def many(field: str, count: int) -> Iterator[int]:
+    """`range(count)` for an array of more than a few elements."""
+    count_elements(field, count)
+    return paced(range(count))
+
+
+def many_tags(count: int) -> Iterator[int]:
+    """`range(count)` for a tag section of more than a few fields."""
+    if count > TAGGED_FIELDS_MAX:
+        raise DecodeError(f"a tag section has {count} fields, more than the {TAGGED_FIELDS_MAX} it may have")
+    charge_elements(count)
+    return paced(range(count))
+
+
+def all_of(items: Sequence[T]) -> Iterator[T]:
+    """The elements of an array to be written, which are more than a few."""
+    charge_elements(len(items))
+    return paced(items)
 
 
 def fail_tag(tag: int) -> NoReturn:
@@ -194,7 +233,7 @@ def read_tagged_fields(frame: bytes, position: int) -> tuple[TaggedFields, int]:
     if count > len(frame) - position:
         fail_count("the tag section", count)
     fields: TaggedFields = {}
-    for _ in range(count):
+    for _ in range(count) if count <= FEW else many_tags(count):
         tag, size, position = read_tag(frame, position)
         fields[tag], position = read_tag_bytes(frame, position, size)
     return fields, position

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeAlias
 
-from ottla.protocol.batch_error import BatchError
+from ottla.pacing import charge_records, paced
+from ottla.protocol.batch_error import BatchError, RequestLimitError
 from ottla.protocol.compression import DECOMPRESSED_BYTES_MAX, decompress
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records import BATCH_OVERHEAD, BatchHeader, TimestampType
@@ -49,10 +50,12 @@ def read_records(
         raise BatchError(ErrorCode.INVALID_RECORD, f"a batch can't have {count} records")
     if count == 0:
         return
+    if header.compression and not charge_records(count):
+        raise RequestLimitError("records")
     data = bytes(decompress(header.compression, memoryview(batch)[BATCH_OVERHEAD:], limit_bytes))
     log_append_time = header.max_timestamp if header.timestamp_type is TimestampType.LOG_APPEND_TIME else None
     position = 0
-    for index in range(count):
+    for index in paced(range(count)):
         try:
             size, position = _read_size(data, position, header.compression)
             record, end = _read_record(data, position, header, log_append_time)

@@ -22,7 +22,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, TypeAlias
 
-from ottla.protocol.batch_error import BatchError
+from ottla.pacing import breathe, charge_records
+from ottla.protocol.batch_error import BatchError, RequestLimitError
 from ottla.protocol.compression import DECOMPRESSED_BYTES_MAX, decompress
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_reading import read_records, skip_headers
@@ -35,6 +36,8 @@ _Octets: TypeAlias = bytes | bytearray
 _RUN_MIN: Final = 8
 #: How far one try looks, so that runs that keep breaking off don't cost a look at all that follows each time.
 _RUN_MAX: Final = 256
+#: After so many records others may have their turn.
+_BREATH_RECORDS: Final = 1_000
 _INT64_MIN: Final = -(2**63)
 _INT64_MAX: Final = 2**63 - 1
 
@@ -75,7 +78,11 @@ def scan_records(batch: _Octets, header: BatchHeader, limit_bytes: int = DECOMPR
         raise BatchError(ErrorCode.INVALID_RECORD, f"a batch can't have {count} records")
     data, position, is_compressed = batch, BATCH_OVERHEAD, False
     if header.attributes & COMPRESSION_MASK:
-        data = bytes(decompress(header.compression, memoryview(batch)[BATCH_OVERHEAD:], limit_bytes))
+        if not charge_records(count):
+            raise RequestLimitError("records")
+        unpacked = decompress(header.compression, memoryview(batch)[BATCH_OVERHEAD:], limit_bytes)
+        assert isinstance(unpacked, bytearray)
+        data = unpacked
         position, is_compressed = 0, True
     try:
         position, smallest, largest, null_keys, is_consecutive = _hop(data, position, count, is_compressed)
@@ -111,7 +118,8 @@ def _hop(  # noqa: PLR0915 (unrolled: see below)
     null_keys = index = 0
     is_consecutive = True
     runs_are_likely = not is_compressed
-    while index < count:
+    stop = min(count, _BREATH_RECORDS)
+    while index < stop or index < (stop := _after_breath(index, count)):
         begin = position
         size = data[position]
         position += 1
@@ -186,6 +194,13 @@ def _hop(  # noqa: PLR0915 (unrolled: see below)
             null_keys += run * (data[key_at] & 1)
             largest = max(largest, delta)
     return position, *_bounds(largest, negatives), null_keys, is_consecutive
+
+
+def _after_breath(index: int, count: int) -> int:
+    """Others have their turn; returns how far to go then."""
+    if index < count:
+        breathe()
+    return min(count, index + _BREATH_RECORDS)
 
 
 def _bounds(largest: int, negatives: list[int]) -> tuple[int, int]:

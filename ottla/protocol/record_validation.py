@@ -16,8 +16,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ottla.pacing import charge_fault
 from ottla.protocol.batch_error import BatchError, RecordFault
-from ottla.protocol.compression import DECOMPRESSED_BYTES_MAX, DECOMPRESSED_RECORDS_MAX, CompressionType
+from ottla.protocol.compression import (
+    DECOMPRESSED_BYTES_MAX,
+    DECOMPRESSED_RECORDS_MAX,
+    PRODUCED_BYTES_MAX,
+    PRODUCED_TIMES_MAX,
+    CompressionType,
+)
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch_of
 from ottla.protocol.record_reading import Record, read_records, wrapped
@@ -148,6 +155,11 @@ def _check_header(header: BatchHeader) -> None:
         raise BatchError(ErrorCode.INVALID_RECORD, message)
 
 
+def _unpacked_bytes_max(header: BatchHeader, rules: AppendRules) -> int:
+    """A batch may unpack to many times its size, and a small one to more times of it."""
+    return min(rules.decompressed_bytes_max, max(PRODUCED_BYTES_MAX, PRODUCED_TIMES_MAX * header.size_bytes))
+
+
 def _keep(
     data: bytearray,
     header: BatchHeader,
@@ -157,14 +169,15 @@ def _keep(
     now_ms: int,
 ) -> PreparedBatch:
     """The batch stays as it is but for its place and its timestamp."""
-    scan = scan_records(data, header, rules.decompressed_bytes_max)
+    bytes_max = _unpacked_bytes_max(header, rules)
+    scan = scan_records(data, header, bytes_max)
     # Most batches pass here without a look at single records. The bound below errs towards looking.
     needs_look = header.timestamp_type is TimestampType.LOG_APPEND_TIME or (rules.is_compacted and scan.null_keys > 0)
     if rules.message_timestamp_type is TimestampType.CREATE_TIME:
         needs_look |= scan.max_timestamp > now_ms + rules.message_timestamp_after_max_ms
         needs_look |= scan.min_timestamp_bound < now_ms - rules.message_timestamp_before_max_ms
     if needs_look:
-        records = read_records(data, header, rules.decompressed_bytes_max, check_sizes=not header.compression)
+        records = read_records(data, header, bytes_max, check_sizes=not header.compression)
         _check_records(records, header, rules, now_ms)
     if header.compression and not scan.is_consecutive:
         # Kafka means to rebuild such a batch, but has skipped the keys and values by then, and fails without a code.
@@ -182,7 +195,7 @@ def _rebuild(
 ) -> PreparedBatch:
     """The records are decoded and compressed as the topic says. Whatever offsets they had, they count up now."""
     assert rules.compression is not None
-    records = list(read_records(batch, header, rules.decompressed_bytes_max))
+    records = list(read_records(batch, header, _unpacked_bytes_max(header, rules)))
     _check_records(records, header, rules, now_ms)
     _check_rebuildable(header, records)
     is_append_time = rules.message_timestamp_type is TimestampType.LOG_APPEND_TIME
@@ -219,14 +232,18 @@ def _check_records(records: Iterable[Record], header: BatchHeader, rules: Append
     """Hold each record against the topic's rules. Kafka: LogValidator.validateRecord, processRecordErrors."""
     error = ErrorCode.INVALID_RECORD
     faults: list[RecordFault] = []
+    count = 0
     for index, record in enumerate(records):
         if rules.is_compacted and record.key is None:
-            faults.append(RecordFault(index, "a compacted topic takes no record without a key"))
+            problem: str | None = "a compacted topic takes no record without a key"
         elif problem := _timestamp_problem(record.timestamp, header, rules, now_ms):
-            faults.append(RecordFault(index, problem))
             error = ErrorCode.INVALID_TIMESTAMP
+        if problem:
+            count += 1
+            if charge_fault() or count == 1:
+                faults.append(RecordFault(index, problem))
     if faults:
-        message = f"{len(faults)} of {header.records_count} records are refused; the first: {faults[0].message}"
+        message = f"{count} of {header.records_count} records are refused; the first: {faults[0].message}"
         raise BatchError(error, message, tuple(faults))
 
 

@@ -15,6 +15,7 @@ import struct
 from typing import Final
 
 from ottla.protocol.batch_error import DecompressionError, DecompressionLimitError
+from ottla.protocol.unpacked import Unpacked
 from ottla.protocol.varint import Buffer
 
 _MAGIC: Final = b"\x82SNAPPY\x00"
@@ -27,12 +28,12 @@ _CHUNK_BYTES: Final = 32 * 1024
 _EXPANSION_MAX: Final = 22
 
 
-def decompress_stream(data: memoryview, limit_bytes: int) -> bytes:
+def decompress_stream(data: memoryview, limit_bytes: int) -> bytearray:
     """Unpack a framed stream or a plain block. Raises `DecompressionError`, or `DecompressionLimitError`."""
+    unpacked = Unpacked(limit_bytes)
     if len(data) < _HEADER.size or bytes(data[:8]) != _MAGIC:
-        return _decompress_block(data, limit_bytes, limit_bytes)
-    chunks: list[bytes] = []
-    bytes_left = limit_bytes
+        _decompress_block(data, unpacked)
+        return unpacked.data
     position = _HEADER.size
     while position + 4 <= len(data):
         (length,) = _LENGTH.unpack_from(data, position)
@@ -45,9 +46,8 @@ def decompress_stream(data: memoryview, limit_bytes: int) -> bytes:
         if len(chunk) != length:
             raise DecompressionError(f"a snappy chunk of {length} bytes is cut short")
         position += length
-        chunks.append(_decompress_block(chunk, bytes_left, limit_bytes))
-        bytes_left -= len(chunks[-1])
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        _decompress_block(chunk, unpacked)
+    return unpacked.data
 
 
 def _check_repeated_header(data: memoryview, position: int) -> None:
@@ -58,7 +58,7 @@ def _check_repeated_header(data: memoryview, position: int) -> None:
         raise DecompressionError("a snappy header within the stream is wrong")
 
 
-def _decompress_block(block: memoryview, bytes_left: int, limit_bytes: int) -> bytes:
+def _decompress_block(block: memoryview, unpacked: Unpacked) -> None:
     import cramjam  # the library loads when the first compressed batch comes
 
     try:
@@ -66,9 +66,9 @@ def _decompress_block(block: memoryview, bytes_left: int, limit_bytes: int) -> b
         claimed_bytes = cramjam.snappy.decompress_raw_len(block)
         if claimed_bytes > len(block) * _EXPANSION_MAX:
             raise DecompressionError(f"a snappy block of {len(block)} bytes can't hold the {claimed_bytes} it claims")
-        if claimed_bytes > bytes_left:
-            raise DecompressionLimitError(limit_bytes)
-        return bytes(cramjam.snappy.decompress_raw(block))
+        if claimed_bytes > unpacked.bytes_left:
+            raise DecompressionLimitError(unpacked.limit_bytes)
+        unpacked.add(memoryview(cramjam.snappy.decompress_raw(block)))
     except cramjam.DecompressionError as error:
         raise DecompressionError(f"a snappy block can't be decompressed: {error}") from None
 

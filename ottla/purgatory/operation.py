@@ -23,6 +23,7 @@ completed. Kafka: org.apache.kafka.server.purgatory.DelayedOperation.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from ottla.purgatory.timing_wheel import NEVER_MS, TimerEntry
@@ -59,6 +60,10 @@ class DelayedOperation(TimerEntry):
 
         It is called any number of times, also after completion, and changes nothing while the condition is false.
         """
+
+    def try_complete_for(self, key: Hashable) -> bool:
+        """`try_complete` after an event on `key`: who is watched under many keys need look at this one alone."""
+        return self.try_complete()
 
     @abstractmethod
     def on_complete(self) -> None:

@@ -67,7 +67,7 @@ class Watchers(Generic[Op]):
                 if operation.is_completed:
                     continue
                 try:
-                    completed += operation.try_complete()
+                    completed += operation.try_complete_for(key)
                 except Exception as error:
                     completed += operation.is_completed
                     on_error(error, operation)

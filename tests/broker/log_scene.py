@@ -23,6 +23,7 @@ from ottla.broker.delayed.operations import DelayedOperations
 from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.partition_answers import PartitionEvent
 from ottla.broker.network.call import Call
+from ottla.pacing import Pace
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.produce import ProduceRequest
@@ -83,6 +84,7 @@ class LogScene(Scene):
         self.cluster.timer = Timer(self.clock)
         self.cluster.__dict__["background"] = AtOnce()
         self._soon: list[Callable[[], None]] = []
+        self.cluster.__dict__["pace"] = Pace(lambda _task: None, now=lambda: 0.0)
         self.waiting = self.cluster.__dict__["delayed_operations"] = DelayedOperations(self.cluster, self._soon.append)
 
     def send(self, request: Message, version: int, *, node_id: int = 1, client_id: str = "ana") -> SentCall:

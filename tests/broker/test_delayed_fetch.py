@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ottla.broker.cluster.topic import Topic
+from ottla.broker.logs.partition import Partition
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from tests.broker.log_scene import LogScene, SentCall, absent_topic, error_codes, fetch_request, only, partitions_of
@@ -62,6 +65,38 @@ class TestNotWaiting:
         scene.append(topic, ONE)
         call = scene.send(fetch_request(topic, 2, max_wait_ms=500, last_fetched_epoch=1), 12)
         assert only(call.answer_given.responses).diverging_epoch.end_offset == 1
+
+
+class TestManyPartitions:
+    def test_only_partitions_that_moved_are_looked_at(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Else a produce to a hundred costs each fetch of ten thousand a million looks."""
+        scene = LogScene()
+        topic = scene.create("orders", partitions=50)
+        calls = [waiting(scene, topic, *[0] * 50, min_bytes=2 * len(ONE)) for _ in range(3)]
+        looked_at: list[int] = []
+        look = Partition.bytes_after
+
+        def noting(partition: Partition, *arguments: Any) -> int | None:
+            looked_at.append(partition.index)
+            return look(partition, *arguments)
+
+        monkeypatch.setattr(Partition, "bytes_after", noting)
+        scene.append(topic, ONE, index=7)
+        scene.turn()
+        assert looked_at == [7] * 3
+        assert not any(call.is_answered for call in calls)
+        scene.append(topic, ONE, index=11)
+        scene.turn()
+        assert looked_at == [7] * 3 + [11] * 3
+        assert all(call.is_answered for call in calls)
+
+    def test_beyond_what_all_may_wait_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A fetch is answered with what there is."""
+        monkeypatch.setattr("ottla.broker.handlers.fetch.WATCHED_PARTITIONS_MAX", 4)
+        scene = LogScene()
+        topic = scene.create("orders", partitions=5)
+        waiting(scene, topic, *[0] * 5)
+        assert scene.send(fetch_request(topic, 0, max_wait_ms=500), 12).is_answered
 
 
 class TestBytes:

@@ -28,6 +28,17 @@ def one(scene: Scene, kind: int, name: str, *keys: str, version: int = 4, node_i
     return {config.name: config for config in result.configs}
 
 
+def test_resource_that_is_listed_twice() -> None:
+    """It is described once: a request of 2 KB should not be answered with 16 MB. The keys listed last count."""
+    scene = Scene()
+    scene.create("a")
+    request = of((TOPIC, "a"), (BROKER, "1"), *[(TOPIC, "a")] * 1_000)
+    request.resources[-1].configuration_keys = ["retention.ms"]
+    answer = scene.ask(request, 4)
+    assert [(result.resource_type, result.resource_name) for result in answer.results] == [(TOPIC, "a"), (BROKER, "1")]
+    assert [config.name for config in answer.results[0].configs] == ["retention.ms"]
+
+
 @pytest.mark.parametrize("version", range(1, 5))
 def test_topic_shows_all_its_configs_or_those_asked_for(version: int) -> None:
     """Keys that are none are left out; null and empty ask for all."""

@@ -22,6 +22,7 @@ from ottla.coordinator.classic.heartbeat import heartbeat
 from ottla.coordinator.classic.members import refuse_join
 from ottla.coordinator.runtime.effects import Effect
 from ottla.coordinator.runtime.events import Loaded
+from ottla.coordinator.runtime.runtime import Runtime
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
@@ -254,6 +255,25 @@ class TestGroup:
             assert ana.ask(heartbeat, 3).error_code == ErrorCode.NONE
             reasons = [failed["reason"] for failed in broker.log.named("group.failed")]
             assert reasons == ["ZeroDivisionError: on purpose", "MemoryError: "]
+
+    def test_bringing_it_to_life_may_fail_too(self, broker: RunningBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is read again, and so is another one meanwhile."""
+        new_owner = Runtime._new_owner
+
+        def fails_once(*_arguments: object) -> Any:
+            monkeypatch.setattr(Runtime, "_new_owner", new_owner)
+            fails()
+
+        with Client(broker.bootstrap) as ana:
+            self.join(ana, "sick")
+            self.join(ana, "sick too")
+            monkeypatch.setattr(Runtime, "_new_owner", fails_once)
+            for group_id in ("sick", "sick too"):
+                poison = HeartbeatRequest(group_id, 1, "poison")
+                assert ana.ask(poison, 3).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+            broker.wait_until("both are there again", lambda: len(broker.coordinator.groups) == 2)
+            for group_id, member_id in self.member_ids.items():
+                assert ana.ask(HeartbeatRequest(group_id, 1, member_id), 3).error_code == ErrorCode.NONE
 
     def test_who_hears_of_a_group_cannot_harm_it(self) -> None:
         """A journal that fails at a note, say: the other listeners hear of it, and the join is answered."""

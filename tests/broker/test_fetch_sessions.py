@@ -344,9 +344,9 @@ class TestTopicIds:
 class Cache:
     """A cache of two slots, and a clock."""
 
-    def __init__(self, slots: int = 2) -> None:
+    def __init__(self, slots: int = 2, partitions_max: int = 1_000) -> None:
         self.now_ms = 0
-        self.sessions = FetchSessionCache(slots, lambda: self.now_ms)
+        self.sessions = FetchSessionCache(slots, lambda: self.now_ms, partitions_max)
 
     def create(self, size: int, *, is_privileged: bool = False) -> FetchSession | None:
         partitions: dict[Key, FetchedPartition] = {
@@ -362,6 +362,64 @@ class Cache:
 
     def has(self, session: FetchSession | None) -> bool:
         return session is not None and self.sessions.get(session.session_id) is session
+
+
+def asked(name: str, *indexes: int) -> dict[Key, FetchedPartition]:
+    return {(name, index): FetchedPartition(name, ZERO_UUID, index, 0, 0) for index in indexes}
+
+
+class TestRoomForPartitions:
+    """There is room for so many in all sessions together, however few sessions they are."""
+
+    def test_no_session_beyond(self) -> None:
+        """The client is answered all the same; when others have gone there is room again."""
+        cache = Cache(slots=10, partitions_max=10)
+        assert cache.create(11) is None
+        first = cache.create(6)
+        assert cache.create(5) is None
+        assert cache.create(4) is not None
+        assert first is not None
+        cache.sessions.begin_or_go_on(first.session_id, -1, {}, [], uses_topic_ids=False, is_privileged=False)
+        assert cache.create(6) is not None
+
+    def test_who_is_unused_makes_room(self) -> None:
+        cache = Cache(slots=10, partitions_max=10)
+        unused = [cache.create(5), cache.create(5)]
+        cache.now_ms = EVICTION_MS + 1
+        assert cache.create(10) is not None
+        assert not any(map(cache.has, unused))
+
+    def test_session_that_grows_beyond(self) -> None:
+        cache = Cache(slots=10, partitions_max=10)
+        session, other = cache.create(4), cache.create(5)
+        assert session is not None
+        error = cache.sessions.begin_or_go_on(
+            session.session_id, 1, asked("payments", 0, 1), [], uses_topic_ids=False, is_privileged=False
+        )
+        assert error is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        assert (cache.has(session), cache.has(other)) == (False, True)
+        assert cache.create(5) is not None, "its room is free"
+
+    def test_session_that_changes_within(self) -> None:
+        """What it forgets is free for what it adds."""
+        cache = Cache(slots=10, partitions_max=5)
+        session = cache.create(5)
+        assert session is not None
+        for epoch, (name, forgotten) in enumerate((("payments", "orders"), ("orders", "payments")), start=1):
+            going_on = cache.sessions.begin_or_go_on(
+                session.session_id,
+                epoch,
+                asked(name, 0, 1),
+                [(forgotten, 0), (forgotten, 1)],
+                uses_topic_ids=False,
+                is_privileged=False,
+            )
+            assert isinstance(going_on, Incremental)
+
+    def test_long_names_count_for_several(self) -> None:
+        """Nobody checks the name of a topic that does not exist."""
+        cache = Cache(slots=10, partitions_max=10)
+        assert cache.sessions.create(asked("n" * 4_000, 0), uses_topic_ids=False, is_privileged=False) is None
 
 
 class TestRoom:

@@ -31,7 +31,17 @@ NODES: Final = 3
 _FAILURE_SECONDS_MAX: Final = 1.0
 #: What may always be warned of: an index that was not complete yet when the broker was killed; and, for it may come a
 #: little late, what clients have sent, and a node that died.
-_HARMLESS: Final = frozenset(("index.rebuilt", "connection.refused", "transaction.refused", "node.missed"))
+_HARMLESS: Final = frozenset(
+    (
+        "index.rebuilt",
+        "connection.refused",
+        "group.rebalance.stuck",
+        "node.missed",
+        "request.refused",
+        "topic.autocreation.refused",
+        "transaction.refused",
+    )
+)
 
 
 class Besieged:

@@ -36,7 +36,7 @@ PARTITIONS: Final = 3
 
 def test_everything_at_once(drill: Drill, tmp_path: Path) -> None:
     """In no round is anything lost that was acknowledged, or there twice, and the broker says nothing of its own."""
-    rounds = drill.rounds(short=6, long=200)
+    rounds = drill.rounds(short=5, long=200)
     with Besieged(tmp_path, SETTINGS) as broker, starter(broker.bootstrap) as start:
         ledger = Ledger(start, CONFLUENT, "accounts", Random(drill.seed))
         workload = Workload(start, CONFLUENT, "orders", partitions=PARTITIONS)

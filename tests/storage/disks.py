@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from ottla.broker.storage.disk import Disk, DiskStorage
+from ottla.broker.storage.file_operations import FileOperations
 from ottla.broker.storage.files import OpenFiles
 from ottla.broker.storage.log_opening import describe_log, open_after_crash, open_clean
 from ottla.broker.storage.worker import InlineWorker
@@ -27,7 +28,7 @@ class OpenUntilForgotten(OpenFiles):
 
 def new_disk(files_max: int = 100) -> Disk:
     """Its `log` keeps what is logged."""
-    return Disk(OpenUntilForgotten(files_max), InlineWorker(), Log())
+    return Disk(OpenUntilForgotten(files_max, FileOperations()), InlineWorker(), Log())
 
 
 def new_log(directory: Path, disk: Disk | None = None) -> DiskStorage:
@@ -39,8 +40,8 @@ def reopened(log: DiskStorage) -> DiskStorage:
     return open_clean(new_disk(), log.directory, TOPIC_ID, json.loads(json.dumps(describe_log(log))))
 
 
-def after_crash(log: DiskStorage, recovery_offset: int = 0, disk: Disk | None = None) -> DiskStorage:
-    """The log as somebody finds it who knows nothing but what was flushed."""
+def after_crash(log: DiskStorage, recovery_offset: int | None = None, disk: Disk | None = None) -> DiskStorage:
+    """The log as somebody finds it who knows nothing but what was flushed, or, with None, not even that."""
     if not log.is_made:
         return new_log(Path(log.directory))
     return open_after_crash(disk or new_disk(), log.directory, TOPIC_ID, recovery_offset, WALL_MS)

@@ -13,6 +13,7 @@ import pytest
 
 from ottla.broker.storage.cluster_journal import JOURNAL, ClusterJournal, JournalDamagedError
 from ottla.broker.storage.data_dir import CLEAN_MARK, LOCK, META, DataDir, DataDirRefused
+from ottla.broker.storage.file_operations import FileOperations
 from ottla.broker.storage.worker import InlineWorker
 from tests.broker.scene import Log
 from tests.conformance.log_storage import WALL_MS, append, content
@@ -24,16 +25,16 @@ ROOT: Final = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def opened(path: Path, new_id: str = CLUSTER_ID) -> DataDir:
-    data_dir = DataDir(path, Log(), InlineWorker(), 100)
+    data_dir = DataDir(path, Log(), InlineWorker(), 100, FileOperations())
     data_dir.open(new_id)
     return data_dir
 
 
-def sorted_out(path: Path, *topics: tuple[str, str], deleted: set[str] | None = None) -> DataDir:
+def sorted_out(path: Path, *topics: tuple[str, str], deleted: dict[str, str] | None = None) -> DataDir:
     """Open again, where the journal knows of partition 0 of these topics."""
     data_dir = opened(path)
     data_dir.journal.open()
-    data_dir.sort_out({f"{topic}-0/{topic_id}" for topic, topic_id in topics}, deleted or set())
+    data_dir.sort_out({f"{topic}-0/{topic_id}" for topic, topic_id in topics}, deleted or {})
     return data_dir
 
 
@@ -287,7 +288,7 @@ def test_a_deletion_that_was_cut_short_is_finished(path: Path) -> None:
         append(data_dir.open_log(topic, TOPIC_ID, 0, WALL_MS), (0, 5))
     (path / "renamed-0").rename(path / f"renamed-0.{'0' * 32}-delete")
     data_dir.release()
-    again = sorted_out(path, ("not-renamed", OTHER_ID), deleted={TOPIC_ID})
+    again = sorted_out(path, ("not-renamed", OTHER_ID), deleted={TOPIC_ID: "not-renamed"})
     assert not [name for name in os.listdir(path) if "renamed" in name]
     assert again.open_log("not-renamed", OTHER_ID, 0, WALL_MS).end_offset == 0
 
@@ -309,7 +310,7 @@ class TestTheJournal:
 
     @pytest.fixture
     def file(self, tmp_path: Path) -> Path:
-        journal = ClusterJournal(str(tmp_path), InlineWorker())
+        journal = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations(), Log())
         journal.open()
         journal.append({"topic": "a"})
         journal.append({"topic": "b"})
@@ -317,7 +318,7 @@ class TestTheJournal:
         return tmp_path / JOURNAL
 
     def reopen(self, file: Path) -> tuple[list[object], int]:
-        journal = ClusterJournal(str(file.parent), InlineWorker())
+        journal = ClusterJournal(str(file.parent), InlineWorker(), FileOperations(), Log())
         changes, bytes_cut = journal.open()
         journal.append({"topic": "z"})
         journal.close()
@@ -348,7 +349,7 @@ class TestTheJournal:
 
     def test_is_written_anew_when_most_of_it_is_past(self, tmp_path: Path) -> None:
         """A small one is left alone."""
-        journal = ClusterJournal(str(tmp_path), InlineWorker())
+        journal = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations(), Log())
         journal.open()
         for number in range(3000):
             journal.append({"settings": "1", "configs": {"log.retention.ms": str(number)}})
@@ -356,5 +357,5 @@ class TestTheJournal:
         assert (tmp_path / JOURNAL).stat().st_size < 200
         journal.append({"topic": "a"})
         journal.close()
-        changes, _ = ClusterJournal(str(tmp_path), InlineWorker()).open()
+        changes, _ = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations(), Log()).open()
         assert len(changes) == 2

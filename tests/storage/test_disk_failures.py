@@ -34,10 +34,10 @@ def partition(log: DiskStorage) -> Partition:
 class FullDisk:
     """A disk with room for so many more bytes."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    def __init__(self, log: DiskStorage, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
         self.room = room
         self._pwrite = os.pwrite
-        monkeypatch.setattr(os, "pwrite", self.pwrite)
+        monkeypatch.setattr(log.disk.operations, "pwrite", self.pwrite)
 
     def pwrite(self, fd: int, data: bytes, position: int) -> int:
         if not self.room:
@@ -67,7 +67,7 @@ def test_a_directory_that_could_not_be_removed_is_not_written_to(
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "rename", fails)
+        patch.setattr(log.disk.operations, "rename", fails)
         log.delete()
     assert logged(log, "log.removal.failed")
     again = DiskStorage(log.disk, log.directory, OTHER_ID, WALL_MS)
@@ -82,7 +82,7 @@ def test_a_full_disk(partition: Partition, log: DiskStorage, monkeypatch: pytest
     fill(partition, sized_batch(300), sized_batch(300))
     before = content(log)
     with monkeypatch.context() as patched:
-        FullDisk(patched, room)
+        FullDisk(log, patched, room)
         answer = produce(partition, sized_batch(300))
         assert answer.error is ErrorCode.KAFKA_STORAGE_ERROR
         assert "No space left on device: make room" in str(answer.error_message)
@@ -98,12 +98,12 @@ def test_a_full_disk(partition: Partition, log: DiskStorage, monkeypatch: pytest
 
 
 def test_a_repeat_is_not_acknowledged_by_a_log_that_failed(
-    partition: Partition, monkeypatch: pytest.MonkeyPatch
+    partition: Partition, log: DiskStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was kept, but nobody knows for how long."""
     fill(partition, numbered(0))
     with monkeypatch.context() as patched:
-        FullDisk(patched, 0)
+        FullDisk(log, patched, 0)
         produce(partition, numbered(1))
     assert produce(partition, numbered(0)).error is ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -130,7 +130,7 @@ def test_a_flush_that_fails(log: DiskStorage, monkeypatch: pytest.MonkeyPatch) -
 
     partition = new_partition({"flush.messages": "2"}, storage=log)
     fill(partition, batch_of(1))
-    monkeypatch.setattr(os, "fdatasync", failing)
+    monkeypatch.setattr(log.disk.operations, "fdatasync", failing)
     assert produce(partition, batch_of(1)).error is ErrorCode.KAFKA_STORAGE_ERROR
     monkeypatch.undo()
     check_offline(partition)
@@ -155,7 +155,7 @@ def test_a_flush_for_which_there_is_no_descriptor(
 
     partition = new_partition({"flush.messages": "1"}, storage=log)
     with monkeypatch.context() as patched:
-        patched.setattr(os, "open", short)
+        patched.setattr(log.disk.operations, "open", short)
         error = produce(partition, batch_of(1)).error
     assert attempts >= 2
     if attempts_failing == 1:
@@ -211,7 +211,7 @@ def test_a_disk_that_can_be_read_no_more(
 def test_flushing_happens_when_the_topic_says(log: DiskStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     """After so many records before they are acknowledged; after so long when that is looked for."""
     flushed: list[int] = []
-    monkeypatch.setattr(os, "fdatasync", flushed.append)
+    monkeypatch.setattr(log.disk.operations, "fdatasync", flushed.append)
     partition = new_partition({"flush.messages": "3", "flush.ms": "100"}, storage=log)
     counts = []
     for _ in range(7):
@@ -269,11 +269,11 @@ class TestOpenFiles:
         append(log, (0, 1))
         log.close()
 
-        def refuse(*_: object) -> int:
+        def refuse(*_: object, **_more: object) -> int:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
         with monkeypatch.context() as patched:
-            patched.setattr(os, "open", refuse)
+            patched.setattr(log.disk.operations, "open", refuse)
             with pytest.raises(StorageError, match="Too many open files: raise the limit"):
                 append(log, (1, 1))
         assert not log.is_offline
@@ -300,7 +300,7 @@ def test_a_roll_that_fails(partition: Partition, log: DiskStorage, monkeypatch: 
         return open_file(path, *rest, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "open", refuse)
+        patched.setattr(log.disk.operations, "open", refuse)
         log.roll(1, WALL_MS)
     with pytest.raises(StorageError, match="offline"):
         append(log, (1, 1))
@@ -335,10 +335,10 @@ def test_a_clean_start_opens_no_segment(
     fill(partition, *[batch_of(1)] * 100)
     partition.close()
 
-    def refuse(*_: object) -> int:
+    def refuse(*_: object, **_more: object) -> int:
         raise AssertionError("a segment was opened")
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "open", refuse)
+        patched.setattr(log.disk.operations, "open", refuse)
         again = new_partition(storage=reopened(log))
     assert (again.log_end_offset, len(again.read(99, 1000).records)) == (100, len(batch_of(1)))

@@ -14,6 +14,7 @@ from ottla.broker.compaction.log_cleaner import clean
 from ottla.broker.logs.partition import Partition
 from ottla.broker.storage.contract import StorageError
 from ottla.broker.storage.disk import Disk
+from ottla.broker.storage.file_operations import FileOperations
 from ottla.broker.storage.files import OpenFiles
 from ottla.broker.storage.worker import Then, Work
 from tests.broker.partitions import NOW_MS, fill, new_partition, read_all
@@ -34,8 +35,8 @@ class LateWorker:
         self.jobs.append((work, then))
 
     def drain(self) -> None:
-        jobs, self.jobs = self.jobs, []
-        for work, then in jobs:
+        while self.jobs:
+            work, then = self.jobs.pop(0)
             work()
             then(None)
 
@@ -54,7 +55,7 @@ def test_a_segment_on_its_way_is_not_compacted_again(tmp_path: Path) -> None:
     """Two that stand for the same offsets might be on the disk then, and a crash would leave the older one, without all
     that came after it."""
     worker = LateWorker()
-    storage = new_log(tmp_path / "log", Disk(OpenFiles(100), worker, Log()))
+    storage = new_log(tmp_path / "log", Disk(OpenFiles(100, FileOperations()), worker, Log()))
     log = new_partition(COMPACTED, storage=storage)
     for number in range(3):
         closed_segment(log, number)
@@ -72,7 +73,9 @@ def test_a_segment_on_its_way_is_not_compacted_again(tmp_path: Path) -> None:
 def test_it_is_when_it_has_arrived(tmp_path: Path) -> None:
     """What was put off is made up for."""
     worker = LateWorker()
-    log = new_partition(COMPACTED, storage=new_log(tmp_path / "log", Disk(OpenFiles(100), worker, Log())))
+    log = new_partition(
+        COMPACTED, storage=new_log(tmp_path / "log", Disk(OpenFiles(100, FileOperations()), worker, Log()))
+    )
     closed_segment(log, 0)
     done(clean(look_at(log, NOW_MS), NOW_MS, 1 << 20))
     closed_segment(log, 1)
@@ -88,7 +91,7 @@ def test_it_is_when_it_has_arrived(tmp_path: Path) -> None:
 def test_files_of_a_topic_made_anew_are_not_those_to_be_removed(tmp_path: Path) -> None:
     """The worker comes to it late: by then another log is in a directory of that name."""
     worker = LateWorker()
-    disk = Disk(OpenFiles(100), worker, Log())
+    disk = Disk(OpenFiles(100, FileOperations()), worker, Log())
     log = new_partition(COMPACTED, storage=new_log(tmp_path / "log", disk))
     closed_segment(log, 0)
     closed_segment(log, 1)
@@ -114,7 +117,7 @@ def test_a_directory_that_turns_read_only_takes_the_log_offline(
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "unlink", refusing)
+        patched.setattr(storage.disk.operations, "unlink", refusing)
         with pytest.raises(StorageError, match="Read-only file system"):
             done(clean(look_at(log, NOW_MS), NOW_MS, 1 << 20))
     assert log.is_offline

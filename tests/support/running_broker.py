@@ -28,6 +28,7 @@ from ottla.broker.configs.settings import Settings
 from ottla.broker.network.address import Address
 from ottla.broker.network.connection import Connection
 from ottla.broker.server import Server
+from ottla.broker.storage.file_operations import FileOperations
 from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.purgatory import Clock, SystemClock
 from tests.broker.scene import Log
@@ -71,9 +72,10 @@ class RunningBroker:
         may_fail: bool = False,
         data_dir: Path | None = None,
         with_control: bool = False,
+        operations: FileOperations | None = None,
     ) -> None:
         """`may_fail`: whether the test makes something of the broker's own go wrong. `with_control`: whether it has a
-        control API, at `control`.
+        control API, at `control`. `operations`: what changes the data directory; None: the system.
         """
         self.log = KeptLog()
         #: What reached the loop's exception handler.
@@ -87,6 +89,7 @@ class RunningBroker:
         self._may_fail = may_fail
         self._data_dir = data_dir
         self._control = Address("127.0.0.1", 0) if with_control else None
+        self._operations = operations
         self._ready: Future[None] = Future()
         self._ended: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="broker", daemon=True)
@@ -184,6 +187,7 @@ class RunningBroker:
             control=self._control,
             data_dir=self._data_dir,
         )
+        self.server.file_operations = self._operations
         await self.server.run(on_ready=lambda: self._ready.set_result(None))
         left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         assert not left, f"tasks outlived the broker: {left}"

@@ -94,6 +94,7 @@ def run(options: argparse.Namespace) -> int:
     _hold_standard_streams()
     for number in _END_SIGNALS:
         signal.signal(number, _nothing_to_end)
+    from ottla.broker.collector import spare_what_lives
     from ottla.broker.configs.settings import ConfigError, Settings
     from ottla.broker.log import make_log
     from ottla.broker.network.address import Address, MachineRefused
@@ -118,6 +119,7 @@ def run(options: argparse.Namespace) -> int:
         # What groups hold after a restart is there to stay: a full collection, which would halt all clients for some
         # milliseconds, need not look at it.
         server.cluster.on_groups_loaded.append(gc.freeze)
+        spare_what_lives()
         _raise_open_files_limit()
         _run_until_signal(server, log, on_ready=lambda: _tell_ready(server, settings, log))
     except ConfigError as error:

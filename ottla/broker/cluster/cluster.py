@@ -24,6 +24,7 @@ from ottla.broker.cluster.topic import Topic
 from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, unified
 from ottla.broker.configs.settings import Settings
 from ottla.broker.supervision import tell
+from ottla.pacing import Pace
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from ottla.purgatory import Clock, Timer
 
 #: What of the cluster keeps clients waiting or has work to do, once it is needed.
-_MADE_ON_DEMAND: Final = ("group_coordination", "delayed_operations", "background")
+_MADE_ON_DEMAND: Final = ("group_coordination", "delayed_operations", "background", "pace")
 
 
 def random_uuid() -> bytes:
@@ -150,6 +151,11 @@ class Cluster:
         from ottla.broker.background import Background
 
         return Background(self)
+
+    @cached_property
+    def pace(self) -> Pace:
+        """Who works off requests that take long; made by the first listener."""
+        return Pace(asyncio.get_running_loop().call_soon)
 
     @property
     def is_settled(self) -> bool:

@@ -22,6 +22,7 @@ from ottla.purgatory import VirtualClock
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster
+    from ottla.broker.storage.file_operations import FileOperations
 
 _OPEN_FILES_MAX: Final = 4096
 _OPEN_FILES_MIN: Final = 16
@@ -30,9 +31,10 @@ _OPEN_FILES_MIN: Final = 16
 class Persistence:
     """The data directory of a running broker."""
 
-    def __init__(self, cluster: Cluster, path: Path) -> None:
+    def __init__(self, cluster: Cluster, path: Path, operations: FileOperations) -> None:
         self._cluster = cluster
         self._path = path
+        self._operations = operations
         self._worker: ThreadWorker
         self._data_dir: DataDir
         #: Whether all is there again; a mark that says less must not be left.
@@ -46,7 +48,7 @@ class Persistence:
         begun = time.monotonic()
         cluster = self._cluster
         self._worker = ThreadWorker(asyncio.get_running_loop(), cluster.log)
-        self._data_dir = DataDir(self._path, cluster.log, self._worker, _open_files_max())
+        self._data_dir = DataDir(self._path, cluster.log, self._worker, _open_files_max(), self._operations)
         try:
             self._data_dir.open(cluster.cluster_id)
             if isinstance(cluster.clock, VirtualClock):

@@ -125,12 +125,14 @@ class ClusterStore:
 
     def restore(self) -> Iterator[None]:
         """Make again what there was, a topic at a time. Raises OSError, `JournalDamagedError`."""
-        changes, bytes_cut = self._journal.open(may_be_new=not self.data_dir.has_logs)
+        changes, bytes_cut = self._journal.open(
+            may_be_new=not self.data_dir.has_logs, was_clean=self.data_dir.was_clean
+        )
         if bytes_cut:
             self._cluster.log.warning("cluster.journal.cut", bytes_cut=bytes_cut)
         latest = {_thing(change): change for change in changes}
-        self._journal.rewrite_if_worth_it(_alive(latest.values()))
         self._forget_deleted(latest.values(), changes)
+        self._journal.rewrite_if_worth_it(_alive(latest.values()))
         self._restore_the_rest(latest.values())
         self._is_restoring, self._leader_epoch_before = True, self._leader_epoch_max
         for change in latest.values():
@@ -148,7 +150,7 @@ class ClusterStore:
             if "topic" in change
             for index in range(len(change["replicas"]))
         }
-        self.data_dir.sort_out(known, {change["id"] for change in changes if "deleted" in change})
+        self.data_dir.sort_out(known, {change["id"]: change["deleted"] for change in changes if "deleted" in change})
 
     def _restore_topic(self, change: Change) -> None:
         topic_id = base64.urlsafe_b64decode(change["id"] + "==")

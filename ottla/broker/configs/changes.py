@@ -16,6 +16,7 @@ from typing import Any, Final
 from ottla.broker.configs.resources import ConfigResource, Operation
 from ottla.broker.configs.values import format_value
 from ottla.broker.refused import Refused
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 
 #: A value is written into Kafka's metadata log with an int16 length; only appending can make one longer.
@@ -26,7 +27,7 @@ def change_each(resources: Sequence[Any], change: Callable[[Any], None], result_
     """Change each resource of a request, unless it is listed twice; returns the results, with what `Refused` said."""
     times = Counter((asked.resource_type, asked.resource_name) for asked in resources)
     results = []
-    for asked in resources:
+    for asked in paced(resources):
         result = result_class(0, None, asked.resource_type, asked.resource_name)
         try:
             if times[asked.resource_type, asked.resource_name] > 1:

@@ -7,42 +7,47 @@ It went to wait because there was less than min_bytes, and is over when one of t
     a partition is gone, is led elsewhere, or has a leader epoch that the client does not know
     max_wait_ms has passed
 
-However it ends, the logs are read anew, and the answer is what is there then, errors included. When the client goes
-away first there is no answer and no reading. Kafka: DelayedFetch. Its case of logs that part company while a fetch
-waits can't come up: logs here are never cut at their end.
+An event looks only at the partition it is about, for there may be thousands. However it ends, the logs are read anew,
+and the answer is what is there then, errors included. When the client goes away first there is no answer and no
+reading. Kafka: DelayedFetch. Its case of logs that part company while a fetch waits can't come up: logs here are never
+cut at their end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ottla.broker.logs.access import access_error, find_partition
 from ottla.broker.logs.fetching import FetchParams, read_partitions
+from ottla.broker.logs.partition import Partition
+from ottla.pacing import paced
 from ottla.purgatory import DelayedOperation
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.node import Node
     from ottla.broker.cluster.topic import Placement
     from ottla.broker.logs.fetch_session import FetchedPartition
-    from ottla.broker.logs.partition import Partition
     from ottla.broker.logs.partition_answers import ReadResult
 
 
-class _Waiting(NamedTuple):
+@dataclass(slots=True, eq=False)
+class _Waiting:
     """A partition that is waited for, and where its fetch offset lay when the waiting began."""
 
     wanted: FetchedPartition
-    partition: Partition
     placement: Placement
     segment_base_offset: int
     position: int
+    #: What could be read of it when it was last looked at.
+    bytes_available: int = 0
 
 
 class DelayedFetch(DelayedOperation):
     """Calls `respond` with a function that reads: one `ReadResult` for each partition wanted."""
 
-    __slots__ = ("_node", "_params", "_respond", "_waiting", "_wanted")
+    __slots__ = ("_bytes_available", "_node", "_params", "_respond", "_waiting", "_wanted")
 
     def __init__(
         self,
@@ -59,26 +64,44 @@ class DelayedFetch(DelayedOperation):
         self._params = params
         self._wanted = wanted
         self._respond: Callable[[Callable[[], list[ReadResult]]], None] | None = respond
-        self._waiting = [self._begin(partition, result) for partition, result in zip(wanted, results, strict=True)]
+        self._waiting = dict(map(self._begin, wanted, results))
+        self._bytes_available = 0
 
     @property
-    def partitions(self) -> list[Partition]:
+    def partitions(self) -> Collection[Partition]:
         """The keys to watch it under."""
-        return [waiting.partition for waiting in self._waiting]
+        return self._waiting.keys()
 
     def try_complete(self) -> bool:
-        bytes_available = 0
-        params = self._params
-        for wanted, partition, placement, segment_base_offset, position in self._waiting:
-            if partition.is_closed or access_error(
-                self._node, partition, placement, wanted.current_leader_epoch, leader_only=params.leader_only
-            ):
-                return self.force_complete()
-            available = partition.bytes_after(segment_base_offset, position, wanted.fetch_offset, params.isolation)
-            if available is None:
-                return self.force_complete()
-            bytes_available += min(available, wanted.bytes_max)
-        return bytes_available >= params.min_bytes and self.force_complete()
+        is_over = any(self._is_over(partition) for partition in paced(self._waiting))
+        return (is_over or self._is_enough) and self.force_complete()
+
+    def try_complete_for(self, key: Hashable) -> bool:
+        """What others than this partition have to give is known: each of them is looked at when it moves."""
+        assert isinstance(key, Partition)
+        return (self._is_over(key) or self._is_enough) and self.force_complete()
+
+    @property
+    def _is_enough(self) -> bool:
+        return self._bytes_available >= self._params.min_bytes
+
+    def _is_over(self, partition: Partition) -> bool:
+        """See what could be read of a partition by now. True: whatever there is, nobody should wait any longer."""
+        waiting, params = self._waiting[partition], self._params
+        epoch = waiting.wanted.current_leader_epoch
+        if partition.is_closed or access_error(
+            self._node, partition, waiting.placement, epoch, leader_only=params.leader_only
+        ):
+            return True
+        available = partition.bytes_after(
+            waiting.segment_base_offset, waiting.position, waiting.wanted.fetch_offset, params.isolation
+        )
+        if available is None:
+            return True
+        available = min(available, waiting.wanted.bytes_max)
+        self._bytes_available += available - waiting.bytes_available
+        waiting.bytes_available = available
+        return False
 
     def on_complete(self) -> None:
         respond, self._respond = self._respond, None  # which leads back here: nothing must wait for the collector
@@ -93,9 +116,9 @@ class DelayedFetch(DelayedOperation):
     def _read(self) -> list[ReadResult]:
         return read_partitions(self._node, self._params, self._wanted)
 
-    def _begin(self, wanted: FetchedPartition, result: ReadResult) -> _Waiting:
+    def _begin(self, wanted: FetchedPartition, result: ReadResult) -> tuple[Partition, _Waiting]:
         topic = self._node.cluster.topics[wanted.topic or ""]
         partition = find_partition(topic, wanted.index)
         assert partition is not None
         placement = topic.placements[wanted.index]
-        return _Waiting(wanted, partition, placement, result.segment_base_offset, result.position)
+        return partition, _Waiting(wanted, placement, result.segment_base_offset, result.position)

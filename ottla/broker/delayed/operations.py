@@ -4,9 +4,9 @@
 
 An append never completes anybody itself. Whoever appends is in the middle of something, and a fetch that is answered
 may well be followed by the next one on the same connection. So a partition that moved is only noted, and looked at when
-the loop has run everything else of this turn, once, however many batches were appended meanwhile. What moves because of
-that is looked at a turn later, so that nobody is starved. Kafka has a queue of actions for it, run by the thread of the
-request once that is done.
+the loop has run everything else of this turn, once, however many batches were appended meanwhile; if many moved, in
+slices. What moves because of that is looked at a turn later, so that nobody is starved. Kafka has a queue of actions
+for it, run by the thread of the request once that is done.
 
 One pair of purgatories serves all nodes of the process, since they share the logs; the partition is the key.
 Kafka: ReplicaManager.addCompletePurgatoryAction, completeDelayedOperationsWhenNotPartitionLeader, DelayedActionQueue.
@@ -14,10 +14,12 @@ Kafka: ReplicaManager.addCompletePurgatoryAction, completeDelayedOperationsWhenN
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from ottla.broker.logs.partition_answers import PartitionEvent
+from ottla.pacing import paced
 from ottla.purgatory import Purgatory
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class DelayedOperations:
         self.produce: Purgatory[DelayedProduce] = Purgatory("Produce", cluster.timer)
         self.fetch: Purgatory[DelayedFetch] = Purgatory("Fetch", cluster.timer)
         self._call_soon = call_soon
+        self._pace = cluster.pace
         #: Partitions that moved in this turn, in order.
         self._moved: dict[Partition, None] = {}
         for topic in cluster.topics.values():
@@ -63,11 +66,14 @@ class DelayedOperations:
         if event is PartitionEvent.LOG_START_MOVED or not (self.fetch.watched or self.produce.watched):
             return
         if not self._moved:
-            self._call_soon(self._look)
+            self._call_soon(self._begin_to_look)
         self._moved[partition] = None
 
-    def _look(self) -> None:
+    def _begin_to_look(self) -> None:
         moved, self._moved = self._moved, {}
-        for partition in moved:
+        self._pace.run(partial(self._look, moved))
+
+    def _look(self, moved: Iterable[Partition]) -> None:
+        for partition in paced(moved):
             self.produce.check_and_complete(partition)
             self.fetch.check_and_complete(partition)

@@ -54,10 +54,10 @@ class JournalFile:
     """A file that lines are appended to."""
 
     def __init__(self, path: Path, log: Log) -> None:
-        """Open the file, or make it. Raises OSError."""
+        """Open the file, or make it for its owner alone. Raises OSError."""
         self._path = path
         self._log = log
-        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
         #: Each is counted on one side only, so that neither needs a lock.
         self._taken_bytes = 0

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ottla.broker.logs.transaction_marker import read_marker
 from ottla.broker.setbacks import reason_of
 from ottla.broker.storage.contract import StorageError
+from ottla.broker.supervision import tell
 from ottla.coordinator.runtime.records import CorruptRecordError
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.record_reading import read_records
@@ -68,11 +69,16 @@ class GroupLoading:
             self._cluster.background.start(self._read_all(), "group loading")
 
     def _read_all(self) -> Job:
+        log = self._cluster.log
         while self._waiting:
-            yield from self._waiting.popleft()
+            try:
+                yield from self._waiting.popleft()
+            except Exception as error:  # in what is said of it, or in bringing a group to life again
+                log.exception("job.failed", job="group loading", reason=reason_of(error))
         self._is_reading = False
-        while self._cluster.on_groups_loaded:
-            self._cluster.on_groups_loaded.pop()()
+        listeners = self._cluster.on_groups_loaded[:]
+        self._cluster.on_groups_loaded.clear()
+        tell(log, listeners)
 
     def _load(self, runtime: Runtime[Any], loading: Loading[Any], log: Partition) -> Job:
         """Go on as long as the partition is still to be loaded there."""
@@ -103,19 +109,20 @@ class GroupLoading:
 
     def _recover(self, runtime: Runtime[Any], log: Partition, group_id: str, then: Then) -> Job:
         """Go on as long as the group is still to be read there."""
+        if not runtime.is_given_up(group_id):
+            return  # its partition was unloaded while others were read
         shard = runtime.start_recovery(group_id)
         try:
             for _ in chain([None], replay_log(log, shard)):
                 if not runtime.is_given_up(group_id):
                     return
                 yield
+            is_back = runtime.finish_recovery(group_id, shard)
         except Exception as error:
             then(error)
             return
-        if runtime.is_given_up(group_id):
-            runtime.finish_recovery(group_id, shard)
-            if not runtime.is_given_up(group_id):  # as it is if the same bug was met again, and told by then
-                then(None)
+        if is_back:
+            then(None)
 
 
 def _steps(runtime: Runtime[Any], loading: Loading[Any], log: Partition) -> Iterator[None]:

@@ -21,6 +21,7 @@ from ottla.broker.cluster.placement import check_replicas, place
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.network.call import Call
 from ottla.broker.refused import Refused
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 
@@ -42,7 +43,7 @@ def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResp
         return refuse(request, ErrorCode.REQUEST_TIMED_OUT)
     cluster = call.node.cluster
     added = 0
-    for asked in wanted:
+    for asked in paced(wanted):
         try:
             topic = cluster.topics.get(asked.name)
             if topic is None:

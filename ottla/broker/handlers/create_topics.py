@@ -26,6 +26,7 @@ from ottla.broker.configs.entries import ConfigEntry
 from ottla.broker.configs.topic_configs import configs_at_creation
 from ottla.broker.network.call import Call
 from ottla.broker.refused import Refused
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 
@@ -42,13 +43,15 @@ def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
         return refuse(request, ErrorCode.REQUEST_TIMED_OUT)
     if sum(_partitions(topic, call) for topic in wanted) > _PARTITIONS_MAX:
         return refuse(request, ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
-    name_refusals = {topic.name: _name_refusal(topic.name, call) for topic in wanted}
+    name_refusals = {topic.name: _name_refusal(topic.name, call) for topic in paced(wanted)}
     results = []
-    for topic in wanted:
+    for topic in paced(wanted):
         try:
             refusal = name_refusals[topic.name]
             if refusal is not None:
                 raise refusal
+            if topic.name in call.node.cluster.topics:  # somebody else was quicker
+                raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
             results.append(_create(_new_topic(topic), call, validate_only=request.validate_only))
         except Refused as refused:
             results.append(_Result(topic.name, error_code=refused.error_code, error_message=refused.message))

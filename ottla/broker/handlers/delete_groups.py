@@ -11,13 +11,14 @@ from __future__ import annotations
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
 from ottla.coordinator.offsets.events import DeleteRequested
+from ottla.pacing import paced
 from ottla.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 
 
 def handle(request: DeleteGroupsRequest, call: Call) -> None:
     group_ids = list(dict.fromkeys(request.groups_names))
     gather = Gather(len(group_ids), call, lambda results: DeleteGroupsResponse(results=results))
-    for index, group_id in enumerate(group_ids):
+    for index, group_id in enumerate(paced(group_ids)):
         call.node.coordinator.submit(group_id, DeleteRequested(gather.token(index)))
 
 

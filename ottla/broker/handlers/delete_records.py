@@ -17,6 +17,7 @@ from typing import Final
 
 from ottla.broker.logs.access import access_error, find_partition
 from ottla.broker.network.call import Call
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 
@@ -29,13 +30,13 @@ _NO_LOW_WATERMARK: Final = -1
 def handle(request: DeleteRecordsRequest, call: Call) -> DeleteRecordsResponse:
     # Of a partition that is listed twice the last offset counts.
     wanted: dict[str, dict[int, int]] = {}
-    for topic in request.topics:
+    for topic in paced(request.topics):
         offsets = wanted.setdefault(topic.name, {})
         offsets.update((partition.partition_index, partition.offset) for partition in topic.partitions)
     return DeleteRecordsResponse(
         topics=[
-            _Topic(name, [_delete(name, index, offset, call) for index, offset in offsets.items()])
-            for name, offsets in wanted.items()
+            _Topic(name, [_delete(name, index, offset, call) for index, offset in paced(offsets.items())])
+            for name, offsets in paced(wanted.items())
             if offsets
         ]
     )

@@ -19,6 +19,7 @@ from collections import Counter
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.network.call import Call
 from ottla.broker.refused import Refused
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from ottla.protocol.primitives import ZERO_UUID
@@ -37,7 +38,7 @@ def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
     if (names or 1 in topic_ids.values()) and request.timeout_ms <= 0:
         return refuse(request, ErrorCode.REQUEST_TIMED_OUT)
     doomed: dict[bytes, Topic] = {}
-    for topic_id, times in topic_ids.items():
+    for topic_id, times in paced(topic_ids.items()):
         topic = cluster.topics_by_id.get(topic_id)
         if times > 1:
             results.append(_refusal(None, topic_id, ErrorCode.INVALID_REQUEST, "Duplicate topic id."))
@@ -45,7 +46,7 @@ def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
             results.append(_refusal(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID))
         else:
             doomed[topic_id] = topic
-    for name in names:
+    for name in paced(names):
         topic = cluster.topics.get(name)
         if topic is None:
             results.append(_refusal(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
@@ -55,7 +56,10 @@ def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
             results.append(_refusal(name, topic.topic_id, ErrorCode.INVALID_REQUEST, text))
         else:
             doomed[topic.topic_id] = topic
-    for topic in doomed.values():
+    for topic in paced(doomed.values()):
+        if cluster.topics_by_id.get(topic.topic_id) is not topic:  # somebody else was quicker
+            results.append(_refusal(topic.name, topic.topic_id, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+            continue
         try:
             cluster.delete_topic(topic)
         except Refused as refused:
@@ -79,7 +83,7 @@ def _wanted(
     """The names, and the ids with how often each is listed; what can't be taken by either is refused in `results`."""
     names = Counter(request.topic_names)
     topic_ids: Counter[bytes] = Counter()
-    for topic in request.topics:
+    for topic in paced(request.topics):
         if topic.name is None and topic.topic_id == ZERO_UUID:
             text = "Neither topic name nor id were specified."
             results.append(_refusal(None, ZERO_UUID, ErrorCode.INVALID_REQUEST, text))

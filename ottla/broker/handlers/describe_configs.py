@@ -1,8 +1,8 @@
 """DescribeConfigs (api key 32), v1–v4: the configs of topics, brokers, groups and the like, and where they come from.
 
 A broker answers only for itself (its id as the name) and for what holds for all brokers (an empty name). A list of
-keys that is null or empty asks for all; keys that are none are left out. Passwords, and settings nobody knows, are
-named without their value.
+keys that is null or empty asks for all; keys that are none are left out. A resource that is listed twice is described
+once, as it is listed last. Passwords, and settings nobody knows, are named without their value.
 
 v1 adds config_source and synonyms, v3 type and documentation (KIP-569; the text is ours), v4 is
 flexible.
@@ -18,6 +18,7 @@ from ottla.broker.configs.entries import TYPE_NUMBERS, ConfigEntry
 from ottla.broker.configs.resources import RESOURCE_TYPES, find_resource
 from ottla.broker.network.call import Call
 from ottla.broker.refused import Refused
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 
@@ -28,7 +29,7 @@ def handle(request: DescribeConfigsRequest, call: Call) -> DescribeConfigsRespon
     if any(resource.resource_type not in RESOURCE_TYPES for resource in request.resources):
         return refuse(request, ErrorCode.INVALID_REQUEST)
     results = []
-    for asked in request.resources:
+    for asked in paced({(r.resource_type, r.resource_name): r for r in request.resources}.values()):
         result = _Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message="")
         try:
             entries = find_resource(asked.resource_type, asked.resource_name, call.node).describe()

@@ -13,6 +13,7 @@ from ottla.broker.authorized_operations import GROUP_OPERATIONS
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
 from ottla.coordinator.classic.events import DescribeRequested
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 
@@ -26,7 +27,7 @@ def handle(request: DescribeGroupsRequest, call: Call) -> None:
         return DescribeGroupsResponse(groups=groups)
 
     gather = Gather(len(request.groups), call, all_together)
-    for index, group_id in enumerate(request.groups):
+    for index, group_id in enumerate(paced(request.groups)):
         call.node.coordinator.submit(group_id, DescribeRequested(gather.token(index), call.api_version))
 
 

@@ -16,6 +16,7 @@ from typing import Final
 from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.network.call import Call
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
@@ -26,10 +27,10 @@ MEMORY: Final = "memory"
 def handle(request: DescribeLogDirsRequest, call: Call) -> DescribeLogDirsResponse:
     cluster = call.node.cluster
     asked: dict[str, set[int]] = {}
-    for wanted in request.topics or ():
+    for wanted in paced(request.topics or ()):
         asked.setdefault(wanted.topic, set()).update(wanted.partitions)
     topics = []
-    for topic in cluster.topics.values():
+    for topic in paced(list(cluster.topics.values())):
         if request.topics is None or topic.name in asked:
             partitions = _sizes(topic, None if request.topics is None else asked[topic.name], call.node.node_id)
             if partitions:
@@ -61,6 +62,6 @@ def _sizes(
 ) -> list[DescribeLogDirsResponse.DescribeLogDirsPartition]:
     return [
         DescribeLogDirsResponse.DescribeLogDirsPartition(partition.index, partition.size_bytes)
-        for partition, placement in zip(topic.partitions, topic.placements, strict=True)
+        for partition, placement in paced(list(zip(topic.partitions, topic.placements, strict=True)))
         if node_id in placement.replicas and (asked is None or partition.index in asked)
     ]

@@ -15,6 +15,7 @@ from ottla.broker.cluster.topic_names import name_fault
 from ottla.broker.logs.access import find_accessible
 from ottla.broker.logs.producer_state import ProducerEntry
 from ottla.broker.network.call import Call
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
 
@@ -23,7 +24,7 @@ _Partition = DescribeProducersResponse.PartitionResponse
 
 
 def handle(request: DescribeProducersRequest, call: Call) -> DescribeProducersResponse:
-    return DescribeProducersResponse(topics=[_describe(asked, call) for asked in request.topics])
+    return DescribeProducersResponse(topics=[_describe(asked, call) for asked in paced(request.topics)])
 
 
 def refuse(request: DescribeProducersRequest, error_code: int) -> DescribeProducersResponse:
@@ -38,7 +39,7 @@ def _describe(asked: DescribeProducersRequest.TopicRequest, call: Call) -> Descr
     if topic is None:
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return _all_failed(asked, error, error.meaning)
-    return _Topic(asked.name, [_describe_partition(topic, index, call) for index in asked.partition_indexes])
+    return _Topic(asked.name, [_describe_partition(topic, index, call) for index in paced(asked.partition_indexes)])
 
 
 def _all_failed(
@@ -51,7 +52,7 @@ def _describe_partition(topic: Topic, index: int, call: Call) -> DescribeProduce
     partition = find_accessible(call.node, topic, index, leader_only=False)
     if isinstance(partition, ErrorCode):
         return _Partition(index, partition)
-    return _Partition(index, active_producers=[_shown(producer) for producer in partition.producers])
+    return _Partition(index, active_producers=[_shown(producer) for producer in paced(list(partition.producers))])
 
 
 def _shown(producer: ProducerEntry) -> DescribeProducersResponse.ProducerState:

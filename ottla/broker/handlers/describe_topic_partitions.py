@@ -17,6 +17,7 @@ from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, name_fault
 from ottla.broker.network.call import Call
+from ottla.pacing import breathe
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -39,6 +40,7 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
     limit: int = call.node.settings["max.request.partition.size.limit"]
     left = max(1, min(limit, request.response_partition_limit))
     for name in sorted({name for name in listed or cluster.topics if name >= first_name}):
+        breathe()
         if left == 0:
             response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, 0)
             break

@@ -22,6 +22,7 @@ from ottla.broker.cluster.election import Election
 from ottla.broker.cluster.topic import NO_LEADER
 from ottla.broker.logs.access import find_partition
 from ottla.broker.network.call import Call
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 
@@ -45,11 +46,11 @@ def handle(request: ElectLeadersRequest, call: Call) -> ElectLeadersResponse:
         return refuse(request, ErrorCode.INVALID_REQUEST, f"Unknown election type {request.election_type}")
     cluster, election_type = call.node.cluster, request.election_type
     if asked is not None:
-        results = [_elect_all(cluster, topic.topic, topic.partitions, election_type) for topic in asked]
+        results = [_elect_all(cluster, topic.topic, topic.partitions, election_type) for topic in paced(asked)]
     else:
         results = [
             _elect_all(cluster, topic.name, range(len(topic.partitions)), election_type)
-            for topic in cluster.topics.values()
+            for topic in paced(list(cluster.topics.values()))
         ]
         for result in results:
             result.partition_result = [
@@ -74,7 +75,7 @@ def _elect_all(
     cluster: Cluster, name: str, indexes: Iterable[int], election_type: int
 ) -> ElectLeadersResponse.ReplicaElectionResult:
     results = []
-    for index in indexes:
+    for index in paced(indexes):
         error = _elect(cluster, name, index, election_type)
         results.append(_Partition(index, error, error.meaning if error else None))
     return _Topic(name, results)

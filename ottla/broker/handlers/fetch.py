@@ -30,6 +30,8 @@ from ottla.broker.logs.fetch_session import FetchContext, FetchedPartition, Foun
 from ottla.broker.logs.fetching import FetchParams, read_partitions
 from ottla.broker.logs.partition_answers import IsolationLevel, ReadResult
 from ottla.broker.network.call import Call
+from ottla.broker.network.limits import WATCHED_PARTITIONS_MAX
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest, FetchResponse
 from ottla.protocol.primitives import ZERO_UUID
@@ -73,6 +75,8 @@ def handle(request: FetchRequest, call: Call) -> FetchResponse | None:
     if request.max_wait_ms <= 0 or _is_enough(results, params.min_bytes):
         return fetch.answer(results)
     deadline_ms = cluster.timer.now_ms() + request.max_wait_ms
+    if cluster.delayed_operations.fetch.watched > WATCHED_PARTITIONS_MAX:
+        return fetch.answer(results)
     delayed = DelayedFetch(deadline_ms, node, params, fetch.wanted, results, fetch.answer_later)
     call.on_abandoned, call.on_ended = delayed.abandon, delayed.force_complete
     cluster.delayed_operations.fetch.try_complete_else_watch(delayed, delayed.partitions)
@@ -95,12 +99,12 @@ def refuse(request: FetchRequest, error_code: int, *, names_topics: bool = False
 def _asked(request: FetchRequest, version: int, node: Node) -> dict[Key, FetchedPartition]:
     """The partitions listed in the request. Of one that is listed twice the last counts."""
     asked: dict[Key, FetchedPartition] = {}
-    for topic in request.topics:
+    for topic in paced(request.topics):
         name: str | None = topic.topic
         if version >= 13:
             known = node.cluster.topics_by_id.get(topic.topic_id)
             name = None if known is None else known.name
-        for listed in topic.partitions:
+        for listed in paced(topic.partitions):
             partition = FetchedPartition(
                 name,
                 topic.topic_id,
@@ -117,8 +121,8 @@ def _asked(request: FetchRequest, version: int, node: Node) -> dict[Key, Fetched
 def _forgotten(request: FetchRequest) -> list[Key]:
     return [
         (topic.topic if topic.topic_id == ZERO_UUID else topic.topic_id, index)
-        for topic in request.forgotten_topics_data
-        for index in topic.partitions
+        for topic in paced(request.forgotten_topics_data)
+        for index in paced(topic.partitions)
     ]
 
 
@@ -142,7 +146,7 @@ class _Fetch:
         response = FetchResponse(0, error, session_id, [])
         endpoints: dict[int, FetchResponse.NodeEndpoint] = {}
         previous: str | bytes | None = None
-        for partition, result in told:
+        for partition, result in paced(told):
             data = _data(partition.index, result)
             if result.error is ErrorCode.KAFKA_STORAGE_ERROR and self.call.api_version <= _WITHOUT_STORAGE_ERROR:
                 data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -181,7 +185,7 @@ def _sort_out(context: FetchContext, call: Call, *, is_follower: bool) -> _Fetch
     wanted: list[FetchedPartition] = []
     unknown_ids: Found = []
     unknown: Found = []
-    for partition in context.partitions:
+    for partition in paced(list(context.partitions)):
         if partition.topic is None:
             # A session goes on asking, and the topic may have come to be meanwhile.
             made = cluster.topics_by_id.get(partition.topic_id)

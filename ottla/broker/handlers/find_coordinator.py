@@ -22,6 +22,7 @@ from ottla.broker.cluster.coordinators import group_coordinator, transaction_coo
 from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.network.call import Call
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
@@ -42,7 +43,7 @@ def handle(request: FindCoordinatorRequest, call: Call) -> FindCoordinatorRespon
             return refuse(request, error_code)
         return FindCoordinatorResponse(0, error_code, "NONE", node.node_id, node.host, node.port)
     return FindCoordinatorResponse(
-        coordinators=[_found(key, *_find(key, request.key_type, call)) for key in request.coordinator_keys]
+        coordinators=[_found(key, *_find(key, request.key_type, call)) for key in paced(request.coordinator_keys)]
     )
 
 

@@ -30,6 +30,7 @@ from ottla.broker.logs.partition_answers import (
     IsolationLevel,
 )
 from ottla.broker.network.call import Call
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 
@@ -59,9 +60,9 @@ def handle(request: ListOffsetsRequest, call: Call) -> ListOffsetsResponse:
         (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
     )
     topics: dict[str, dict[int, ListOffsetsResponse.ListOffsetsPartitionResponse]] = {}
-    for topic in request.topics:
+    for topic in paced(request.topics):
         answers = topics.setdefault(topic.name, {})
-        for asked in topic.partitions:
+        for asked in paced(topic.partitions):
             index = asked.partition_index
             if times_listed[topic.name, index] > 1:
                 answers[index] = _Partition(index, ErrorCode.INVALID_REQUEST)

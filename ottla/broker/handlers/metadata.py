@@ -23,6 +23,7 @@ from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.cluster.topic import NO_LEADER, Topic
 from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, name_fault
 from ottla.broker.network.call import Call
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ottla.protocol.primitives import ZERO_UUID
@@ -34,7 +35,7 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
     cluster = call.node.cluster
     asked = request.topics
     if asked is None or (call.api_version == 0 and not asked):
-        found = [_describe(topic, cluster) for topic in cluster.topics.values()]
+        found = [_describe(topic, cluster) for topic in paced(list(cluster.topics.values()))]
     else:
         nameless = any(topic.name is None for topic in asked)
         topic_ids = [topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID]
@@ -43,11 +44,11 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
         if nameless and not topic_ids:
             return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
         if topic_ids:
-            found = [_by_id(topic_id, cluster) for topic_id in dict.fromkeys(topic_ids)]
+            found = [_by_id(topic_id, cluster) for topic_id in paced(dict.fromkeys(topic_ids))]
         else:
             create = request.allow_auto_topic_creation and cluster.settings["auto.create.topics.enable"]
             names = dict.fromkeys(topic.name or "" for topic in asked)
-            found = [_by_name(name, cluster, create=create) for name in names]
+            found = [_by_name(name, cluster, create=create) for name in paced(names)]
     if call.api_version == 0:
         for topic in found:
             _leave_out_offline(topic)
@@ -105,7 +106,7 @@ def _describe(topic: Topic, cluster: Cluster) -> MetadataResponse.MetadataRespon
             isr_nodes=placement.isr,
             offline_replicas=cluster.offline(placement.replicas),
         )
-        for partition, placement in zip(topic.partitions, topic.placements, strict=True)
+        for partition, placement in paced(list(zip(topic.partitions, topic.placements, strict=True)))
     ]
     return _Topic(ErrorCode.NONE, topic.name, topic.topic_id, topic.is_internal, partitions)
 

@@ -19,6 +19,7 @@ from typing import Final
 from ottla.broker.network.call import Call
 from ottla.coordinator.offsets.answers import commit_refused
 from ottla.coordinator.offsets.events import OffsetCommitRequested
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from ottla.protocol.primitives import ZERO_UUID
@@ -74,7 +75,7 @@ def _all_exist(request: OffsetCommitRequest, call: Call) -> bool:
     """Fill in each topic's name and id, and say whether all is there: then nothing is left to do for the handler."""
     cluster = call.node.cluster
     by_id = call.api_version >= _TOPIC_IDS_FROM
-    for topic in request.topics:
+    for topic in paced(request.topics):
         known = cluster.topics_by_id.get(topic.topic_id) if by_id else cluster.topics.get(topic.name)
         if known is None or not topic.partitions:
             return False
@@ -91,7 +92,7 @@ def _refuse_unknown(request: OffsetCommitRequest, refusals: Refusals, call: Call
     """Fill in each topic's name and id, and take out of the request what does not exist."""
     cluster = call.node.cluster
     by_id = call.api_version >= _TOPIC_IDS_FROM
-    for topic in request.topics:
+    for topic in paced(request.topics):
         known = cluster.topics_by_id.get(topic.topic_id) if by_id else cluster.topics.get(topic.name)
         if known is None:
             error = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -14,6 +14,7 @@ from __future__ import annotations
 from ottla.broker.network.call import Call
 from ottla.coordinator.offsets.answers import offset_delete_refused
 from ottla.coordinator.offsets.events import OffsetDeleteRequested
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 
@@ -42,7 +43,7 @@ class Merged:
 
 def handle(request: OffsetDeleteRequest, call: Call) -> None:
     refused: dict[str, _Answered] = {}
-    for topic in request.topics:
+    for topic in paced(request.topics):
         known = call.node.cluster.topics.get(topic.name)
         count = len(known.partitions) if known else 0
         missing = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]

@@ -20,6 +20,7 @@ from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
 from ottla.coordinator.offsets.answers import no_offset
 from ottla.coordinator.offsets.events import OffsetFetchRequested
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from ottla.protocol.primitives import ZERO_UUID
@@ -44,9 +45,9 @@ def handle(request: OffsetFetchRequest, call: Call) -> None:
                 _fill_in_ids(group, unknown, call.node.cluster)
         return OffsetFetchResponse(groups=answered) if api_version >= _GROUPS_FROM else _as_only_group(answered[0])
 
-    refused = [_refuse_unknown(group, call) for group in groups]
+    refused = [_refuse_unknown(group, call) for group in paced(groups)]
     gather = Gather(len(groups), call, all_together)
-    for index, group in enumerate(groups):
+    for index, group in enumerate(paced(groups)):
         event = OffsetFetchRequested(gather.token(index), group, api_version, request.require_stable)
         call.node.coordinator.submit(group.group_id, event)
 
@@ -70,7 +71,7 @@ def _as_only_group(group: _AnsweredGroup) -> OffsetFetchResponse:
                     OffsetFetchResponse.OffsetFetchResponsePartition(
                         p.partition_index, p.committed_offset, p.committed_leader_epoch, p.metadata, p.error_code
                     )
-                    for p in topic.partitions
+                    for p in paced(topic.partitions)
                 ],
             )
             for topic in group.topics

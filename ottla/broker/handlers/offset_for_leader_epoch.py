@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from ottla.broker.logs.access import find_accessible
 from ottla.broker.network.call import Call
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 
@@ -24,8 +25,8 @@ _EpochEnd = OffsetForLeaderEpochResponse.EpochEndOffset
 def handle(request: OffsetForLeaderEpochRequest, call: Call) -> OffsetForLeaderEpochResponse:
     return OffsetForLeaderEpochResponse(
         topics=[
-            _Topic(topic.topic, [_find(topic.topic, partition, call) for partition in topic.partitions])
-            for topic in request.topics
+            _Topic(topic.topic, [_find(topic.topic, partition, call) for partition in paced(topic.partitions)])
+            for topic in paced(request.topics)
         ]
     )
 

@@ -28,6 +28,7 @@ from ottla.broker.logs.access import current_leader, find_partition
 from ottla.broker.logs.partition_answers import AppendResult
 from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.refused import Refused
+from ottla.pacing import paced
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -68,7 +69,7 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
     except Refused as refused:
         return refuse(request, refused.error_code, refused.message)
     lagging: list[PendingAcks] = []
-    appended = {key: _append(key[1], batch, acks, call, lagging) for key, batch in sent.items()}
+    appended = {key: _append(key[1], batch, acks, call, lagging) for key, batch in paced(sent.items())}
     results = appended | results
     if acks == _ACKS_NONE:
         failed = [f"{key[0]!r}-{key[1]}: {result.error.name}" for key, result in results.items() if result.error]
@@ -109,14 +110,14 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
     #: Whose records are null, unless the partition is listed again with others.
     without_records: set[Key] = set()
     is_transactional = False
-    for listed_topic in request.topic_data:
+    for listed_topic in paced(request.topic_data):
         if version >= 13:
             name: str | bytes = listed_topic.topic_id
             topic = cluster.topics_by_id.get(listed_topic.topic_id)
         else:
             name = listed_topic.name
             topic = cluster.topics.get(listed_topic.name)
-        for listed in listed_topic.partition_data:
+        for listed in paced(listed_topic.partition_data):
             key = name, listed.index
             try:
                 header, batch = only_batch(listed.records, version)
@@ -196,7 +197,7 @@ def _append(index: int, sent: _Sent, acks: int, call: Call, lagging: list[Pendin
 def _answer(results: dict[Key, AppendResult], call: Call) -> ProduceResponse:
     topics: dict[str | bytes, ProduceResponse.TopicProduceResponse] = {}
     endpoints: dict[int, ProduceResponse.NodeEndpoint] = {}
-    for (name, index), result in results.items():
+    for (name, index), result in paced(results.items()):
         topic = topics.get(name)
         if topic is None:
             topic = topics[name] = (

@@ -15,6 +15,9 @@ There is room for so many sessions (max.incremental.fetch.session.cache.slots). 
 place of one unused for two minutes, or else of a smaller one that is two minutes old; failing that there is no session,
 which is no error: the client goes on with full requests. Sessions belong to a node and to no connection.
 
+There is also room for so many partitions in all of them (not Kafka's), and with that it is the same. A session that
+grows beyond is closed, and its client begins anew.
+
 Kafka: FetchManager, FetchContext, FetchSession, FetchSessionCacheShard. Its cache has eight shards, to keep threads
 apart, each with an eighth of the room.
 """
@@ -27,6 +30,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from ottla.broker.logs.access import NO_LEADER_EPOCH
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import ZERO_UUID
 
@@ -40,6 +44,10 @@ _EPOCH_MAX: Final = 2**31 - 1
 _SESSION_ID_MAX: Final = 2**31 - 1
 #: Kafka: KafkaBroker.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS.
 EVICTION_MS: Final = 120_000
+#: Partitions in all sessions of a node, together.
+SESSION_PARTITIONS_MAX: Final = 100_000
+#: What a partition takes in a session, roughly.
+_ENTRY_BYTES: Final = 400
 
 #: A partition as clients name it in one session: (topic's name, or from v13 on its id; number).
 Key: TypeAlias = tuple[str | bytes, int]
@@ -105,6 +113,8 @@ class FetchSession:
     epoch: int = 1
     #: How many partitions it had when it was last used.
     size: int = 0
+    #: What they count for in the room there is.
+    weight: int = 0
 
     @property
     def rank(self) -> tuple[bool, int, int]:
@@ -117,10 +127,12 @@ class FetchSession:
             known = self.partitions.get(key)
             if known is None:
                 self.partitions[key] = partition
+                self.weight += _weight(key)
             else:
                 known.ask_as(partition)
         for key in forgotten:
-            self.partitions.pop(key, None)
+            if self.partitions.pop(key, None) is not None:
+                self.weight -= _weight(key)
 
 
 class FetchContext(Protocol):
@@ -166,13 +178,13 @@ class Beginning:
 
     def conclude(self, found: Found) -> tuple[ErrorCode, int, Found]:
         session = self._cache.create(
-            {partition.key: partition for partition, _ in found},
+            {partition.key: partition for partition, _ in paced(found)},
             uses_topic_ids=self._uses_topic_ids,
             is_privileged=self._is_privileged,
         )
         if session is None:
             return ErrorCode.NONE, NO_SESSION, found
-        for partition, result in found:
+        for partition, result in paced(found):
             partition.tell(result)
         return ErrorCode.NONE, session.session_id, found
 
@@ -193,7 +205,7 @@ class Incremental:
             # While this request waited, the session went on with another one.
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.session_id, []
         news = []
-        for partition, result in found:
+        for partition, result in paced(found):
             key = partition.key
             if key in session.partitions and partition.tell(result):
                 news.append((partition, result))
@@ -206,10 +218,12 @@ class Incremental:
 class FetchSessionCache:
     """The sessions of one node."""
 
-    __slots__ = ("_now_ms", "_sessions", "slots")
+    __slots__ = ("_now_ms", "_sessions", "_weight", "partitions_max", "slots")
 
-    def __init__(self, slots: int, now_ms: Callable[[], int]) -> None:
+    def __init__(self, slots: int, now_ms: Callable[[], int], partitions_max: int = SESSION_PARTITIONS_MAX) -> None:
         self.slots = slots
+        self.partitions_max = partitions_max
+        self._weight = 0
         self._now_ms = now_ms
         #: By id; the one unused for longest comes first.
         self._sessions: dict[int, FetchSession] = {}
@@ -237,7 +251,7 @@ class FetchSessionCache:
     ) -> FetchContext | ErrorCode:
         """What a request is within sessions, or why it is in none."""
         if session_epoch in (_EPOCH_OF_BEGINNING, _EPOCH_OF_END):
-            self._sessions.pop(session_id, None)
+            self._close(session_id)
             if session_epoch == _EPOCH_OF_END:
                 return Sessionless(asked.values())
             return Beginning(self, asked.values(), uses_topic_ids=uses_topic_ids, is_privileged=is_privileged)
@@ -248,11 +262,16 @@ class FetchSessionCache:
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH
         if session.uses_topic_ids != uses_topic_ids:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+        self._weight -= session.weight
         session.change(asked, forgotten)
+        self._weight += session.weight
         if not session.partitions:
-            del self._sessions[session_id]
+            self._close(session_id)
             return Sessionless(asked.values())
         self._touch(session, self._now_ms())
+        if self._weight > self.partitions_max:
+            self._close(session_id)
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
         session.epoch = 1 if session.epoch == _EPOCH_MAX else session.epoch + 1
         return Incremental(session)
 
@@ -261,12 +280,17 @@ class FetchSessionCache:
     ) -> FetchSession | None:
         """A new session, or None where there is no room."""
         now_ms = self._now_ms()
-        if len(self._sessions) >= self.slots and not self._evict((is_privileged, len(partitions), 0), now_ms):
+        weight = sum(map(_weight, partitions))
+        if weight > self.partitions_max:
             return None
+        while len(self._sessions) >= self.slots or self._weight + weight > self.partitions_max:
+            if not self._evict((is_privileged, len(partitions), 0), now_ms):
+                return None
         session_id = random.randint(1, _SESSION_ID_MAX)
         while session_id in self._sessions:
             session_id = random.randint(1, _SESSION_ID_MAX)
-        session = FetchSession(session_id, is_privileged, uses_topic_ids, partitions, now_ms, now_ms)
+        session = FetchSession(session_id, is_privileged, uses_topic_ids, partitions, now_ms, now_ms, weight=weight)
+        self._weight += weight
         self._sessions[session_id] = session
         self._touch(session, now_ms)
         return session
@@ -278,13 +302,18 @@ class FetchSessionCache:
         session.used_ms = now_ms
         session.size = len(session.partitions)
 
+    def _close(self, session_id: int) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            self._weight -= session.weight
+
     def _evict(self, newcomer_rank: tuple[bool, int, int], now_ms: int) -> bool:
         """Make room for a session that counts so much, if somebody may be put out for it."""
         longest_unused = next(iter(self._sessions.values()), None)
         if longest_unused is None:
             return False
         if now_ms - longest_unused.used_ms > EVICTION_MS:
-            del self._sessions[longest_unused.session_id]
+            self._close(longest_unused.session_id)
             return True
         is_privileged = newcomer_rank[0]
         # As in Kafka a session becomes evictable only with its first use after the two minutes.
@@ -296,5 +325,10 @@ class FetchSessionCache:
         least = min(evictable, key=lambda session: session.rank, default=None)
         if least is None or newcomer_rank < least.rank:
             return False
-        del self._sessions[least.session_id]
+        self._close(least.session_id)
         return True
+
+
+def _weight(key: Key) -> int:
+    """What a partition counts for: one, and more where its name is longer than an entry is large."""
+    return 1 + len(key[0]) // _ENTRY_BYTES

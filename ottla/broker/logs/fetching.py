@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ottla.broker.logs.access import NO_LEADER_EPOCH, access_error, find_partition, holds_replica
 from ottla.broker.logs.fetch_session import FetchedPartition
 from ottla.broker.logs.partition_answers import IsolationLevel, ReadResult
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import ZERO_UUID
 
@@ -43,7 +44,7 @@ def read_partitions(node: Node, params: FetchParams, wanted: Iterable[FetchedPar
     results = []
     bytes_left = params.max_bytes
     is_first = True
-    for partition in wanted:
+    for partition in paced(wanted):
         result = _read(node, params, partition, min(partition.bytes_max, bytes_left), is_first=is_first)
         size = len(result.records)
         if size:

@@ -33,17 +33,26 @@ class Served:
 
     `repeats`: clients mostly send the same bytes again, and get the very same answer. Nobody may change either of them,
     for a request that comes again is not decoded anew, nor is an answer that is given again encoded.
+
+    `brief`: a small request is never long work, so it is done without a worker (`pacing`).
     """
 
-    __slots__ = ("key", "lane", "repeats", "version_first", "version_first_served", "version_last")
+    __slots__ = ("brief", "key", "lane", "repeats", "version_first", "version_first_served", "version_last")
 
     def __init__(
-        self, key: int, lane: Lane = Lane.AT_ONCE, advertise_from: int | None = None, *, repeats: bool = False
+        self,
+        key: int,
+        lane: Lane = Lane.AT_ONCE,
+        advertise_from: int | None = None,
+        *,
+        repeats: bool = False,
+        brief: bool = False,
     ) -> None:
         codec = api(key)
         self.key = key
         self.lane = lane
         self.repeats = repeats
+        self.brief = brief
         self.version_first_served = codec.version_first
         self.version_first = codec.version_first if advertise_from is None else advertise_from
         self.version_last = codec.version_last
@@ -58,20 +67,20 @@ SERVED: Final = {
         Served(1, Lane.MAY_WAIT),  # Fetch
         Served(2),  # ListOffsets
         Served(3),  # Metadata
-        Served(8, Lane.GROUP),  # OffsetCommit
+        Served(8, Lane.GROUP, brief=True),  # OffsetCommit
         Served(9, Lane.MAY_WAIT),  # OffsetFetch
-        Served(10),  # FindCoordinator
-        Served(11, Lane.MAY_WAIT),  # JoinGroup
-        Served(12, Lane.GROUP, repeats=True),  # Heartbeat
-        Served(13, Lane.MAY_WAIT),  # LeaveGroup
-        Served(14, Lane.MAY_WAIT),  # SyncGroup
+        Served(10, brief=True),  # FindCoordinator
+        Served(11, Lane.MAY_WAIT, brief=True),  # JoinGroup
+        Served(12, Lane.GROUP, repeats=True, brief=True),  # Heartbeat
+        Served(13, Lane.MAY_WAIT, brief=True),  # LeaveGroup
+        Served(14, Lane.MAY_WAIT, brief=True),  # SyncGroup
         Served(15, Lane.MAY_WAIT),  # DescribeGroups
         Served(16),  # ListGroups
-        Served(18),  # ApiVersions
+        Served(18, brief=True),  # ApiVersions
         Served(19),  # CreateTopics
         Served(20),  # DeleteTopics
         Served(21),  # DeleteRecords
-        Served(22),  # InitProducerId
+        Served(22, brief=True),  # InitProducerId
         Served(23),  # OffsetForLeaderEpoch
         Served(32),  # DescribeConfigs
         Served(33),  # AlterConfigs

@@ -11,9 +11,11 @@ told UNKNOWN_SERVER_ERROR in the form of its request. Kafka: RequestHandlerHelpe
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
+from ottla.pacing import TooCostly, costs
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import RESPONSE_HEADER, RESPONSE_HEADER_TAGGED
 from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
@@ -73,10 +75,18 @@ class Call:
 
     def answer(self, response: Message) -> None:
         """Give the answer. The first one counts; after the connection is gone it does nothing."""
+        if self.route.brief:
+            self._answer(response)
+        else:
+            self.connection.pace.run(partial(self._answer, response))
+
+    def _answer(self, response: Message) -> None:
         if self.answered is not None:
             return
         try:
             self.answered = self._encode(response)
+        except TooCostly as costly:
+            self._refuse_costly(costly)
         except Exception:
             self.fail(unwritten=response)
         else:
@@ -84,12 +94,20 @@ class Call:
 
     def answer_later(self, make: Callable[[], Message]) -> None:
         """Give the answer that `make` returns, now that what was waited for is there. It may raise as a handler may."""
+        self.connection.pace.run(partial(self._make, make))
+
+    def _make(self, make: Callable[[], Message]) -> None:
         try:
             response = make()
+        except TooCostly as costly:
+            self._refuse_costly(costly)
         except Exception:
             self.fail()
         else:
             self.answer(response)
+
+    def _refuse_costly(self, costly: TooCostly) -> None:
+        self.connection.refuse(f"{self.route.name} v{self.api_version} would be answered with too much: {costly}")
 
     def answer_nothing(self) -> None:
         """The request is dealt with and gets no answer, as Produce with acks=0."""
@@ -126,6 +144,8 @@ class Call:
             self.answer_bytes = len(body)
             return [self._header(len(body)) + body]
         parts: list[Buffer] = [b""]
+        if (spent := costs()) is not None:
+            spent.begin_answer()
         route.write(response, parts)
         self.answer_bytes = size = sum(map(len, parts))
         if route.repeats:

@@ -6,7 +6,8 @@ received. A length is checked before anything is made, and the buffer of a large
 
 Order. As in Kafka a connection's next request is taken up when the last one is answered: what comes behind a parked
 request is kept as it came, not even looked at, and reading stops. Requests that one group's task answers in turn are
-the exception (`apis.Lane.GROUP`): they go into its inbox together.
+the exception (`apis.Lane.GROUP`): they go into its inbox together. A request that is long to decode or to handle is
+worked off in slices (`pacing`), and what comes behind it waits for that too.
 
 Writing. Answers that are ready in one turn of the loop leave in one write. A client that does not read its answers is
 not read from either: when the socket's buffer is full nothing more is taken up until it has drained.
@@ -23,11 +24,14 @@ import socket
 import struct
 from collections import deque
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ottla.broker.network.apis import Lane
 from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.network.limits import (
+    BRIEF_REQUEST_BYTES_MAX,
+    FRAME_BUFFER_BYTES_COUNTED,
     FRAME_BUFFER_BYTES_FIRST,
     FRAME_BUFFER_GROWTH,
     JOINED_ANSWER_BYTES_MAX,
@@ -36,6 +40,7 @@ from ottla.broker.network.limits import (
     UNSENT_ANSWER_BYTES_MAX,
 )
 from ottla.broker.network.routes import NotServed
+from ottla.pacing import TooCostly, costs
 from ottla.protocol.headers import read_client_id, skip_header_tags
 from ottla.protocol.primitives import Buffer, DecodeError
 
@@ -68,6 +73,7 @@ class Connection(asyncio.BufferedProtocol):
         self._routes = listener.routes
         self._new_call = listener.new_call
         self._shared_buffer = listener.receive_buffer
+        self.pace = listener.pace
         self._transport: asyncio.Transport
         #: A frame not yet complete, size prefix included, and how much of it is there.
         self._frame: bytearray | None = None
@@ -86,7 +92,11 @@ class Connection(asyncio.BufferedProtocol):
         #: Answers whose turn has come, and their size.
         self._out: list[Buffer] = []
         self._out_bytes = 0
+        #: Of what was written since the client had read everything: large answers that are our own memory.
+        self._unread_bytes = 0
         self._is_taking_up = False
+        #: Is a request being worked off that has not gone to its handler, or not come back from it?
+        self._is_at_work = False
         self._flush_is_due = False
         self._writing_is_paused = False
         self._has_ended = False
@@ -106,6 +116,8 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_closed = True
         self._listener.forget(self)
+        self._listener.receiving.hold(self, 0)
+        self._listener.unread.hold(self, 0)
         self._frame = self._kept = None
         self._out.clear()
         while self._unanswered:
@@ -127,6 +139,8 @@ class Connection(asyncio.BufferedProtocol):
         self._frame_filled += nbytes
         if self._frame_filled == len(frame):
             self._frame = None
+            if len(frame) > FRAME_BUFFER_BYTES_COUNTED:
+                self._listener.receiving.hold(self, 0)
             self._take_up(memoryview(frame), len(frame))
 
     def eof_received(self) -> bool:
@@ -134,14 +148,17 @@ class Connection(asyncio.BufferedProtocol):
         self._has_ended = True
         self._hasten()
         self._write()
-        return bool(self._unanswered) or self._kept is not None
+        return bool(self._unanswered) or self._is_at_work or self._kept is not None
 
     def pause_writing(self) -> None:
         self._writing_is_paused = True
         self._transport.pause_reading()
+        self._listener.unread.hold(self, self._unread_bytes)
 
     def resume_writing(self) -> None:
         self._writing_is_paused = False
+        self._unread_bytes = 0
+        self._listener.unread.hold(self, 0)
         self._go_on()
 
     # --- taking up requests ---
@@ -152,7 +169,7 @@ class Connection(asyncio.BufferedProtocol):
         position = 0
         requests_left = REQUESTS_PER_TURN_MAX
         while position < end and not self._is_closed:
-            if self._writing_is_paused or (self._unanswered and self._group_id is None) or not requests_left:
+            if self._must_wait or not requests_left:
                 self._keep(buffer[position:end])
                 break
             if end - position < 4:
@@ -178,19 +195,26 @@ class Connection(asyncio.BufferedProtocol):
         self._is_taking_up = False
         self._write()
 
+    @property
+    def _must_wait(self) -> bool:
+        """Whether nothing can be taken up now."""
+        return self._writing_is_paused or self._is_at_work or (bool(self._unanswered) and self._group_id is None)
+
     def _begin_frame(self, beginning: memoryview, size: int) -> None:
         """Give a frame of `size` bytes, prefix included, a buffer of its own; `beginning` is what is there of it."""
         filled = len(beginning)
         self._frame = bytearray(min(size, max(FRAME_BUFFER_GROWTH * filled, FRAME_BUFFER_BYTES_FIRST)))
         self._frame[:filled] = beginning
         self._frame_filled = filled
+        if len(self._frame) > FRAME_BUFFER_BYTES_COUNTED:
+            self._listener.receiving.hold(self, len(self._frame))
 
     def _keep(self, rest: memoryview) -> None:
         """Leave for later what has come, and let nothing more come until then."""
         is_shared = rest.obj is self._shared_buffer.obj
         self._kept = memoryview(bytes(rest)) if is_shared else rest
         self._transport.pause_reading()
-        if not self._unanswered and not self._writing_is_paused:
+        if not (self._unanswered or self._is_at_work or self._writing_is_paused):
             self._flush_soon()  # the others have their turn, then this goes on
 
     def _go_on(self) -> None:
@@ -203,7 +227,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         if not self._has_ended:
             self._transport.resume_reading()
-        elif not self._unanswered:
+        elif not self._unanswered and not self._is_at_work:
             self.close()
 
     def _hasten(self) -> None:
@@ -218,8 +242,37 @@ class Connection(asyncio.BufferedProtocol):
         unanswered = self._unanswered
         try:
             route = self._routes.get(frame[:4]) or self._routes.find(frame[:4])
+        except Exception as error:
+            if not unanswered:
+                self._refuse_frame(frame, error)
+            return not unanswered
+        if route.brief and len(frame) <= BRIEF_REQUEST_BYTES_MAX:
             if unanswered and route.lane is not Lane.GROUP:
                 return False
+            return self._take_now(route, frame)
+        if unanswered:
+            return False
+        self._is_at_work = True
+        self.pace.run(partial(self._work_off, route, frame))
+        return True
+
+    def _work_off(self, route: Route, frame: bytes) -> None:
+        """Take up a request that may take long, and that nothing is before."""
+        spent = costs()
+        assert spent is not None, "a worker does this"
+        spent.begin(len(frame))
+        try:
+            self._take_now(route, frame)
+        finally:
+            self._is_at_work = False
+            self._hasten()
+            if not self._is_taking_up:
+                self._flush_soon()
+
+    def _take_now(self, route: Route, frame: bytes) -> bool:
+        """Decode a request and hand it to its handler, or return False if others must be answered first."""
+        unanswered = self._unanswered
+        try:
             correlation_id, length = _read_correlation_id_and_client_id_length(frame)
             if route is self._last_route and frame[_CLIENT_ID_AT:] == self._last_bytes:
                 client_id, request = self._last_request
@@ -236,24 +289,30 @@ class Connection(asyncio.BufferedProtocol):
             if not unanswered:
                 self._refuse_frame(frame, error)
             return not unanswered
+        if self._is_closed:
+            return True  # while it was decoded
         if route.lane is not Lane.GROUP:
             self._group_id = None
         elif not unanswered:
             self._group_id = request.group_id
         elif request.group_id != self._group_id:
             return False
-        call = self._new_call(self, route, correlation_id, client_id, request)
-        unanswered.append(call)
+        self._handle(route, self._new_call(self, route, correlation_id, client_id, request))
+        return True
+
+    def _handle(self, route: Route, call: Call) -> None:
+        self._unanswered.append(call)
         try:
-            response = route.handle(request, call)
+            response = route.handle(call.request, call)
         except CloseConnection as close:
             self.refuse(str(close))
+        except TooCostly as costly:
+            self.refuse(f"{route.name} v{route.version} costs too much: {costly}")
         except Exception:
             call.fail()
         else:
             if response is not None:
                 call.answer(response)
-        return True
 
     def _remember(self, route: Route, frame: bytes, client_id: str, request: Message) -> None:
         """Spare decoding the request if it comes again."""
@@ -285,7 +344,7 @@ class Connection(asyncio.BufferedProtocol):
         """Send what there is to send, and take up what was waiting for that."""
         self._flush_is_due = False
         self._write()
-        if not self._unanswered and (self._kept is not None or self._has_ended):
+        if not self._unanswered and not self._is_at_work and (self._kept is not None or self._has_ended):
             self._go_on()
 
     def _write(self) -> None:
@@ -294,6 +353,8 @@ class Connection(asyncio.BufferedProtocol):
         if not out or self._is_closed:
             return
         size, self._out, self._out_bytes = self._out_bytes, [], 0
+        if size >= JOINED_ANSWER_BYTES_MAX:
+            self._count_unread(out)
         if len(out) == 1:
             self._transport.write(out[0])
         elif size < JOINED_ANSWER_BYTES_MAX:
@@ -301,12 +362,21 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._transport.writelines(out)
 
+    def _count_unread(self, out: list[Buffer]) -> None:
+        """A large answer goes out, or waits in our memory until the client reads; records wait in the log."""
+        if not self._writing_is_paused and not self._transport.get_write_buffer_size():
+            self._unread_bytes = 0
+        self._unread_bytes += sum(len(part) for part in out if type(part) is bytes)
+        if self._writing_is_paused:
+            self._listener.unread.hold(self, self._unread_bytes)
+
     # --- closing ---
 
     @property
     def is_waiting(self) -> bool:
         """Is an answer owed to somebody who is still there?"""
-        return bool(self._unanswered) and not self._has_ended and not self._is_closed
+        is_owed = bool(self._unanswered) or self._is_at_work
+        return is_owed and not self._has_ended and not self._is_closed
 
     def is_idle(self) -> bool:
         """Whether nothing came or left since this was last asked. Who waits for an answer is not idle."""
@@ -326,6 +396,11 @@ class Connection(asyncio.BufferedProtocol):
         """Close at once, whatever has not left yet."""
         self._is_closed = True
         self._transport.abort()
+
+    def give_up(self, reason: str) -> None:
+        """Close at once because the client has too much of what all clients share."""
+        self.log.warning("connection.refused", client_host=self.client_host, reason=reason, frame="")
+        self.abort()
 
     def finish(self) -> None:
         """Close when everything that came is answered; who waits is answered now, as far as that is possible."""
@@ -350,7 +425,7 @@ class Connection(asyncio.BufferedProtocol):
         """Close because of what was raised by a frame; for `except` blocks."""
         if isinstance(error, NotServed):
             self.refuse(str(error), frame)
-        elif isinstance(error, (DecodeError, struct.error, IndexError)):
+        elif isinstance(error, (DecodeError, TooCostly, struct.error, IndexError)):
             self.refuse(f"a frame of {len(frame)} bytes does not parse: {error}", frame)
         else:
             shown = frame[:_SHOWN_BYTES].hex(" ")

@@ -16,6 +16,8 @@ RECEIVE_BUFFER_BYTES: Final = 256 * KIB
 #: nothing; but no smaller than this. Kafka makes room for all of it at once.
 FRAME_BUFFER_GROWTH: Final = 4
 FRAME_BUFFER_BYTES_FIRST: Final = 4 * KIB
+#: A frame's buffer of more than this counts for what all clients may have sent in part.
+FRAME_BUFFER_BYTES_COUNTED: Final = 256 * KIB
 #: Blocks of memory up to this size are used again and again instead of going back to the system each time: what a
 #: frame of a megabyte is received and copied into.
 REUSED_BLOCK_BYTES_MAX: Final = 8 * MIB
@@ -23,6 +25,8 @@ REUSED_BLOCK_BYTES_MAX: Final = 8 * MIB
 REQUESTS_PER_TURN_MAX: Final = 512
 #: How large a request may be that a connection remembers in case it comes again.
 REMEMBERED_REQUEST_BYTES_MAX: Final = 1 * KIB
+#: How large a request may be that is taken for a small one, where its API is brief.
+BRIEF_REQUEST_BYTES_MAX: Final = 4 * KIB
 #: Answers below this are joined into one buffer before they are written; above, they are handed over in parts, unless
 #: the parts are small on average: then there are so many that to copy them is less work.
 JOINED_ANSWER_BYTES_MAX: Final = 64 * KIB
@@ -30,6 +34,15 @@ PART_BYTES_MIN: Final = 4 * KIB
 #: Answers that wait for the end of the turn to leave together; with more of them they leave at once, so that a client
 #: which does not read is noticed before the next answer is made.
 UNSENT_ANSWER_BYTES_MAX: Final = 256 * KIB
+#: Partitions that fetches may wait for, all of them together: some hundred bytes each. Beyond, a fetch is answered with
+#: what there is.
+WATCHED_PARTITIONS_MAX: Final = 500_000
+#: Answers that wait for clients who don't read, all of them together, apart from records, which are views of the log.
+#: Beyond, the connection that has most of them is closed.
+UNREAD_BYTES_MAX: Final = 64 * MIB
+#: Frames half received, all of them together: so much, or twice what one may have if that is more. Beyond, the
+#: connection that has the largest is closed. Kafka has queued.max.request.bytes for that, without a bound by default.
+RECEIVING_BYTES_MAX: Final = 256 * MIB
 
 assert FRAME_BUFFER_GROWTH > 1, "what is there of a frame fits into its buffer"
 assert UNSENT_ANSWER_BYTES_MAX >= JOINED_ANSWER_BYTES_MAX

@@ -15,7 +15,13 @@ from ottla.broker.cluster.node import Node
 from ottla.broker.log import LEVELS
 from ottla.broker.network.call import Call
 from ottla.broker.network.connection import Connection
-from ottla.broker.network.limits import RECEIVE_BUFFER_BYTES, REUSED_BLOCK_BYTES_MAX
+from ottla.broker.network.holdings import Holdings
+from ottla.broker.network.limits import (
+    RECEIVE_BUFFER_BYTES,
+    RECEIVING_BYTES_MAX,
+    REUSED_BLOCK_BYTES_MAX,
+    UNREAD_BYTES_MAX,
+)
 from ottla.broker.network.routes import Routes
 
 #: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
@@ -26,12 +32,14 @@ _TURNS_TO_CLOSE_MAX = 100
 
 
 class Shared:
-    """What every connection of the process uses: the receive buffer and the routes made so far."""
+    """What every connection uses: the receive buffer, the routes made so far, what it holds for clients."""
 
-    def __init__(self) -> None:
+    def __init__(self, request_bytes_max: int = 0) -> None:
         _keep_large_blocks()
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.routes = Routes()
+        self.unread = Holdings("answers it does not read", UNREAD_BYTES_MAX)
+        self.receiving = Holdings("a request it has not sent whole", max(RECEIVING_BYTES_MAX, 2 * request_bytes_max))
 
 
 def _keep_large_blocks() -> None:
@@ -63,6 +71,9 @@ class Listener:
         self.node = node
         self.routes = shared.routes
         self.receive_buffer = shared.receive_buffer
+        self.unread = shared.unread
+        self.receiving = shared.receiving
+        self.pace = node.cluster.pace
         self.request_bytes_max: int = node.cluster.settings["socket.request.max.bytes"]
         self.connections: set[Connection] = set()
         self.log = log.bind(node_id=node.node_id)

@@ -35,6 +35,7 @@ class Route:
 
     __slots__ = (
         "answer_header_tagged",
+        "brief",
         "flexible",
         "handle",
         "lane",
@@ -56,6 +57,7 @@ class Route:
         self.version = version
         self.lane: Lane = served.lane
         self.repeats = served.repeats
+        self.brief = served.brief
         #: If it repeats: the last answer, and its bytes.
         self.last_answer: Message | None = None
         self.last_body = b""

@@ -84,17 +84,23 @@ def whole_batches(read: Read, position: int, end: int) -> Iterator[tuple[FoundBa
 
 
 def check(
-    read: Read, position: int, end: int, next_offset: int, end_offset: int = _OFFSET_MAX, *, is_dense: bool = False
+    read: Read,
+    position: int,
+    end: int,
+    next_offset: int,
+    end_offset: int = _OFFSET_MAX,
+    dense_from: int = _OFFSET_MAX,
 ) -> Iterator[FoundBatch]:
     """The batches that are right, up to the first that is not. Raises `DamagedError` there.
 
     Wrong is a checksum, or an offset, which no checksum covers: one before `next_offset`, where the batch before it
-    ended, or from `end_offset` on; where there can't be gaps (`is_dense`), any other than `next_offset`.
+    ended, or from `end_offset` on; and beyond `dense_from`, where there can't be gaps, any other than `next_offset`.
     """
     for found, batch in whole_batches(read, position, end):
         header = read_header(batch)
         base_offset = header.base_offset
-        if base_offset < next_offset or (is_dense and base_offset != next_offset) or found.last_offset >= end_offset:
+        is_gap = base_offset > next_offset and base_offset > dense_from
+        if base_offset < next_offset or is_gap or found.last_offset >= end_offset:
             raise DamagedError(f"the batch at position {found.position} can't begin at offset {base_offset}")
         if not checksum_matches(batch, header):
             raise DamagedError(f"the batch at position {found.position} does not match its checksum")

@@ -7,10 +7,13 @@
 
 Before each change stands its checksum. A change says all there is to say about its thing, so the last one about a thing
 is the one that counts; `kind` of a change is its first key. A line is handed to the operating system before anybody is
-told of the change, and flushed soon after by the worker. At a start the file is written anew when most of it is past.
+told of the change, and flushed soon after by the worker; nothing that depends on it counts as flushed before that. At a
+start the file is written anew when most of it is past.
 
-A last line without an end is one that a crash has torn: nobody was told, and it is cut off. Any other line that is not
-right was changed from outside, and nothing is guessed about it.
+A last line without an end is one that a crash has torn: nobody was told, and it is cut off. So is, unless the broker
+was stopped as it should be, all from the first line on that has zeros in it: it had not been flushed when the machine
+went down. Any other line that is not right was changed from outside, and nothing is guessed about it. A journal that
+could not be flushed takes no more changes: nobody knows then what of it is kept.
 """
 
 from __future__ import annotations
@@ -20,10 +23,11 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ottla.broker.storage.files import read_file, sync_file, write_at, write_file
+from ottla.broker.storage.files import describe, read_file
 from ottla.protocol.crc32c import crc32c
 
 if TYPE_CHECKING:
+    from ottla.broker.storage.file_operations import FileOperations
     from ottla.broker.storage.worker import Worker
 
 JOURNAL: Final = "cluster.journal"
@@ -42,45 +46,76 @@ class JournalDamagedError(Exception):
 class ClusterJournal:
     """The file of a data directory."""
 
-    def __init__(self, directory: str, worker: Worker) -> None:
+    def __init__(self, directory: str, worker: Worker, operations: FileOperations, log: Any) -> None:
         self._path = f"{directory}/{JOURNAL}"
         self._worker = worker
+        self._operations = operations
+        self._log = log
         self._fd = -1
         self._size = 0
+        self._size_synced = 0
         self._sync_is_due = False
+        #: Why it could not be flushed; None: it could.
+        self._failure: OSError | None = None
 
-    def open(self, *, may_be_new: bool = True) -> tuple[list[Change], int]:
-        """(the changes, oldest first; how many bytes of a torn one were cut off).
+    def open(self, *, may_be_new: bool = True, was_clean: bool = False) -> tuple[list[Change], int]:
+        """(the changes, oldest first; how many bytes of torn ones were cut off).
 
-        `may_be_new`: whether it is made if it is not there. Raises OSError, or `JournalDamagedError`.
+        `may_be_new`: whether it is made if it is not there. `was_clean`: whether all of it had been flushed. Raises
+        OSError, or `JournalDamagedError`.
         """
         data = read_file(self._path)
         if data is None:
             if not may_be_new:
                 raise JournalDamagedError("it is gone, and there are logs")
             data = _line(_HEAD)
-            write_file(self._path, data)
+            self._operations.write_file(self._path, data)
         whole = data[: data.rfind(b"\n") + 1]
+        if not was_clean and (lost := whole.find(b"\0")) >= 0:
+            whole = whole[: whole.rfind(b"\n", 0, lost) + 1]
         changes = [_parse(line, number) for number, line in enumerate(whole.splitlines(), 1)]
         if not changes or changes[0] != _HEAD:
             raise JournalDamagedError("line 1 is not what a journal begins with")
-        self._fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        self._fd = self._operations.open_file(self._path, os.O_RDWR)
         self._size = len(whole)
-        os.ftruncate(self._fd, self._size)
+        if was_clean:
+            self._size_synced = self._size
+        elif self._size < len(data):
+            self._operations.ftruncate(self._fd, self._size)
+            self.sync()  # or what is cut off might be back, behind what is written now
         return changes[1:], len(data) - len(whole)
 
     def append(self, change: Change) -> None:
         """Write a change. Raises OSError, and nothing is written."""
+        if self._failure is not None:
+            raise self._failure
         line = _line(change)
-        write_at(self._fd, line, self._size)
+        self._operations.write_at(self._fd, line, self._size)
         self._size += len(line)
         if not self._sync_is_due:
             self._sync_is_due = True
-            self._worker.do(self._sync, lambda _error: None)
+            self._worker.do(self._sync_soon, self._synced)
 
-    def _sync(self) -> None:
+    def _sync_soon(self) -> None:
         self._sync_is_due = False
-        sync_file(self._path)
+        self.sync()
+
+    def _synced(self, error: Exception | None) -> None:
+        if error is not None:
+            self._log.error("cluster.journal.failed", reason=f"cannot flush {self._path}: {describe(error)}")
+
+    def sync(self) -> None:
+        """Have all changes on the device. Raises OSError, and from then on always."""
+        if self._failure is not None:
+            raise self._failure
+        size = self._size
+        if self._size_synced < size:
+            try:
+                self._operations.fsync(self._fd)
+            except OSError as error:
+                self._failure = error
+                raise
+            self._size_synced = size
 
     def rewrite_if_worth_it(self, changes: Iterable[Change]) -> None:
         """Keep only these, which say all that counts, if that makes the file much smaller. Raises OSError."""
@@ -88,16 +123,16 @@ class ClusterJournal:
             return
         data = _line(_HEAD) + b"".join(map(_line, changes))
         if 2 * len(data) < self._size:
-            write_file(self._path, data)
+            self._operations.write_file(self._path, data)
             os.close(self._fd)
-            self._fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
-            self._size = len(data)
+            self._fd = self._operations.open_file(self._path, os.O_RDWR)
+            self._size = self._size_synced = len(data)
 
     def close(self) -> None:
         """Flush it and let go of the file. Raises OSError."""
         if self._fd >= 0:
             try:
-                os.fsync(self._fd)
+                self.sync()
             finally:
                 os.close(self._fd)
                 self._fd = -1

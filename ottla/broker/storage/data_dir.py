@@ -34,18 +34,12 @@ from typing import Any, Final
 
 from ottla.broker.storage import checkpoints
 from ottla.broker.storage.cluster_journal import JOURNAL, ClusterJournal
-from ottla.broker.storage.disk import DELETE_SUFFIX, NAME_BYTES_MAX, Disk, DiskStorage, remove_directory
-from ottla.broker.storage.files import (
-    TEMPORARY_SUFFIX,
-    OpenFiles,
-    describe,
-    is_short_of_descriptors,
-    read_file,
-    sync_directory,
-    write_file,
-)
+from ottla.broker.storage.disk import Disk, DiskStorage
+from ottla.broker.storage.file_operations import TEMPORARY_SUFFIX, FileOperations
+from ottla.broker.storage.files import OpenFiles, describe, is_short_of_descriptors, read_file
 from ottla.broker.storage.log_opening import describe_log, open_after_crash, open_clean
-from ottla.broker.storage.worker import Worker
+from ottla.broker.storage.removal import DELETE_SUFFIX, delete_directory, remove_directory, with_ending
+from ottla.broker.storage.worker import Then, Worker
 
 FORMAT: Final = 1
 META: Final = "meta.properties"
@@ -77,17 +71,20 @@ class DataDirRefused(Exception):
 class DataDir:
     """An open data directory."""
 
-    def __init__(self, path: Path, log: Any, worker: Worker, files_max: int) -> None:
+    def __init__(self, path: Path, log: Any, worker: Worker, files_max: int, operations: FileOperations) -> None:
         self.path = str(path.absolute())
         self.log = log
-        self.disk = Disk(OpenFiles(files_max), worker, log)
-        self.journal = ClusterJournal(self.path, worker)
+        self._operations = operations
+        self.disk = Disk(OpenFiles(files_max, operations), worker, log)
+        self.journal = ClusterJournal(self.path, worker, operations, log)
+        self.disk.sync_cluster, self.disk.note_flushed = self._sync_cluster, self._note_flushed
         self.cluster_id = ""
         #: Whether the process before ended as it should, or there was none.
         self.was_clean = False
         self._lock_fd = -1
         self._mark: Mapping[str, Any] = {}
-        self._recovery_points: Mapping[tuple[str, int], int] = {}
+        #: Up to where logs are on the device, as the file has it, or will when the worker is done; None: nobody knows.
+        self._recovery_points: Mapping[tuple[str, int], int] | None = None
         self._cleaned_offsets: dict[tuple[str, int], int] = {}
         self._logs: dict[str, DiskStorage] = {}
         self._names: set[str] = set()
@@ -98,7 +95,8 @@ class DataDir:
         """Take the directory, and make it if it is not there, as that of the cluster `new_id`. Raises
         `DataDirRefused`."""
         try:
-            os.makedirs(self.path, exist_ok=True)
+            if not self._operations.make_directories(self.path):
+                self._operations.share_as(self.path)
             self._take_lock()
             self._read_meta(new_id)
             self._read_marks()
@@ -114,7 +112,7 @@ class DataDir:
 
     def _take_lock(self) -> None:
         """Locks end with the process, however it ends."""
-        self._lock_fd = os.open(f"{self.path}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._lock_fd = self._operations.open_file(f"{self.path}/{LOCK}", os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -122,8 +120,8 @@ class DataDir:
             raise DataDirRefused(
                 f"{self.path} is in use by process {owner or '(unknown)'}; stop that one, or name another directory"
             ) from None
-        os.ftruncate(self._lock_fd, 0)
-        os.pwrite(self._lock_fd, f"{os.getpid()}\n".encode(), 0)
+        self._operations.ftruncate(self._lock_fd, 0)
+        self._operations.write_at(self._lock_fd, f"{os.getpid()}\n".encode(), 0)
 
     def _read_meta(self, new_id: str) -> None:
         self._names = set(os.listdir(self.path))
@@ -136,7 +134,9 @@ class DataDir:
                     "empty one"
                 )
             lines = {"version": 1, "cluster.id": new_id, "directory.id": new_id, _FORMAT_NAME: FORMAT}
-            write_file(f"{self.path}/{META}", "".join(f"{name}={value}\n" for name, value in lines.items()).encode())
+            self._operations.write_file(
+                f"{self.path}/{META}", "".join(f"{name}={value}\n" for name, value in lines.items()).encode()
+            )
             self.cluster_id = new_id
             self.was_clean = True
             return
@@ -159,13 +159,16 @@ class DataDir:
             self._mark = mark
             self.was_clean = True
         with suppress(FileNotFoundError):
-            os.unlink(mark_path)
-            sync_directory(self.path)  # or it might be back after the machine went down, and be wrong
+            self._operations.unlink(mark_path)
+            self._operations.sync_directory(self.path)  # or it might be back after the machine went down, and be wrong
         points = read_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}")
         decoded = checkpoints.decode_offsets(points)
         if points is not None and decoded is None and not self.was_clean:
             self.log.warning("metadata.damaged", path=f"{self.path}/{checkpoints.RECOVERY_POINTS}")
-        self._recovery_points = decoded or {}
+        if points is None and not self.has_logs:
+            self._save_recovery_points({})
+            decoded = {}
+        self._recovery_points = decoded
         cleaned = read_file(f"{self.path}/{checkpoints.CLEANED_OFFSETS}")
         self._cleaned_offsets = checkpoints.decode_offsets(cleaned) or {}
 
@@ -175,7 +178,8 @@ class DataDir:
 
     def save_virtual_date(self, wall_ms: int) -> None:
         """A virtual clock is about to reach this date, and no later start may be before it. Raises OSError."""
-        write_file(f"{self.path}/{checkpoints.VIRTUAL_DATE}", checkpoints.encode_number(wall_ms), sync=False)
+        path = f"{self.path}/{checkpoints.VIRTUAL_DATE}"
+        self._operations.write_file(path, checkpoints.encode_number(wall_ms), sync=False)
 
     # Logs
 
@@ -191,15 +195,19 @@ class DataDir:
         mark = self._mark.get(name)
         if mark is not None and mark["topic_id"] == topic_id:
             log = open_clean(self.disk, directory, topic_id, mark)
-        elif name in self._names and self._holds(directory, topic_id):
+        elif (name in self._names and self._topic_id(name) in (None, topic_id)) or self._was_flushed(topic_id, index):
             self._tell_progress()
-            log = open_after_crash(
-                self.disk, directory, topic_id, self._recovery_points.get((topic_id, index), 0), wall_ms
-            )
+            points = self._recovery_points
+            recovery_offset = None if points is None else points.get((topic_id, index), 0)
+            log = open_after_crash(self.disk, directory, topic_id, recovery_offset, wall_ms)
         else:
             log = DiskStorage(self.disk, directory, topic_id, wall_ms)
         self._logs[name] = log
         return log
+
+    def _was_flushed(self, topic_id: str, index: int) -> bool:
+        """Whether something of that log has to be there."""
+        return self._recovery_points is not None and self._recovery_points.get((topic_id, index), 0) > 0
 
     def _tell_progress(self) -> None:
         """Recovery may take long; people want to know that it is going on."""
@@ -208,46 +216,64 @@ class DataDir:
             self._told_at = now
             self.log.info("logs.recovering", logs=self._logs_known, logs_done=len(self._logs))
 
-    def _holds(self, directory: str, topic_id: str) -> bool:
-        """Whether the directory is that topic's; one whose metadata are gone is taken for it."""
-        found = checkpoints.decode_partition_metadata(read_file(f"{directory}/{checkpoints.PARTITION_METADATA}"))
-        return found in (None, topic_id)
-
-    def sort_out(self, names: set[str], deleted_ids: set[str]) -> None:
+    def sort_out(self, names: set[str], deleted: Mapping[str, str]) -> None:
         """After the journal was read, before any log is opened: finish deletions, and set aside what nobody knows.
 
-        `names`: `<topic>-<partition>` with the topic's id behind a slash, of all there are.
+        `names`: `<topic>-<partition>` with the topic's id behind a slash, of all there are. `deleted`: names of topics
+        that are gone, by their ids.
         """
         self._logs_known = len(names)
         ids = {name.rpartition("/")[2] for name in names}
         self._cleaned_offsets = {key: offset for key, offset in self._cleaned_offsets.items() if key[0] in ids}
-        for name in self._names - _OURS:
-            directory = f"{self.path}/{name}"
+        doomed = [name for name in self._names if name.endswith(DELETE_SUFFIX)]
+        for name in doomed:
+            self._finish_deletion(name, names)
+        for name in self._names - _OURS - set(doomed):
+            path = f"{self.path}/{name}"
             if name.endswith(TEMPORARY_SUFFIX):
-                os.unlink(directory)
-            elif name.endswith(STRAY_SUFFIX) or not os.path.isdir(directory):
-                continue
-            elif name.endswith(DELETE_SUFFIX):
-                remove_directory(directory, self.disk)
-            else:
-                self._judge(name, names, deleted_ids)
+                with suppress(FileNotFoundError):  # this start has written one anew
+                    self._operations.unlink(path)
+            elif not name.endswith(STRAY_SUFFIX) and os.path.isdir(path):
+                self._judge(name, names, deleted)
 
-    def _judge(self, name: str, known: set[str], deleted_ids: set[str]) -> None:
-        directory = f"{self.path}/{name}"
+    def _finish_deletion(self, name: str, known: set[str]) -> None:
+        """Remove a log, unless its topic is there: then the machine went down before it was said to be deleted."""
+        topic_id = self._topic_id(name)
+        ending = f"-{name.rpartition('.')[0].rpartition('-')[2]}/{topic_id}"
+        former = next((one.partition("/")[0] for one in known if one.endswith(ending)), None)
+        if former is None or (former in self._names and self._topic_id(former) == topic_id):
+            remove_directory(f"{self.path}/{name}", self.disk)
+            return
+        if former in self._names:
+            self._set_aside(former)  # of a topic that was made anew, and not said to be either
+        self._operations.rename(f"{self.path}/{name}", f"{self.path}/{former}")
+        self._names.add(former)
+
+    def _judge(self, name: str, known: set[str], deleted: Mapping[str, str]) -> None:
         if self._mark and name in self._mark and f"{name}/{self._mark[name]['topic_id']}" in known:
             return  # saves a look at each of thousands of files
-        topic_id = checkpoints.decode_partition_metadata(read_file(f"{directory}/{checkpoints.PARTITION_METADATA}"))
-        if f"{name}/{topic_id}" in known or (topic_id is None and any(one.startswith(f"{name}/") for one in known)):
+        topic_id = self._topic_id(name)
+        if f"{name}/{topic_id}" in known:
             return
-        if topic_id in deleted_ids:
-            doomed = _with_ending(directory, DELETE_SUFFIX)
-            os.rename(directory, doomed)
-            remove_directory(doomed, self.disk)
+        may_be_known = topic_id is None and name.rpartition("-")[0] not in deleted.values()
+        if may_be_known and any(one.startswith(f"{name}/") for one in known):
+            return
+        if topic_id in deleted:
+            delete_directory(f"{self.path}/{name}", self.disk)
+            self._names.discard(name)
         else:
-            aside = _with_ending(directory, STRAY_SUFFIX)
-            os.rename(directory, aside)
-            self.log.warning("log.stray", directory=directory, path=aside)
+            self._set_aside(name)
+
+    def _set_aside(self, name: str) -> None:
+        directory = f"{self.path}/{name}"
+        aside = with_ending(directory, STRAY_SUFFIX)
+        self._operations.rename(directory, aside)
+        self.log.warning("log.stray", directory=directory, path=aside)
         self._names.discard(name)
+
+    def _topic_id(self, name: str) -> str | None:
+        """What the log in a directory says whose it is."""
+        return checkpoints.decode_partition_metadata(read_file(f"{self.path}/{name}/{checkpoints.PARTITION_METADATA}"))
 
     def forget(self, topic: str, partitions: int) -> None:
         """A topic is about to be deleted. If it is made anew, its logs are new."""
@@ -275,8 +301,25 @@ class DataDir:
                 points[log.topic_id, int(name.rpartition("-")[2])] = log.flushed_offset
         return points
 
+    def _note_flushed(self, log: DiskStorage, then: Then) -> None:
+        """Have the recovery point of a log on the device, unless it is. The worker does one thing after the other, so
+        that may be before `then` is called for one that is on its way."""
+        key = log.topic_id, int(log.directory.rpartition("-")[2])
+        points = self._recovery_points
+        if points is None or points.get(key, 0) < log.flushed_offset:
+            points = self._recovery_points = self._flushed()
+            self.disk.worker.do(lambda: self._save_recovery_points(points), then)
+        else:
+            self.disk.worker.do(lambda: None, then)
+
+    def _sync_cluster(self) -> None:
+        """Have on the device which topics there are, and which directories. Raises OSError."""
+        self.journal.sync()
+        self._operations.sync_directory(self.path)
+
     def _save_recovery_points(self, points: Mapping[tuple[str, int], int]) -> None:
-        write_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}", checkpoints.encode_offsets(points))
+        path = f"{self.path}/{checkpoints.RECOVERY_POINTS}"
+        self._operations.write_file(path, checkpoints.encode_offsets(points))
 
     def _recovery_points_saved(self, error: Exception | None) -> None:
         if error is not None:
@@ -297,16 +340,15 @@ class DataDir:
         If that fails the log goes offline, and what it was is there again after the next start. Were it taken for
         cleaned then, a tombstone might go before the values it stands for.
         """
-        log, worker = self._logs[f"{topic}-{index}"], self.disk.worker
+        log = self._logs[f"{topic}-{index}"]
 
-        def in_place(_error: Exception | None) -> None:
-            if log.is_offline:
-                return
+        def note() -> None:
             self._cleaned_offsets[log.topic_id, index] = offset
             path, data = f"{self.path}/{checkpoints.CLEANED_OFFSETS}", checkpoints.encode_offsets(self._cleaned_offsets)
-            worker.do(lambda: write_file(path, data), lambda _error: None)  # without it more is cleaned anew
+            # Without it more is cleaned anew.
+            self.disk.worker.do(lambda: self._operations.write_file(path, data), lambda _error: None)
 
-        worker.do(lambda: None, in_place)
+        log.when_replaced(note)
 
     @property
     def logs_count(self) -> int:
@@ -314,7 +356,8 @@ class DataDir:
 
     def flush(self) -> None:
         """Have all logs on the device, several at a time. Those that can't be are offline then."""
-        unflushed = [log for log in self._logs.values() if log.flushed_offset < log.end_offset]
+        self.disk.worker.drain()
+        unflushed = [log for log in self._logs.values() if log.is_unflushed]
         if unflushed:
             with ThreadPoolExecutor(_FLUSHING_THREADS) as threads:
                 list(threads.map(_flush, unflushed))
@@ -323,14 +366,14 @@ class DataDir:
         """All logs are closed: leave the mark of a clean stop, for all that are not offline. Raises OSError."""
         try:
             self.disk.worker.drain()
+            self.journal.close()
             self._save_recovery_points(self._flushed())
             mark = {
                 name: {"topic_id": log.topic_id, **describe_log(log)}
                 for name, log in self._logs.items()
                 if not log.is_offline
             }
-            write_file(f"{self.path}/{CLEAN_MARK}", json.dumps(mark, separators=(",", ":")).encode())
-            self.journal.close()
+            self._operations.write_file(f"{self.path}/{CLEAN_MARK}", json.dumps(mark, separators=(",", ":")).encode())
         finally:
             self.release()
 
@@ -359,9 +402,3 @@ def _read_json(path: str) -> Any:
         return None if data is None else json.loads(data)
     except ValueError:
         return None
-
-
-def _with_ending(directory: str, suffix: str) -> str:
-    parent, name = os.path.split(directory)
-    ending = f".{os.urandom(16).hex()}{suffix}"
-    return f"{parent}/{name[: NAME_BYTES_MAX - len(ending)]}{ending}"

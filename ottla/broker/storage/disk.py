@@ -22,8 +22,6 @@ LogDirFailureChannel, which takes all logs of the directory offline.
 from __future__ import annotations
 
 import errno
-import os
-import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,31 +31,26 @@ from ottla.broker.storage import checkpoints
 from ottla.broker.storage.contract import EpochStart, LogState, StorageError
 from ottla.broker.storage.disk_replacement import DiskReplacement
 from ottla.broker.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
-from ottla.broker.storage.files import (
-    OpenFiles,
-    describe,
-    is_short_of_descriptors,
-    open_directory,
-    read_file,
-    sync_directory,
-    sync_file,
-    write_file,
-    write_over,
-)
+from ottla.broker.storage.files import OpenFiles, describe, is_short_of_descriptors, read_file
 from ottla.broker.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFIX, encode_aborted, encode_producers
-from ottla.broker.storage.sparse_index import INDEX_SUFFIX, TIME_INDEX_SUFFIX
+from ottla.broker.storage.removal import DELETED_SUFFIX, delete_directory, remove_segments
 
 if TYPE_CHECKING:
     from ottla.broker.logs.producer_state import ProducerEntry
+    from ottla.broker.storage.file_operations import FileOperations
     from ottla.broker.storage.segment import Segment
-    from ottla.broker.storage.worker import Worker
+    from ottla.broker.storage.worker import Then, Worker
     from ottla.protocol.varint import Buffer
 
-DELETED_SUFFIX: Final = ".deleted"
-#: Directories of logs that are being deleted end so.
-DELETE_SUFFIX: Final = "-delete"
-NAME_BYTES_MAX: Final = 255
 _NO_SNAPSHOT: Final = -1
+
+
+def _nothing() -> None:
+    """Nobody wants to know."""
+
+
+def _noted(_log: DiskStorage, then: Then) -> None:
+    then(None)
 
 
 @dataclass(slots=True)
@@ -68,6 +61,14 @@ class Disk:
     worker: Worker
     #: The broker's log.
     log: Any
+    #: Has on the device which topics and directories there are. Raises OSError.
+    sync_cluster: Callable[[], None] = _nothing
+    #: Has it noted there that a log is flushed up to its `flushed_offset`, before `then` is called.
+    note_flushed: Callable[[DiskStorage, Then], None] = _noted
+
+    @property
+    def operations(self) -> FileOperations:
+        return self.files.operations
 
 
 class DiskStorage:
@@ -75,10 +76,13 @@ class DiskStorage:
 
     __slots__ = (
         "_epochs_saved",
-        "_is_directory_synced",
+        "_is_known",
         "_log_start_saved",
+        "_names_changed",
+        "_names_synced",
         "_producers",
         "_state",
+        "_when_replaced",
         "directory",
         "disk",
         "flushed_offset",
@@ -102,9 +106,13 @@ class DiskStorage:
         #: Told the leader epoch of a log that has no directory to keep it in.
         self.note_leader_epoch: Callable[[int], None] = _ignore
         self.flushed_offset = 0
-        self._is_directory_synced = False
+        #: How often names in the directory changed, and how much of that is on the device.
+        self._names_changed, self._names_synced = 1, 0
+        #: Whether it is on the device that there is such a log.
+        self._is_known = False
         self.snapshot_offset = _NO_SNAPSHOT
         self._producers: Sequence[ProducerEntry] = ()
+        self._when_replaced: list[Callable[[], None]] = []
         self._state: LogState | None = None
         self._epochs_saved: tuple[EpochStart, ...] = ()
         self._log_start_saved = 0
@@ -115,7 +123,21 @@ class DiskStorage:
 
     @property
     def is_replacing(self) -> bool:
-        return any(segment.stem != file_stem(segment.base_offset) for segment in self.segments)
+        return any(segment.is_swapped_in for segment in self.segments)
+
+    def when_replaced(self, then: Callable[[], None]) -> None:
+        """Call `then` when what is being replaced is in place for good; never, if the log goes offline before."""
+        self._when_replaced.append(then)
+        self.note_replaced()
+
+    def note_replaced(self) -> None:
+        """A segment may have got its last name."""
+        if self.is_offline:
+            self._when_replaced.clear()
+        elif not self.is_replacing:
+            waiting, self._when_replaced = self._when_replaced, []
+            for then in waiting:
+                then()
 
     # Batches
 
@@ -128,20 +150,13 @@ class DiskStorage:
         assert base_offset > closed.base_offset
         segment = DiskSegment(self, base_offset, wall_ms, self.disk.files)
         self.segments.append(segment)
-        self._is_directory_synced = False
         if self.is_offline:
             return
         with suppress(StorageError):  # which has taken the log offline, and lets the next append fail
             segment.create()
         with suppress(StorageError):  # the same, if what is in it turns out to be no batches; an index is made anew
             closed.finish()
-        path = closed.path + LOG_SUFFIX
-
-        def sync() -> None:
-            sync_file(path)
-            sync_directory(self.directory)
-
-        self.disk.worker.do(sync, lambda error: self._flushed(path, base_offset, error))
+        self.flush_soon()
 
     def remove_oldest(self, count: int) -> None:
         assert 0 <= count < len(self.segments)
@@ -153,11 +168,17 @@ class DiskStorage:
 
         It goes by the directory as it is now, for by then that name may be another topic's.
         """
+        if not self.is_made:
+            return
         stems = []
+        try:
+            self._sync_names()  # or a crash might leave neither these nor the segment that was begun after them
+        except OSError as error:
+            self.go_offline("flush", self.directory, error)
         for segment in gone:
             segment.leave()
             try:
-                os.rename(segment.path + LOG_SUFFIX, segment.path + LOG_SUFFIX + DELETED_SUFFIX)
+                self.disk.operations.rename(segment.path + LOG_SUFFIX, segment.path + LOG_SUFFIX + DELETED_SUFFIX)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -166,12 +187,15 @@ class DiskStorage:
             stems.append(segment.stem)
         if not stems:
             return
+        self.note_name_changed()
+        operations = self.disk.operations
         with suppress(OSError):  # the next start after a crash removes them
-            directory = self.disk.files.with_room(lambda: open_directory(self.directory))
-            self.disk.worker.do(lambda: _unlink_all(stems, directory), lambda _error: None)
+            directory = self.disk.files.with_room(lambda: operations.open_directory(self.directory))
+            self.disk.worker.do(lambda: remove_segments(operations, directory, stems), lambda _error: None)
 
     def replace(self, segments: Sequence[Segment]) -> DiskReplacement:
         self.check_online()
+        self.segments[-1].create()  # or, after a crash, the last file of the log might be one that was compacted
         return DiskReplacement(self, segments)
 
     # What is beside them
@@ -202,13 +226,14 @@ class DiskStorage:
         """Every start does this for every log, so it has to be cheap. Raises OSError."""
         path = f"{self.directory}/{checkpoints.LEADER_EPOCHS}"
         if self._epochs_saved and len(data) >= len(checkpoints.encode_epochs(self._epochs_saved)):
-            self.disk.files.with_room(lambda: write_over(path, data))
+            self.disk.files.with_room(lambda: self.disk.operations.write_over(path, data))
         else:
             self._put(path, data)
 
-    def _put(self, path: str, data: bytes) -> None:
-        """Replace a small file, which survives the process from now on, and the machine soon. Raises OSError."""
-        self.disk.files.with_room(lambda: write_file(path, data, sync=False))
+    def _put(self, path: str, data: bytes, *, sync: bool = False) -> None:
+        """Replace a small file, which survives the process from now on, and the machine soon, or with `sync` now.
+        Raises OSError."""
+        self.disk.files.with_room(lambda: self.disk.operations.write_file(path, data, sync=sync))
 
     def load_state(self) -> LogState | None:
         return self._state
@@ -226,7 +251,8 @@ class DiskStorage:
         try:
             for segment in self.segments:
                 if segment.aborted_saved != len(segment.aborted):
-                    self._put(segment.path + TXN_INDEX_SUFFIX, encode_aborted(segment.aborted))
+                    # On the device before the snapshot, which says that it is complete.
+                    self._put(segment.path + TXN_INDEX_SUFFIX, encode_aborted(segment.aborted), sync=True)
                     segment.aborted_saved = len(segment.aborted)
             path = f"{self.directory}/{file_stem(offset)}{SNAPSHOT_SUFFIX}"
             self._put(path, encode_producers(producers))
@@ -235,7 +261,7 @@ class DiskStorage:
             return
         if self.snapshot_offset >= 0:
             with suppress(OSError):
-                os.unlink(f"{self.directory}/{file_stem(self.snapshot_offset)}{SNAPSHOT_SUFFIX}")
+                self.disk.operations.unlink(f"{self.directory}/{file_stem(self.snapshot_offset)}{SNAPSHOT_SUFFIX}")
         self.snapshot_offset = offset
 
     def load_producers(self) -> tuple[int, Sequence[ProducerEntry]] | None:
@@ -253,25 +279,75 @@ class DiskStorage:
 
     def sync(self) -> None:
         """Flush, and touch no other log: several threads may do so for a log each. Raises OSError."""
-        if self.is_offline or self.flushed_offset >= self.end_offset:
+        if self.is_offline or not self.is_unflushed:
             return
+        end_offset = self.end_offset
         for segment in self.segments:
             if segment.next_offset > self.flushed_offset and segment.size_bytes:
                 if segment.fd >= 0:
-                    os.fdatasync(segment.fd)
+                    self.disk.operations.fdatasync(segment.fd)
                 else:
-                    sync_file(segment.path + LOG_SUFFIX)
-        if not self._is_directory_synced:
-            sync_directory(self.directory)
-            self._is_directory_synced = True
-        self.flushed_offset = self.end_offset
+                    self.disk.operations.sync_file(segment.path + LOG_SUFFIX)
+        self._sync_names()
+        self.flushed_offset = end_offset
 
-    def _flushed(self, path: str, up_to_offset: int, error: Exception | None) -> None:
-        """The worker has flushed a closed segment, and before it those before it."""
-        if error is not None:
-            self.go_offline("flush", path, error)
-        elif not self.is_offline:
-            self.flushed_offset = max(self.flushed_offset, min(up_to_offset, self.end_offset))
+    def flush_soon(self, then: Callable[[], None] = _nothing) -> None:
+        """Have the worker flush all segments but the active one, and call `then` if it could."""
+        end_offset, names = self.segments[-1].base_offset, self._names_changed
+        paths = []
+        for segment in self.segments[:-1]:
+            if segment.is_swapped_in:
+                paths += [segment.path + LOG_SUFFIX, segment.path + TXN_INDEX_SUFFIX]
+            elif segment.next_offset > self.flushed_offset:
+                paths.append(segment.path + LOG_SUFFIX)
+
+        def sync() -> None:
+            for path in paths:
+                self.disk.operations.sync_file(path)
+            self._sync_names_now()
+
+        def synced(error: Exception | None) -> None:
+            if error is not None and is_short_of_descriptors(error) and then is _nothing:
+                return  # the next flush makes up for it
+            if error is not None:
+                self.go_offline("flush", self.directory, error)
+            elif not self.is_offline:
+                self._names_synced = max(self._names_synced, names)
+                self._is_known = True
+                self.flushed_offset = max(self.flushed_offset, min(end_offset, self.end_offset))
+                then()
+
+        self.disk.worker.do(sync, synced)
+
+    @property
+    def is_unflushed(self) -> bool:
+        """Whether `sync` would have something to do."""
+        return self.is_made and (
+            self.flushed_offset < self.end_offset or self._names_synced < self._names_changed or not self._is_known
+        )
+
+    def note_name_changed(self) -> None:
+        """A file of the log was made, renamed or removed."""
+        self._names_changed += 1
+
+    def _sync_names(self) -> None:
+        """Have on the device what files there are, and that there is such a log. Raises OSError."""
+        if self._names_synced < self._names_changed or not self._is_known:
+            self._sync_names_now()
+            self._names_synced, self._is_known = self._names_changed, True
+
+    def _sync_names_now(self) -> None:
+        operations = self.disk.operations
+        if not self._is_known:
+            operations.sync_file(f"{self.directory}/{checkpoints.PARTITION_METADATA}")
+            self.disk.sync_cluster()
+        operations.sync_directory(self.directory)
+
+    def was_flushed(self) -> None:
+        """All of it is on the device, as it is."""
+        self.flushed_offset = self.end_offset
+        if self.is_made:
+            self._names_synced, self._is_known = self._names_changed, True
 
     def close(self) -> None:
         for segment in self.segments:
@@ -295,11 +371,11 @@ class DiskStorage:
 
     def _make_directory(self) -> None:
         """Make it, or take one that a failure has left without a log; not that of a topic whose removal has failed."""
-        os.makedirs(self.directory, exist_ok=True)
+        self.disk.operations.make_directory(self.directory)
         path = f"{self.directory}/{checkpoints.PARTITION_METADATA}"
         if checkpoints.decode_partition_metadata(read_file(path)) not in (None, self.topic_id):
             raise FileExistsError(errno.EEXIST, "the log of a deleted topic is there still: start again", path)
-        write_file(path, checkpoints.encode_partition_metadata(self.topic_id), sync=False)
+        self.disk.operations.write_file(path, checkpoints.encode_partition_metadata(self.topic_id), sync=False)
         self.is_made = True
         if self._state is not None:
             self._write_state(self._state)
@@ -333,38 +409,3 @@ def _ignore(_leader_epoch: int) -> None:
 
 def _reason(what: str, path: str, error: Exception) -> str:
     return f"cannot {what} {path}: {describe(error) if isinstance(error, OSError) else error}"
-
-
-def _unlink_all(stems: Sequence[str], directory: int) -> None:
-    """Remove what there is of these segments in an open directory, and close that. Raises OSError."""
-    try:
-        for stem in stems:
-            for suffix in (LOG_SUFFIX + DELETED_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
-                with suppress(FileNotFoundError):
-                    os.unlink(stem + suffix, dir_fd=directory)
-    finally:
-        os.close(directory)
-
-
-def delete_directory(directory: str, disk: Disk) -> None:
-    """Take a log's directory out of the way at once, and have it removed by the worker. A crash between is made good
-    by the next start. Kafka: LogManager.asyncDelete."""
-    parent, name = os.path.split(directory)
-    ending = f".{os.urandom(16).hex()}{DELETE_SUFFIX}"
-    doomed = f"{parent}/{name[: NAME_BYTES_MAX - len(ending)]}{ending}"
-    try:
-        os.rename(directory, doomed)
-    except OSError as error:
-        disk.log.error("log.removal.failed", directory=directory, reason=describe(error))
-        return
-    remove_directory(doomed, disk)
-
-
-def remove_directory(doomed: str, disk: Disk) -> None:
-    """Have the worker remove a directory that nobody knows any more."""
-
-    def then(error: Exception | None) -> None:
-        if error is not None:
-            disk.log.error("log.removal.failed", directory=doomed, reason=describe(error))
-
-    disk.worker.do(lambda: shutil.rmtree(doomed), then)

@@ -2,14 +2,16 @@
 
     1  <base>.cleaned.log              written, and flushed by the worker as it grows; a crash forgets it
     2  <base>-<end>.swap.log           renamed so: from here on it stands for the segments from base up to end
-    3  the others are removed          by the worker, when 2 is on the device
-    4  <base>.log                      renamed so
+    3  the recovery point              moves beyond it when 2 is on the device, for only what is before may have gaps
+    4  the others are removed          by the worker, the first of them before the rest
+    5  <base>.log                      renamed so
 
-Until 4 it must not be replaced itself: the next start could not tell which of two swaps came last, and their names may
-be the same. After a crash between 2 and 4 the next start looks whether the first of the others is there, which is the
-first to be removed. If so, they are all there, and nobody knows how much of the swap is: it goes. If not, 3 and 4 are
-done again. The worker goes by the directory as it was opened at 2, for that may be another topic's by the time it comes
-to 3. Kafka: LocalLog.replaceSegments.
+Until 5 it must not be replaced itself: the next start could not tell which of two swaps came last, and their names may
+be the same. After a crash between 2 and 5 the next start looks whether the first of the others is there, which is the
+first to be removed. If so, they are all there, and nobody knows how much of the swap is: it goes. If not, 4 and 5 are
+done again. What is beside the log is renamed before it; a transaction index is there, be it empty, if one of the others
+has one, so that one under the last name is known to have arrived there. The worker goes by the directory as it was
+opened before 4, for that may be another topic's by the time it comes to it. Kafka: LocalLog.replaceSegments.
 """
 
 from __future__ import annotations
@@ -21,12 +23,12 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ottla.broker.storage.contract import find_run
 from ottla.broker.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
-from ottla.broker.storage.files import open_directory, sync_file, write_file
 from ottla.broker.storage.producer_snapshot import TXN_INDEX_SUFFIX, encode_aborted
 from ottla.broker.storage.sparse_index import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 
 if TYPE_CHECKING:
     from ottla.broker.storage.disk import DiskStorage
+    from ottla.broker.storage.file_operations import FileOperations
     from ottla.broker.storage.segment import AbortedTransaction, Segment
     from ottla.protocol.varint import Buffer
 
@@ -47,7 +49,7 @@ class DiskReplacement:
         first = self._old[0]
         stem = f"{file_stem(first.base_offset)}{CLEANED}"
         try:
-            remove_segment_files(f"{log.directory}/{stem}")
+            remove_segment_files(log.disk.operations, f"{log.directory}/{stem}")
         except OSError as error:
             log.fail("replace segments in", log.directory, error)
         self._segment = DiskSegment(log, first.base_offset, first.created_ms, log.disk.files, stem)
@@ -64,7 +66,9 @@ class DiskReplacement:
         if segment.size_bytes - self._bytes_flushed >= _SYNC_BYTES:
             self._bytes_flushed = segment.size_bytes
             path = segment.path + LOG_SUFFIX
-            self._log.disk.worker.do(lambda: sync_file(path), lambda _error: None)  # the last flush tells
+            self._log.disk.worker.do(
+                lambda: self._log.disk.operations.sync_file(path), lambda _error: None
+            )  # the last flush tells
 
     def commit(self, aborted: Iterable[AbortedTransaction] = ()) -> Segment:
         log, segment = self._log, self._segment
@@ -77,50 +81,65 @@ class DiskReplacement:
         segment.finish()
         segment.let_go()
         try:
-            if segment.aborted:
-                write_file(segment.path + TXN_INDEX_SUFFIX, encode_aborted(segment.aborted), sync=False)
+            if segment.aborted or any(old.aborted_saved for old in self._old):
+                log.disk.operations.write_file(
+                    segment.path + TXN_INDEX_SUFFIX, encode_aborted(segment.aborted), sync=False
+                )
                 segment.aborted_saved = len(segment.aborted)
-            rename_segment_files(segment.path, f"{log.directory}/{swap}")
+            rename_segment_files(log.disk.operations, segment.path, f"{log.directory}/{swap}")
+            log.note_name_changed()
         except OSError as error:
             log.fail("replace segments in", log.directory, error)
+        if self._old[-1].next_offset > log.flushed_offset:
+            log.flush_soon()  # until the first of them is removed it is they who count
         segment.stem = swap
         log.segments[first : first + len(self._old)] = [segment]
         for old in self._old:
             old.leave()
-        self._finish_later()
+        log.flush_soon(lambda: log.disk.note_flushed(log, self._finish_later))
         return segment
 
-    def _finish_later(self) -> None:
-        log, segment = self._log, self._segment
-        swap_path, swap_stem, old_stems = segment.path, segment.stem, [old.stem for old in self._old]
-        try:
-            directory = log.disk.files.with_room(lambda: open_directory(log.directory))
-        except OSError as error:
+    def _finish_later(self, error: Exception | None) -> None:
+        """It is on the device, and the recovery point beyond it, if there is no error: remove the others."""
+        log, operations, old_stems = self._log, self._log.disk.operations, [old.stem for old in self._old]
+        if error is not None:
             log.go_offline("replace segments in", log.directory, error)
+        if log.is_offline:
+            return
+        try:
+            directory = log.disk.files.with_room(lambda: operations.open_directory(log.directory))
+        except OSError as refused:
+            log.go_offline("replace segments in", log.directory, refused)
             return
 
         def remove_old() -> None:
             try:
-                sync_file(swap_stem + LOG_SUFFIX, directory)
-                os.fsync(directory)
                 for stem in old_stems:
-                    remove_segment_files(stem, directory)
+                    remove_segment_files(operations, stem, directory)
+                    if stem == old_stems[0]:
+                        operations.fsync(directory)  # by this the next start knows that they may be gone
+                operations.fsync(directory)  # or they might be back beside the last name
             finally:
                 os.close(directory)
 
-        def then(error: Exception | None) -> None:
-            if error is not None:
-                log.go_offline("replace segments in", log.directory, error)
-            elif any(segment is kept for kept in log.segments):
-                segment.let_go()
-                try:
-                    rename_segment_files(swap_path, f"{log.directory}/{file_stem(segment.base_offset)}")
-                except OSError as refused:
-                    log.go_offline("replace segments in", log.directory, refused)
-                    return
-                segment.stem = file_stem(segment.base_offset)
+        log.disk.worker.do(remove_old, self._take_last_name)
 
-        log.disk.worker.do(remove_old, then)
+    def _take_last_name(self, error: Exception | None) -> None:
+        """The others are gone, if there is no error."""
+        log, segment = self._log, self._segment
+        if error is None and any(segment is kept for kept in log.segments):
+            segment.let_go()
+            stem = file_stem(segment.base_offset)
+            try:
+                rename_segment_files(log.disk.operations, segment.path, f"{log.directory}/{stem}")
+            except OSError as refused:
+                error = refused
+            else:
+                segment.stem = stem
+                log.note_name_changed()
+        if error is not None:
+            log.go_offline("replace segments in", log.directory, error)
+        log.note_replaced()
 
     def abandon(self) -> None:
         self._segment.abandon_index()
@@ -128,22 +147,22 @@ class DiskReplacement:
         if self._log.is_offline:  # deleted, and so is it; or failed, and the next start removes it
             return
         with suppress(OSError):  # the next start after a crash removes it
-            remove_segment_files(self._segment.path)
+            remove_segment_files(self._log.disk.operations, self._segment.path)
 
 
-def remove_segment_files(path: str, directory: int | None = None) -> None:
+def remove_segment_files(operations: FileOperations, path: str, directory: int | None = None) -> None:
     """Remove what there is of a segment; `path` is without a suffix, and seen from `directory` if that is given. Raises
     OSError."""
     for suffix in reversed(SUFFIXES):
         with suppress(FileNotFoundError):
-            os.unlink(path + suffix, dir_fd=directory)
+            operations.unlink(path + suffix, dir_fd=directory)
 
 
-def rename_segment_files(path: str, new_path: str) -> None:
+def rename_segment_files(operations: FileOperations, path: str, new_path: str) -> None:
     """Give what there is of a segment another name. Raises OSError."""
     for suffix in SUFFIXES:
         try:
-            os.rename(path + suffix, new_path + suffix)
+            operations.rename(path + suffix, new_path + suffix)
         except FileNotFoundError:
             if suffix == LOG_SUFFIX:
                 raise

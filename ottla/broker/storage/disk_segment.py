@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from ottla.broker.storage.batch_scan import DamagedError, check, scan, whole_batches
 from ottla.broker.storage.contract import StorageError
-from ottla.broker.storage.files import OpenFiles, close_file, write_at
+from ottla.broker.storage.files import OpenFiles, close_file
 from ottla.broker.storage.segment import RELATIVE_OFFSET_MAX, Segment
 from ottla.broker.storage.sparse_index import SparseIndex
 
@@ -85,6 +85,11 @@ class DiskSegment(Segment):
         """Of its files, without a suffix."""
         return f"{self._log.directory}/{self.stem}"
 
+    @property
+    def is_swapped_in(self) -> bool:
+        """Whether it has taken the place of others, and they may still be there."""
+        return self.stem != file_stem(self.base_offset)
+
     # Writing
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
@@ -92,7 +97,7 @@ class DiskSegment(Segment):
         size, position = len(batch), self.size_bytes
         index = self._index or self._load_index()
         try:
-            write_at(self.fd if self.fd >= 0 else self._open(), batch, position)
+            self._files.operations.write_at(self.fd if self.fd >= 0 else self._open(), batch, position)
         except OSError as error:
             self._log.fail("write", f"{self.path}{LOG_SUFFIX}", error)
         self.was_used = True
@@ -111,7 +116,7 @@ class DiskSegment(Segment):
     def _save_index(self) -> None:
         if self._index is not None:
             with suppress(OSError):  # it can be made anew
-                self._index.save(self.path)
+                self._index.save(self._files.operations, self.path)
 
     def abandon_index(self) -> None:
         """The segment goes, or its file is given another name: what is not on disk of its index shall not get there."""
@@ -166,11 +171,16 @@ class DiskSegment(Segment):
         if offset >= self._tail_offset >= 0:
             return self._tail_position, self.size_bytes - self._tail_position
         index = self._index or self._load_index()
-        start = index.position_before(max(0, offset - self.base_offset))
+        entry_offset, start = index.entry_before(max(0, offset - self.base_offset))
         for batch in self._scan(start):
+            if batch.position == start != 0 and batch.last_offset != self.base_offset + entry_offset:
+                break
             if batch.last_offset >= offset:
                 return batch.position, batch.size_bytes
-        return self.size_bytes, 0
+        if start == 0:
+            return self.size_bytes, 0
+        self._replace_index()  # it leads to another batch, or beyond all
+        return self.find(offset)
 
     def find_timestamp(self, timestamp: int) -> int:
         if timestamp > self.max_timestamp:
@@ -216,6 +226,8 @@ class DiskSegment(Segment):
         """Open the file, and make it if the segment is new. What is there must be as long as it was left."""
         self._check_there()
         self._log.ensure_directory()
+        if not self.size_bytes:
+            self._log.note_name_changed()
         fd = self._files.open(self, self.path + LOG_SUFFIX, _READ_WRITE if self.size_bytes == 0 else os.O_RDWR)
         size = os.fstat(fd).st_size
         if size < self.size_bytes or (size > self.size_bytes and self._is_tail_unseen):
@@ -281,6 +293,13 @@ class DiskSegment(Segment):
         except DamagedError as damage:
             self._damaged(str(damage))
 
+    def _replace_index(self) -> None:
+        """Make the index anew, for it does not fit. Raises `StorageError`."""
+        try:
+            self.rebuild_index()
+        except DamagedError as damage:
+            self._damaged(str(damage))
+
     def rebuild_index(self) -> SparseIndex:
         """Make the index anew. Raises `DamagedError`, `StorageError`."""
         self._log.note_index_rebuilt(self.path)
@@ -304,19 +323,39 @@ class DiskSegment(Segment):
             return
         self.next_offset = self.base_offset + (1 << 31)  # until it is known
         index = SparseIndex.load(self.path, self.size_bytes, 1 << 31, is_trusted=False)
-        if index is None:
-            index = self.rebuild_index()
+        try:
+            self._measure_by(index or self.rebuild_index())
+        except DamagedError:
+            if index is None:
+                raise
+            self._measure_by(self.rebuild_index())
+
+    def _measure_by(self, index: SparseIndex) -> None:
+        """As `index` says; raises `DamagedError` if that is wrong."""
         self._index = index
         self.first_timestamp = next(scan(self._read, 0, self.size_bytes)).max_timestamp
         self.max_timestamp = index.last_time
+        self._expect(index.last_time_offset, index.position_before(index.last_time_offset), index.last_time)
+        self._expect(*index.last_entry)
         for batch in scan(self._read, index.last_position(self.size_bytes), self.size_bytes):
             self.next_offset = batch.last_offset + 1
             self.max_timestamp = max(self.max_timestamp, batch.max_timestamp)
 
-    def recover(self, from_offset: int, end_offset: int | None) -> DamagedError | None:
+    def _expect(self, relative_offset: int, position: int, max_timestamp: int | None = None) -> None:
+        """Raise `DamagedError` unless from `position` on there is a batch with this last offset. None is looked for if
+        that is -1."""
+        if relative_offset < 0:
+            return
+        offset = self.base_offset + relative_offset
+        batches = scan(self._read, position, self.size_bytes)
+        found = next((batch for batch in batches if batch.last_offset >= offset), None)
+        if found is None or found.last_offset != offset or max_timestamp not in (None, found.max_timestamp):
+            raise DamagedError(f"its index expects another batch at offset {offset}")
+
+    def recover(self, from_offset: int, end_offset: int | None, dense_from: int) -> DamagedError | None:
         """Check the batches from an offset on, and take the file over up to the first that is not right.
 
-        `end_offset`: where the next segment begins; None: this one is active, and was never compacted.
+        `end_offset`: where the next segment begins; None: this one is active. `dense_from`: what is beyond has no gaps.
         Returns what is wrong with the rest, which is still there; None: there is none. Raises `StorageError`, OSError.
         """
         stat = os.stat(self.path + LOG_SUFFIX)
@@ -329,7 +368,7 @@ class DiskSegment(Segment):
         damage = None
         try:
             limit = self.base_offset + RELATIVE_OFFSET_MAX + 1 if end_offset is None else end_offset
-            for batch in check(self._read, position, end, self.next_offset, limit, is_dense=end_offset is None):
+            for batch in check(self._read, position, end, self.next_offset, limit, dense_from):
                 relative = batch.last_offset - self.base_offset
                 index.add(relative, position, batch.size_bytes, batch.max_timestamp, self.max_timestamp)
                 self.first_timestamp = batch.max_timestamp if position == 0 else self.first_timestamp
@@ -369,9 +408,11 @@ class DiskSegment(Segment):
 
     def truncate(self) -> int:
         """Cut off what is in the file beyond the segment; returns how many bytes that was. Raises OSError."""
-        surplus = os.stat(self.path + LOG_SUFFIX).st_size - self.size_bytes
+        path, operations = self.path + LOG_SUFFIX, self._files.operations
+        surplus = os.stat(path).st_size - self.size_bytes
         if surplus > 0:
-            os.truncate(self.path + LOG_SUFFIX, self.size_bytes)
+            operations.truncate(path, self.size_bytes)
+            operations.sync_file(path)  # or it might be back, behind what is appended now
         return surplus
 
     def _damaged(self, what: str) -> NoReturn:

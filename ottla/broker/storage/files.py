@@ -1,12 +1,9 @@
-"""Files as the logs use them: few open at a time, errors with a name, and small ones that are never half written.
+"""Files as the logs use them: few open at a time, and errors with a name.
 
 `OpenFiles` bounds how many segment files are open, however many logs there are. A file is opened when it is needed and
 closed when its place is: those that were used since they were last looked at stay, the others go, oldest first (the
 clock algorithm, which costs the hot path one assignment). When the machine has no descriptor left, half of them are
 let go before anybody is refused.
-
-`write_file` puts a small file in place whole or not at all: written beside it, flushed, renamed. Kafka: Utils.
-atomicMoveWithFallback, CheckpointFile.
 """
 
 from __future__ import annotations
@@ -16,17 +13,15 @@ import os
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from ottla.protocol.varint import Buffer
+if TYPE_CHECKING:
+    from ottla.broker.storage.file_operations import FileOperations
 
 T = TypeVar("T")
 
-_FILE_MODE: Final = 0o644
 _TOO_MANY_OPEN: Final = (errno.EMFILE, errno.ENFILE)
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-#: What is written beside a file before it takes that file's place.
-TEMPORARY_SUFFIX: Final = ".tmp"
 
 
 class Openable(Protocol):
@@ -44,10 +39,11 @@ class Openable(Protocol):
 class OpenFiles:
     """The files that are open, no more than `files_max`, in the order in which they are looked at."""
 
-    __slots__ = ("_open", "files_max")
+    __slots__ = ("_open", "files_max", "operations")
 
-    def __init__(self, files_max: int) -> None:
+    def __init__(self, files_max: int, operations: FileOperations) -> None:
         self.files_max = files_max
+        self.operations = operations
         self._open: deque[Openable] = deque()
 
     def __len__(self) -> int:
@@ -57,7 +53,7 @@ class OpenFiles:
         """Open the file of `owner` and return its descriptor. Raises OSError."""
         if len(self._open) >= self.files_max:
             self._make_room(self.files_max - 1)
-        owner.fd = self.with_room(lambda: os.open(path, flags | os.O_CLOEXEC, _FILE_MODE))
+        owner.fd = self.with_room(lambda: self.operations.open_file(path, flags))
         owner.was_used = True
         self._open.append(owner)
         return owner.fd
@@ -100,60 +96,6 @@ def close_file(owner: Openable) -> None:
         owner.fd = -1
 
 
-def write_at(fd: int, data: Buffer, position: int) -> None:
-    """Write all of `data`. If that fails, what got there of it is cut off again, and OSError is raised."""
-    written = os.pwrite(fd, data, position)
-    if written == len(data):
-        return
-    try:
-        with memoryview(data) as view:
-            while written < len(view):
-                written += os.pwrite(fd, view[written:], position + written)
-    except OSError:
-        os.ftruncate(fd, position)
-        raise
-
-
-def write_over(path: str, data: bytes) -> None:
-    """Put `data` over what `path` holds, which must not be longer. Survives the process. Raises OSError.
-
-    A hundredth of what `write_file` costs, and for what can be had otherwise if the machine goes down meanwhile.
-    """
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
-    try:
-        write_at(fd, data, 0)
-    finally:
-        os.close(fd)
-
-
-def write_tail(path: str, data: bytes, position: int) -> None:
-    """Have the file end with `data` at `position`. Survives the process. Raises OSError."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
-    try:
-        os.ftruncate(fd, position)
-        write_at(fd, data, position)
-    finally:
-        os.close(fd)
-
-
-def write_file(path: str, data: bytes, *, sync: bool = True) -> None:
-    """Put `data` in the place of what `path` holds, whole or not at all. Raises OSError.
-
-    `sync`: it would survive the machine when this returns; without, the process alone.
-    """
-    temporary = path + TEMPORARY_SUFFIX
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _FILE_MODE)
-    try:
-        write_at(fd, data, 0)
-        if sync:
-            os.fsync(fd)
-    finally:
-        os.close(fd)
-    os.rename(temporary, path)
-    if sync:
-        sync_directory(os.path.dirname(path))
-
-
 def read_file(path: str) -> bytes | None:
     """All of a small file; None if there is none. Raises OSError."""
     try:
@@ -161,35 +103,6 @@ def read_file(path: str) -> bytes | None:
             return file.read()
     except FileNotFoundError:
         return None
-
-
-def open_directory(path: str) -> int:
-    """A directory that stays the same one whatever becomes of its name. Raises OSError."""
-    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-
-
-def sync_directory(path: str) -> None:
-    """What was made, renamed and removed in a directory would survive the machine."""
-    fd = open_directory(path)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def sync_file(path: str, directory: int | None = None) -> None:
-    """What was written to a file would survive the machine. One that has gone needs nothing. Raises OSError.
-
-    `directory`: an open one from where `path` is seen.
-    """
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory)
-    except FileNotFoundError:
-        return
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def describe(error: Exception) -> str:

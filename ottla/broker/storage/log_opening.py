@@ -15,30 +15,36 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.storage import checkpoints
 from ottla.broker.storage.batch_scan import DamagedError
 from ottla.broker.storage.contract import EpochStart, LogState, StorageError
-from ottla.broker.storage.disk import DELETED_SUFFIX, Disk, DiskStorage
+from ottla.broker.storage.disk import Disk, DiskStorage
 from ottla.broker.storage.disk_replacement import (
     CLEANED,
+    SUFFIXES,
     SWAP,
     remove_segment_files,
     rename_segment_files,
 )
 from ottla.broker.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
-from ottla.broker.storage.files import TEMPORARY_SUFFIX, read_file
+from ottla.broker.storage.file_operations import TEMPORARY_SUFFIX, FileOperations
+from ottla.broker.storage.files import read_file
 from ottla.broker.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFIX, decode_aborted, decode_producers
+from ottla.broker.storage.removal import DELETED_SUFFIX
 from ottla.broker.storage.segment import AbortedTransaction
 
 if TYPE_CHECKING:
     from ottla.broker.logs.producer_state import ProducerEntry
 
 _LOG_NAME: Final = re.compile(r"(\d{20})\.log")
+_DELETED_NAME: Final = re.compile(rf"(\d{{20}})\.log{re.escape(DELETED_SUFFIX)}")
 _SWAP_NAME: Final = re.compile(rf"(\d{{20}})-(\d{{20}}){re.escape(SWAP)}\.log")
 _SNAPSHOT_NAME: Final = re.compile(rf"(\d{{20}}){re.escape(SNAPSHOT_SUFFIX)}")
 _NO_SNAPSHOT: Final = -1
+_OFFSET_MAX: Final = 2**63 - 1
 
 
 # After a clean stop
@@ -85,18 +91,22 @@ def open_clean(disk: Disk, directory: str, topic_id: str, mark: Mapping[str, Any
     producers = _read_snapshot(directory, snapshot_offset) if snapshot_offset >= 0 else ()
     log.restore(state, _NO_SNAPSHOT if producers is None else snapshot_offset, producers or ())
     log.is_made = mark["is_made"]
-    log.flushed_offset = log.end_offset
+    log.was_flushed()
     return log
 
 
 # After a crash
 
 
-def open_after_crash(disk: Disk, directory: str, topic_id: str, recovery_offset: int, wall_ms: int) -> DiskStorage:
-    """The log as its files tell it. One that can't be told is offline."""
+def open_after_crash(
+    disk: Disk, directory: str, topic_id: str, recovery_offset: int | None, wall_ms: int
+) -> DiskStorage:
+    """The log as its files tell it. One that can't be told is offline. `recovery_offset`: None if nobody knows it."""
     log = DiskStorage(disk, directory, topic_id, wall_ms)
     try:
-        names = _tidy(directory, os.listdir(directory))
+        if not os.path.isdir(directory):
+            raise DamagedError(f"it is gone, and had records up to offset {recovery_offset}")
+        names = _tidy(disk.operations, directory, os.listdir(directory))
         _recover_segments(
             log, sorted(int(found[1]) for found in map(_LOG_NAME.fullmatch, names) if found), recovery_offset
         )
@@ -110,35 +120,62 @@ def open_after_crash(disk: Disk, directory: str, topic_id: str, recovery_offset:
         pass  # is offline, and has said so
     log.is_made = True
     # One that is offline is to be found as damaged by the next start, too.
-    log.flushed_offset = recovery_offset if log.is_offline else min(recovery_offset, log.end_offset)
+    log.flushed_offset = (recovery_offset or 0) if log.is_offline else min(recovery_offset or 0, log.end_offset)
+    if recovery_offset is None:
+        _flush(log)
     return log
 
 
-def _tidy(directory: str, names: Sequence[str]) -> list[str]:
+def _flush(log: DiskStorage) -> None:
+    """Where compacted segments may be is beyond the recovery point: let there be one again that is beyond them."""
+    with suppress(StorageError):  # it is offline, and has said so
+        log.flush()
+
+
+def _tidy(operations: FileOperations, directory: str, names: Sequence[str]) -> list[str]:
     """Finish what a crash left half done; returns the names there are then."""
+    gone = max((int(found[1]) for found in map(_DELETED_NAME.fullmatch, names) if found), default=-1)
+    for name in names:
+        if (found := _LOG_NAME.fullmatch(name)) and int(found[1]) < gone:
+            remove_segment_files(operations, f"{directory}/{name.removesuffix(LOG_SUFFIX)}")
     for name in names:
         if name.endswith((DELETED_SUFFIX, TEMPORARY_SUFFIX)) or CLEANED in name:
-            os.unlink(f"{directory}/{name}")
+            operations.unlink(f"{directory}/{name}")
     for found in filter(None, map(_SWAP_NAME.fullmatch, names)):
-        _finish_swap(directory, names, found[0].removesuffix(LOG_SUFFIX), int(found[1]), int(found[2]))
+        _finish_swap(operations, directory, names, found[0].removesuffix(LOG_SUFFIX), int(found[1]), int(found[2]))
+    names = os.listdir(directory)
+    for name in names:
+        stem, suffix = os.path.splitext(name)
+        if suffix in SUFFIXES and stem + LOG_SUFFIX not in names:
+            operations.unlink(f"{directory}/{name}")  # or it would be taken for that of a segment to come
     return os.listdir(directory)
 
 
-def _finish_swap(directory: str, names: Sequence[str], stem: str, base_offset: int, end_offset: int) -> None:
+def _finish_swap(
+    operations: FileOperations,
+    directory: str,
+    names: Sequence[str],
+    stem: str,
+    base_offset: int,
+    end_offset: int,
+) -> None:
     """A segment was about to take the place of others."""
     path, base = f"{directory}/{stem}", file_stem(base_offset)
     if base + LOG_SUFFIX in names:
-        remove_segment_files(path)  # nobody knows whether it had been flushed; the others are all there
+        remove_segment_files(operations, path)  # nobody knows whether it had been flushed; the others are all there
         return
-    remove_segment_files(f"{directory}/{base}")  # what is left of the first beside its log
     for name in names:
         if (found := _LOG_NAME.fullmatch(name)) and base_offset <= int(found[1]) < end_offset:
-            remove_segment_files(f"{directory}/{name.removesuffix(LOG_SUFFIX)}")
-    rename_segment_files(path, f"{directory}/{base}")
+            remove_segment_files(operations, f"{directory}/{name.removesuffix(LOG_SUFFIX)}")
+    rename_segment_files(operations, path, f"{directory}/{base}")
 
 
-def _recover_segments(log: DiskStorage, base_offsets: Sequence[int], recovery_offset: int) -> None:
-    """Take the segments over, as far as they are right."""
+def _recover_segments(log: DiskStorage, base_offsets: Sequence[int], recovery_point: int | None) -> None:
+    """Take the segments over, as far as they are right.
+
+    Only before the recovery point are there segments that were compacted; beyond it a gap means that something is lost.
+    """
+    recovery_offset = recovery_point or 0
     if not base_offsets:
         if recovery_offset > 0:
             raise DamagedError(f"its files are gone, which had records up to offset {recovery_offset}")
@@ -150,7 +187,10 @@ def _recover_segments(log: DiskStorage, base_offsets: Sequence[int], recovery_of
         if next_base is not None and next_base <= recovery_offset:
             segment.measure()
             continue
-        damage = segment.recover(recovery_offset, next_base)
+        dense_from = -1 if next_base is None else _OFFSET_MAX if recovery_point is None else recovery_point
+        damage = segment.recover(recovery_offset, next_base, dense_from)
+        if damage is None and next_base is not None and segment.next_offset < next_base and recovery_point is not None:
+            damage = DamagedError(f"it ends at offset {segment.next_offset}, and the next begins at {next_base}")
         if damage is not None:
             if segment.next_offset < recovery_offset:
                 raise DamagedError(f"{damage}; it was whole up to offset {recovery_offset}")
@@ -169,7 +209,8 @@ def _cut(log: DiskStorage, last: int, damage: DamagedError) -> None:
         bytes_cut += os.stat(segment.path + LOG_SUFFIX).st_size
         segment.abandon_index()
         segment.let_go()
-        remove_segment_files(segment.path)
+        remove_segment_files(log.disk.operations, segment.path)
+    log.disk.operations.sync_directory(log.directory)  # or they might be back, behind what is appended now
     log.disk.log.warning(
         "log.cut", directory=log.directory, end_offset=log.end_offset, bytes_cut=bytes_cut, reason=str(damage)
     )
@@ -211,7 +252,9 @@ def _load_beside(log: DiskStorage, names: Sequence[str], *, may_use_snapshot: bo
                 snapshot_offset = offset
                 continue
             _note_damaged(log, f"{file_stem(offset)}{SNAPSHOT_SUFFIX}")
-        os.unlink(f"{log.directory}/{file_stem(offset)}{SNAPSHOT_SUFFIX}")
+        log.disk.operations.unlink(f"{log.directory}/{file_stem(offset)}{SNAPSHOT_SUFFIX}")
+        if offset > log.end_offset:  # or it might be back, and be taken for one of what is appended now
+            log.disk.operations.sync_directory(log.directory)
     log.restore(state, snapshot_offset, producers or ())
 
 

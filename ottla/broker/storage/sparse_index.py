@@ -17,9 +17,12 @@ import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ottla.broker.storage.files import read_file, write_tail
+from ottla.broker.storage.files import read_file
+
+if TYPE_CHECKING:
+    from ottla.broker.storage.file_operations import FileOperations
 
 #: Kafka's index.interval.bytes.
 INTERVAL_BYTES: Final = 4096
@@ -83,8 +86,25 @@ class SparseIndex:
 
     def position_before(self, relative_offset: int) -> int:
         """The position of a batch at or before the one with this offset."""
+        return self.entry_before(relative_offset)[1]
+
+    def entry_before(self, relative_offset: int) -> tuple[int, int]:
+        """(last offset, position) of a batch at or before the one with this offset; (-1, 0) if there is no entry."""
         number = bisect_right(self._entries, relative_offset << 32 | _LOW)
-        return self._entries[number - 1] & _LOW if number else 0
+        if not number:
+            return -1, 0
+        entry = self._entries[number - 1]
+        return entry >> 32, entry & _LOW
+
+    @property
+    def last_entry(self) -> tuple[int, int]:
+        """(last offset, position) of the last batch that has an entry; (-1, 0) if none has."""
+        return self.entry_before(_LOW)
+
+    @property
+    def last_time_offset(self) -> int:
+        """The offset of the batch that has `last_time`, or -1."""
+        return self._times[-1] if self._times else -1
 
     def last_position(self, before: int) -> int:
         """The position of a batch that begins before the position `before`, the last that is known."""
@@ -112,15 +132,17 @@ class SparseIndex:
         self._times_saved = min(self._times_saved, len(self._times))
         self._bytes_since_entry = INTERVAL_BYTES + 1 if number else 0
 
-    def save(self, path: str) -> None:
+    def save(self, operations: FileOperations, path: str) -> None:
         """Write what is not in the files yet; `path` is the segment's without a suffix. Raises OSError."""
         if self._entries_saved < len(self._entries) or not self._has_files:
-            write_tail(path + INDEX_SUFFIX, _big_endian(self._entries[self._entries_saved :]), self._entries_saved * 8)
+            operations.write_tail(
+                path + INDEX_SUFFIX, _big_endian(self._entries[self._entries_saved :]), self._entries_saved * 8
+            )
             self._entries_saved = len(self._entries)
         if self._times_saved < len(self._times) or not self._has_files:
             fresh = self._times[self._times_saved :]
             data = b"".join(_TIME.pack(fresh[number], fresh[number + 1]) for number in range(0, len(fresh), 2))
-            write_tail(path + TIME_INDEX_SUFFIX, data, self._times_saved // 2 * _TIME.size)
+            operations.write_tail(path + TIME_INDEX_SUFFIX, data, self._times_saved // 2 * _TIME.size)
             self._times_saved = len(self._times)
         self._has_files = True
 

@@ -67,6 +67,9 @@ class Coordinator:
             sweep=(SweepDue(), config.offsets_retention_check_interval_ms),
         )
         self._clock = timer.clock
+        self._start = start
+        #: Topics whose offsets are to go, ids by name.
+        self._deleted: dict[str, bytes] = {}
         self._is_journaled = notes is not None
         self._owners = self.runtime.owners
 
@@ -108,8 +111,19 @@ class Coordinator:
         return ListGroupsResponse(groups=listed(self.groups, request))
 
     def topics_deleted(self, topic_ids: Mapping[str, bytes]) -> None:
-        """Topics were deleted, ids by name: what was committed for them goes."""
-        self.runtime.broadcast(TopicsDeleted(topic_ids))
+        """Topics were deleted, ids by name: what was committed for them goes, soon."""
+        if not self._deleted.keys().isdisjoint(topic_ids):
+            exhaust(self._forget_deleted())  # of a name that was taken again meanwhile there are two ids
+        is_under_way = bool(self._deleted)
+        self._deleted.update(topic_ids)
+        if not is_under_way:
+            self._start(self._forget_deleted())
+
+    def _forget_deleted(self) -> Iterator[None]:
+        """A group with each step, for all topics that were deleted until the first."""
+        event, self._deleted = TopicsDeleted(self._deleted), {}
+        if event.topic_ids:
+            yield from self.runtime.broadcast(event)
 
     def _outside(self, group_id: str, event: Request) -> Outside | None:
         """The first reason there is to refuse this request."""

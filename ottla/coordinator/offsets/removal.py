@@ -87,8 +87,9 @@ def topics_deleted(group: AnyGroup, event: TopicsDeleted, effects: Effects) -> N
     offsets, topic_ids = group.offsets, event.topic_ids
     removed = [
         (topic, partition)
-        for topic, topic_id in topic_ids.items()
-        for partition, committed in offsets.committed.get(topic, {}).items()
+        for topic, partitions in offsets.committed.items()
+        if (topic_id := topic_ids.get(topic)) is not None
+        for partition, committed in partitions.items()
         if committed.topic_id in {ZERO_UUID, topic_id}
     ]
     removed += [

@@ -19,7 +19,7 @@ from ottla.coordinator.runtime.events import Loaded, Unloaded
 from ottla.coordinator.runtime.kind import M
 from ottla.coordinator.runtime.owner import Log, NoticeSink, Owner, Surroundings
 from ottla.coordinator.runtime.shard import Shard
-from ottla.coordinator.runtime.sweep import Sweep
+from ottla.coordinator.runtime.sweep import Sweep, send_all
 from ottla.purgatory import Purgatory, Timer
 
 #: Where the owners of machines live.
@@ -198,29 +198,35 @@ class Runtime(Generic[M]):
         """Whether a machine is still to be read anew: its partition may be another node's by now."""
         return key in self._given_up
 
-    def finish_recovery(self, key: str, shard: Shard[M]) -> None:
-        """Have the machine as the log has it; that may be not at all."""
-        assert self.is_given_up(key), f"{key} was not given up"
-        partition = self._given_up.pop(key)
-        if (machine := shard.machines.get(key)) is not None:
-            owner = self.bring_in(key, machine, partition)
+    def finish_recovery(self, key: str, shard: Shard[M]) -> bool:
+        """Have the machine as the log has it; that may be not at all.
+
+        Says whether it is back: not if it has met the bug again, nor if it was not given up any more.
+        """
+        if not self.is_given_up(key):
+            return False
+        machine, partition = shard.machines.get(key), self._given_up[key]
+        owner = None if machine is None else self.bring_in(key, machine, partition)
+        del self._given_up[key]
+        if owner is not None:
             owner.post(Loaded())
             owner.drain()
+        return not self.is_given_up(key)
 
     # ── Machines ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def bring_in(self, key: str, machine: M, partition: int) -> Owner[M]:
         """Let a machine live that was just created, in a partition that is active here."""
         shard = self._shards[partition]
+        owner = self._new_owner(key, machine, shard)
         shard.machines[key] = machine
-        owner = self.owners[key] = self._new_owner(key, machine, shard)
+        self.owners[key] = owner
         self._keep_sweeping()
         return owner
 
-    def broadcast(self, event: object) -> None:
-        """Send every machine this event."""
-        for owner in self.owners.values():
-            owner.post(event)
+    def broadcast(self, event: object) -> Iterator[None]:
+        """Send every machine this event, one with each step."""
+        return send_all(event, self.owners)
 
     def _new_owner(self, key: str, machine: M, shard: Shard[M]) -> Owner[M]:
         owner = Owner(key, machine, shard, self._with)

@@ -9,6 +9,15 @@ from ottla.coordinator.runtime.owner import Owner
 from ottla.purgatory import Alarm, Timer
 
 
+def send_all(event: object, owners: Mapping[str, Owner[Any]]) -> Iterator[None]:
+    """Send all machines an event, one with each step."""
+    for owner in list(owners.values()):
+        if not owner.is_ended:
+            owner.post(event)
+            owner.drain()
+        yield
+
+
 class Sweep:
     """Sends all machines of a node an event at each multiple of the interval since the start."""
 
@@ -43,12 +52,7 @@ class Sweep:
         self._start(self._steps())
 
     def _steps(self) -> Iterator[None]:
-        """A machine with each step."""
         try:
-            for owner in list(self._owners.values()):
-                if not owner.is_ended:
-                    owner.post(self._event)
-                    owner.drain()
-                yield
+            yield from send_all(self._event, self._owners)
         finally:
             self.keep_going()

@@ -33,14 +33,19 @@ _PYTHON_TYPES: Final = {
 
 #: Names the generated code may import from `primitives`.
 _SHARED: Final = (
+    "FEW",
     "LEFT_OUT",
     "ZERO_UUID",
     "Buffer",
     "Message",
     "TaggedFields",
+    "all_of",
+    "count_elements",
     "fail_count",
     "fail_null",
     "fail_tag",
+    "many",
+    "many_tags",
     "read_length",
     "read_string_length",
     "read_tag",
@@ -130,6 +135,24 @@ class Layouts:
 def class_name(struct: Struct, schema: Schema) -> str:
     """A message by its name, a struct nested in it as `Message.Struct`."""
     return schema.name if struct is schema.root else f"{schema.name}.{struct.name}"
+
+
+def least_bytes(f: Field, version: int, *, flexible: bool) -> int:
+    """How many bytes one element of this array takes at least; of any other field, how many that field does."""
+    if f.element_type in FIXED:
+        return FIXED[f.element_type][1]
+    if f.struct is None:
+        return 1 if flexible else 2 if f.element_type == "string" else 4
+    fields = f.struct.layout(version)
+    return max(1, sum(_least_field_bytes(inner, version, flexible=flexible) for inner in fields) + flexible)
+
+
+def _least_field_bytes(f: Field, version: int, *, flexible: bool) -> int:
+    if f.is_array:
+        return 1 if flexible else 4
+    if f.struct is not None and version in f.nullable_versions:
+        return 1
+    return least_bytes(f, version, flexible=flexible and version in f.compact_versions)
 
 
 def is_nullable(f: Field) -> bool:

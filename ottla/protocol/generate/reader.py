@@ -24,7 +24,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ottla.protocol.generate.layouts import FIXED, Layouts, class_name, default_expression, python_type
+from ottla.protocol.generate.layouts import (
+    FIXED,
+    Layouts,
+    class_name,
+    default_expression,
+    least_bytes,
+    python_type,
+)
 from ottla.protocol.generate.schema import Field, Struct
 
 
@@ -141,8 +148,12 @@ def _emit_array(f: Field, nullable: bool, version: int, body: _Body) -> None:
         body.line(f'fail_null("{f.name}")', 4)
     if body.flexible:
         body.line("_n -= 1")
-    body.line(f"if _n > {'(len(frame) - pos) >> 4' if f.element_type == 'uuid' else 'len(frame) - pos'}:")
+    size = least_bytes(f, version, flexible=body.flexible)
+    body.line(f"if _n > {'len(frame) - pos' if size == 1 else f'(len(frame) - pos) // {size}'}:")
     body.line(f'fail_count("{f.name}", _n)', 4)
+    if f.element_type in FIXED:
+        body.line("if _n > FEW:")
+        body.line(f'count_elements("{f.name}", _n)', 4)
     _emit_elements(f, declared, version, body)
     if nullable:
         body.indent -= 4
@@ -161,7 +172,7 @@ def _emit_elements(f: Field, declared: str, version: int, body: _Body) -> None:
         return
     item = f"_{f.name}_item"
     body.line(f"{declared} = []")
-    body.line("for _ in range(_n):")
+    body.line(f'for _ in range(_n) if _n <= FEW else many("{f.name}", _n):')
     body.indent += 4
     if f.struct:
         body.line(f"{item}, pos = {body.layouts.function(f.struct, version)}(frame, pos)")
@@ -202,7 +213,7 @@ def _emit_tags(struct: Struct, version: int, body: _Body) -> None:
     if known or foreign:
         body.line("_kept: TaggedFields = {}", 4)
         body.line("_tags, pos = read_unsigned_varint(frame, pos)", 4)
-        body.line("for _ in range(_tags):", 4)
+        body.line("for _ in range(_tags) if _tags <= FEW else many_tags(_tags):", 4)
         body.line("_tag, _size, pos = read_tag(frame, pos)", 8)
         _emit_tag_cases(known, foreign, version, body)
         body.line("unknown: TaggedFields | None = _kept", 4)

@@ -104,7 +104,8 @@ def _emit_array(f: Field, value: str, nullable: bool, version: int, body: _Body)
         body.line(f'{body.parts}.append(struct.pack(f">{{len({value})}}{character}", *{value}))', 4)
     else:
         item = f"_{f.name}_item"
-        body.line(f"for {item} in {items}:")
+        few = f"not {value} or len({value}) <= FEW" if nullable else f"len({value}) <= FEW"
+        body.line(f"for {item} in {items} if {few} else all_of({value}):")
         body.indent += 4
         if f.struct:
             body.line(f"{body.layouts.function(f.struct, version)}({item}, {body.parts})")

@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -142,10 +145,10 @@ def _read_add_raft_voter_request_v0(frame: bytes, pos: int) -> tuple[AddRaftVote
     if _n <= 0:
         fail_null("listeners")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("listeners", _n)
     listeners: list[AddRaftVoterRequest.Listener] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("listeners", _n):
         _listeners_item, pos = _read_add_raft_voter_request_listener_v0(frame, pos)
         listeners.append(_listeners_item)
     if frame[pos]:
@@ -181,10 +184,10 @@ def _read_add_raft_voter_request_v1(frame: bytes, pos: int) -> tuple[AddRaftVote
     if _n <= 0:
         fail_null("listeners")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("listeners", _n)
     listeners: list[AddRaftVoterRequest.Listener] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("listeners", _n):
         _listeners_item, pos = _read_add_raft_voter_request_listener_v0(frame, pos)
         listeners.append(_listeners_item)
     (ack_when_committed,) = unpack_o(frame, pos)
@@ -220,7 +223,7 @@ def _write_add_raft_voter_request_v0(message: AddRaftVoterRequest, parts: list[B
     parts.append(_text)
     parts.append(pack_ii16s(message.timeout_ms, message.voter_id, message.voter_directory_id))
     parts.append(unsigned_varint(len(message.listeners) + 1))
-    for _listeners_item in message.listeners:
+    for _listeners_item in message.listeners if len(message.listeners) <= FEW else all_of(message.listeners):
         _write_add_raft_voter_request_listener_v0(_listeners_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -234,7 +237,7 @@ def _write_add_raft_voter_request_v1(message: AddRaftVoterRequest, parts: list[B
     parts.append(_text)
     parts.append(pack_ii16s(message.timeout_ms, message.voter_id, message.voter_directory_id))
     parts.append(unsigned_varint(len(message.listeners) + 1))
-    for _listeners_item in message.listeners:
+    for _listeners_item in message.listeners if len(message.listeners) <= FEW else all_of(message.listeners):
         _write_add_raft_voter_request_listener_v0(_listeners_item, parts)
     parts.append(pack_o(message.ack_when_committed))
     if message.unknown_tagged_fields is None:

@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -150,20 +153,20 @@ def _read_alter_client_quotas_request_entry_data_v0(frame: bytes, pos: int) -> t
     pos += 4
     if _n < 0:
         fail_null("entity")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("entity", _n)
     entity: list[AlterClientQuotasRequest.EntityData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n):
         _entity_item, pos = _read_alter_client_quotas_request_entity_data_v0(frame, pos)
         entity.append(_entity_item)
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("ops")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 11:
         fail_count("ops", _n)
     ops: list[AlterClientQuotasRequest.OpData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("ops", _n):
         _ops_item, pos = _read_alter_client_quotas_request_op_data_v0(frame, pos)
         ops.append(_ops_item)
     return AlterClientQuotasRequest.EntryData(entity, ops), pos
@@ -174,10 +177,10 @@ def _read_alter_client_quotas_request_v0(frame: bytes, pos: int) -> tuple[AlterC
     pos += 4
     if _n < 0:
         fail_null("entries")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasRequest.EntryData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("entries", _n):
         _entries_item, pos = _read_alter_client_quotas_request_entry_data_v0(frame, pos)
         entries.append(_entries_item)
     (validate_only,) = unpack_o(frame, pos)
@@ -251,10 +254,10 @@ def _read_alter_client_quotas_request_entry_data_v1(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("entity")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("entity", _n)
     entity: list[AlterClientQuotasRequest.EntityData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n):
         _entity_item, pos = _read_alter_client_quotas_request_entity_data_v1(frame, pos)
         entity.append(_entity_item)
     _n = frame[pos]
@@ -265,10 +268,10 @@ def _read_alter_client_quotas_request_entry_data_v1(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("ops")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 11:
         fail_count("ops", _n)
     ops: list[AlterClientQuotasRequest.OpData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("ops", _n):
         _ops_item, pos = _read_alter_client_quotas_request_op_data_v1(frame, pos)
         ops.append(_ops_item)
     if frame[pos]:
@@ -291,10 +294,10 @@ def _read_alter_client_quotas_request_v1(frame: bytes, pos: int) -> tuple[AlterC
     if _n <= 0:
         fail_null("entries")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasRequest.EntryData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("entries", _n):
         _entries_item, pos = _read_alter_client_quotas_request_entry_data_v1(frame, pos)
         entries.append(_entries_item)
     (validate_only,) = unpack_o(frame, pos)
@@ -328,16 +331,16 @@ def _write_alter_client_quotas_request_op_data_v0(message: AlterClientQuotasRequ
 
 def _write_alter_client_quotas_request_entry_data_v0(message: AlterClientQuotasRequest.EntryData, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.entity)))
-    for _entity_item in message.entity:
+    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity):
         _write_alter_client_quotas_request_entity_data_v0(_entity_item, parts)
     parts.append(pack_i(len(message.ops)))
-    for _ops_item in message.ops:
+    for _ops_item in message.ops if len(message.ops) <= FEW else all_of(message.ops):
         _write_alter_client_quotas_request_op_data_v0(_ops_item, parts)
 
 
 def _write_alter_client_quotas_request_v0(message: AlterClientQuotasRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.entries)))
-    for _entries_item in message.entries:
+    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries):
         _write_alter_client_quotas_request_entry_data_v0(_entries_item, parts)
     parts.append(pack_o(message.validate_only))
 
@@ -368,10 +371,10 @@ def _write_alter_client_quotas_request_op_data_v1(message: AlterClientQuotasRequ
 
 def _write_alter_client_quotas_request_entry_data_v1(message: AlterClientQuotasRequest.EntryData, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.entity) + 1))
-    for _entity_item in message.entity:
+    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity):
         _write_alter_client_quotas_request_entity_data_v1(_entity_item, parts)
     parts.append(unsigned_varint(len(message.ops) + 1))
-    for _ops_item in message.ops:
+    for _ops_item in message.ops if len(message.ops) <= FEW else all_of(message.ops):
         _write_alter_client_quotas_request_op_data_v1(_ops_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -381,7 +384,7 @@ def _write_alter_client_quotas_request_entry_data_v1(message: AlterClientQuotasR
 
 def _write_alter_client_quotas_request_v1(message: AlterClientQuotasRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.entries) + 1))
-    for _entries_item in message.entries:
+    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries):
         _write_alter_client_quotas_request_entry_data_v1(_entries_item, parts)
     parts.append(pack_o(message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -489,10 +492,10 @@ def _read_alter_client_quotas_response_entry_data_v0(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("entity")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("entity", _n)
     entity: list[AlterClientQuotasResponse.EntityData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n):
         _entity_item, pos = _read_alter_client_quotas_response_entity_data_v0(frame, pos)
         entity.append(_entity_item)
     return AlterClientQuotasResponse.EntryData(error_code, error_message, entity), pos
@@ -503,10 +506,10 @@ def _read_alter_client_quotas_response_v0(frame: bytes, pos: int) -> tuple[Alter
     pos += 8
     if _n < 0:
         fail_null("entries")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasResponse.EntryData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("entries", _n):
         _entries_item, pos = _read_alter_client_quotas_response_entry_data_v0(frame, pos)
         entries.append(_entries_item)
     return AlterClientQuotasResponse(throttle_time_ms, entries), pos
@@ -567,10 +570,10 @@ def _read_alter_client_quotas_response_entry_data_v1(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("entity")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("entity", _n)
     entity: list[AlterClientQuotasResponse.EntityData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n):
         _entity_item, pos = _read_alter_client_quotas_response_entity_data_v1(frame, pos)
         entity.append(_entity_item)
     if frame[pos]:
@@ -595,10 +598,10 @@ def _read_alter_client_quotas_response_v1(frame: bytes, pos: int) -> tuple[Alter
     if _n <= 0:
         fail_null("entries")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasResponse.EntryData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("entries", _n):
         _entries_item, pos = _read_alter_client_quotas_response_entry_data_v1(frame, pos)
         entries.append(_entries_item)
     if frame[pos]:
@@ -626,13 +629,13 @@ def _write_alter_client_quotas_response_entry_data_v0(message: AlterClientQuotas
     parts.append(pack_hh(message.error_code, -1 if message.error_message is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.entity)))
-    for _entity_item in message.entity:
+    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity):
         _write_alter_client_quotas_response_entity_data_v0(_entity_item, parts)
 
 
 def _write_alter_client_quotas_response_v0(message: AlterClientQuotasResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.entries)))
-    for _entries_item in message.entries:
+    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries):
         _write_alter_client_quotas_response_entry_data_v0(_entries_item, parts)
 
 
@@ -655,7 +658,7 @@ def _write_alter_client_quotas_response_entry_data_v1(message: AlterClientQuotas
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.entity) + 1))
-    for _entity_item in message.entity:
+    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity):
         _write_alter_client_quotas_response_entity_data_v1(_entity_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -666,7 +669,7 @@ def _write_alter_client_quotas_response_entry_data_v1(message: AlterClientQuotas
 def _write_alter_client_quotas_response_v1(message: AlterClientQuotasResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.entries) + 1))
-    for _entries_item in message.entries:
+    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries):
         _write_alter_client_quotas_response_entry_data_v1(_entries_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

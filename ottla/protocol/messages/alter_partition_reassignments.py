@@ -8,11 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -102,8 +106,10 @@ def _read_alter_partition_reassignments_request_reassignable_partition_v0(frame:
         replicas: list[int] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 4:
             fail_count("replicas", _n)
+        if _n > FEW:
+            count_elements("replicas", _n)
         replicas = list(struct.unpack_from(f">{_n}i", frame, pos))
         pos += 4 * _n
     if frame[pos]:
@@ -136,10 +142,10 @@ def _read_alter_partition_reassignments_request_reassignable_topic_v0(frame: byt
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("partitions", _n)
     partitions: list[AlterPartitionReassignmentsRequest.ReassignablePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_alter_partition_reassignments_request_reassignable_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -164,10 +170,10 @@ def _read_alter_partition_reassignments_request_v0(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AlterPartitionReassignmentsRequest.ReassignableTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_alter_partition_reassignments_request_reassignable_topic_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -192,10 +198,10 @@ def _read_alter_partition_reassignments_request_v1(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AlterPartitionReassignmentsRequest.ReassignableTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_alter_partition_reassignments_request_reassignable_topic_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -225,7 +231,7 @@ def _write_alter_partition_reassignments_request_reassignable_topic_v0(message: 
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_alter_partition_reassignments_request_reassignable_partition_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -236,7 +242,7 @@ def _write_alter_partition_reassignments_request_reassignable_topic_v0(message: 
 def _write_alter_partition_reassignments_request_v0(message: AlterPartitionReassignmentsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.timeout_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_alter_partition_reassignments_request_reassignable_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -247,7 +253,7 @@ def _write_alter_partition_reassignments_request_v0(message: AlterPartitionReass
 def _write_alter_partition_reassignments_request_v1(message: AlterPartitionReassignmentsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_io(message.timeout_ms, message.allow_replication_factor_change))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_alter_partition_reassignments_request_reassignable_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -375,10 +381,10 @@ def _read_alter_partition_reassignments_response_reassignable_topic_response_v0(
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("partitions", _n)
     partitions: list[AlterPartitionReassignmentsResponse.ReassignablePartitionResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_alter_partition_reassignments_response_reassignable_partition_response_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -414,10 +420,10 @@ def _read_alter_partition_reassignments_response_v0(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[AlterPartitionReassignmentsResponse.ReassignableTopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_alter_partition_reassignments_response_reassignable_topic_response_v0(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -453,10 +459,10 @@ def _read_alter_partition_reassignments_response_v1(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[AlterPartitionReassignmentsResponse.ReassignableTopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_alter_partition_reassignments_response_reassignable_topic_response_v0(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -486,7 +492,7 @@ def _write_alter_partition_reassignments_response_reassignable_topic_response_v0
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_alter_partition_reassignments_response_reassignable_partition_response_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -500,7 +506,7 @@ def _write_alter_partition_reassignments_response_v0(message: AlterPartitionReas
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_alter_partition_reassignments_response_reassignable_topic_response_v0(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -514,7 +520,7 @@ def _write_alter_partition_reassignments_response_v1(message: AlterPartitionReas
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_alter_partition_reassignments_response_reassignable_topic_response_v0(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

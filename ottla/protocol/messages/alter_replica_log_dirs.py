@@ -8,11 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -96,8 +100,10 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v1(frame: b
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
+    if _n > FEW:
+        count_elements("partitions", _n)
     partitions: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     return AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic(name, partitions), pos
@@ -115,10 +121,10 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_v1(frame: bytes, 
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v1(frame, pos)
         topics.append(_topics_item)
     return AlterReplicaLogDirsRequest.AlterReplicaLogDir(path, topics), pos
@@ -129,10 +135,10 @@ def _read_alter_replica_log_dirs_request_v1(frame: bytes, pos: int) -> tuple[Alt
     pos += 4
     if _n < 0:
         fail_null("dirs")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("dirs", _n)
     dirs: list[AlterReplicaLogDirsRequest.AlterReplicaLogDir] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("dirs", _n):
         _dirs_item, pos = _read_alter_replica_log_dirs_request_alter_replica_log_dir_v1(frame, pos)
         dirs.append(_dirs_item)
     return AlterReplicaLogDirsRequest(dirs), pos
@@ -157,8 +163,10 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v2(frame: b
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
+    if _n > FEW:
+        count_elements("partitions", _n)
     partitions: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -191,10 +199,10 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_v2(frame: bytes, 
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v2(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -217,10 +225,10 @@ def _read_alter_replica_log_dirs_request_v2(frame: bytes, pos: int) -> tuple[Alt
     if _n <= 0:
         fail_null("dirs")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("dirs", _n)
     dirs: list[AlterReplicaLogDirsRequest.AlterReplicaLogDir] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("dirs", _n):
         _dirs_item, pos = _read_alter_replica_log_dirs_request_alter_replica_log_dir_v2(frame, pos)
         dirs.append(_dirs_item)
     if frame[pos]:
@@ -248,13 +256,13 @@ def _write_alter_replica_log_dirs_request_alter_replica_log_dir_v1(message: Alte
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v1(_topics_item, parts)
 
 
 def _write_alter_replica_log_dirs_request_v1(message: AlterReplicaLogDirsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.dirs)))
-    for _dirs_item in message.dirs:
+    for _dirs_item in message.dirs if len(message.dirs) <= FEW else all_of(message.dirs):
         _write_alter_replica_log_dirs_request_alter_replica_log_dir_v1(_dirs_item, parts)
 
 
@@ -276,7 +284,7 @@ def _write_alter_replica_log_dirs_request_alter_replica_log_dir_v2(message: Alte
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -286,7 +294,7 @@ def _write_alter_replica_log_dirs_request_alter_replica_log_dir_v2(message: Alte
 
 def _write_alter_replica_log_dirs_request_v2(message: AlterReplicaLogDirsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.dirs) + 1))
-    for _dirs_item in message.dirs:
+    for _dirs_item in message.dirs if len(message.dirs) <= FEW else all_of(message.dirs):
         _write_alter_replica_log_dirs_request_alter_replica_log_dir_v2(_dirs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -376,10 +384,10 @@ def _read_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v1(
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("partitions", _n)
     partitions: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_alter_replica_log_dirs_response_alter_replica_log_dir_partition_result_v1(frame, pos)
         partitions.append(_partitions_item)
     return AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult(topic_name, partitions), pos
@@ -390,10 +398,10 @@ def _read_alter_replica_log_dirs_response_v1(frame: bytes, pos: int) -> tuple[Al
     pos += 8
     if _n < 0:
         fail_null("results")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("results", _n)
     results: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v1(frame, pos)
         results.append(_results_item)
     return AlterReplicaLogDirsResponse(throttle_time_ms, results), pos
@@ -432,10 +440,10 @@ def _read_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2(
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 7:
         fail_count("partitions", _n)
     partitions: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_alter_replica_log_dirs_response_alter_replica_log_dir_partition_result_v2(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -460,10 +468,10 @@ def _read_alter_replica_log_dirs_response_v2(frame: bytes, pos: int) -> tuple[Al
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("results", _n)
     results: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -486,13 +494,13 @@ def _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v1
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_alter_replica_log_dirs_response_alter_replica_log_dir_partition_result_v1(_partitions_item, parts)
 
 
 def _write_alter_replica_log_dirs_response_v1(message: AlterReplicaLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v1(_results_item, parts)
 
 
@@ -509,7 +517,7 @@ def _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_alter_replica_log_dirs_response_alter_replica_log_dir_partition_result_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -520,7 +528,7 @@ def _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2
 def _write_alter_replica_log_dirs_response_v2(message: AlterReplicaLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -118,10 +121,10 @@ def _read_alter_share_group_offsets_request_alter_share_group_offsets_request_to
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 13:
         fail_count("partitions", _n)
     partitions: list[AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_alter_share_group_offsets_request_alter_share_group_offsets_request_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -154,10 +157,10 @@ def _read_alter_share_group_offsets_request_v0(frame: bytes, pos: int) -> tuple[
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_alter_share_group_offsets_request_alter_share_group_offsets_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -184,7 +187,7 @@ def _write_alter_share_group_offsets_request_alter_share_group_offsets_request_t
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_alter_share_group_offsets_request_alter_share_group_offsets_request_partition_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -197,7 +200,7 @@ def _write_alter_share_group_offsets_request_v0(message: AlterShareGroupOffsetsR
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_alter_share_group_offsets_request_alter_share_group_offsets_request_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -325,10 +328,10 @@ def _read_alter_share_group_offsets_response_alter_share_group_offsets_response_
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("partitions", _n)
     partitions: list[AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_alter_share_group_offsets_response_alter_share_group_offsets_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -364,10 +367,10 @@ def _read_alter_share_group_offsets_response_v0(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 19:
         fail_count("responses", _n)
     responses: list[AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_alter_share_group_offsets_response_alter_share_group_offsets_response_topic_v0(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -398,7 +401,7 @@ def _write_alter_share_group_offsets_response_alter_share_group_offsets_response
     parts.append(_text)
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_alter_share_group_offsets_response_alter_share_group_offsets_response_partition_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -412,7 +415,7 @@ def _write_alter_share_group_offsets_response_v0(message: AlterShareGroupOffsets
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_alter_share_group_offsets_response_alter_share_group_offsets_response_topic_v0(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

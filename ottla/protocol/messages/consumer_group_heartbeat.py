@@ -8,12 +8,16 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -109,8 +113,10 @@ def _read_consumer_group_heartbeat_request_topic_partitions_v0(frame: bytes, pos
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
+    if _n > FEW:
+        count_elements("partitions", _n)
     partitions: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -183,7 +189,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
         if _n > len(frame) - pos:
             fail_count("subscribed_topic_names", _n)
         subscribed_topic_names = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n):
             _n = frame[pos]
             if _n < 128:
                 pos += 1
@@ -215,10 +221,10 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
         topic_partitions: list[ConsumerGroupHeartbeatRequest.TopicPartitions] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 18:
             fail_count("topic_partitions", _n)
         topic_partitions = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
             _topic_partitions_item, pos = _read_consumer_group_heartbeat_request_topic_partitions_v0(frame, pos)
             topic_partitions.append(_topic_partitions_item)
     if frame[pos]:
@@ -291,7 +297,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
         if _n > len(frame) - pos:
             fail_count("subscribed_topic_names", _n)
         subscribed_topic_names = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n):
             _n = frame[pos]
             if _n < 128:
                 pos += 1
@@ -334,10 +340,10 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
         topic_partitions: list[ConsumerGroupHeartbeatRequest.TopicPartitions] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 18:
             fail_count("topic_partitions", _n)
         topic_partitions = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
             _topic_partitions_item, pos = _read_consumer_group_heartbeat_request_topic_partitions_v0(frame, pos)
             topic_partitions.append(_topic_partitions_item)
     if frame[pos]:
@@ -378,7 +384,7 @@ def _write_consumer_group_heartbeat_request_v0(message: ConsumerGroupHeartbeatRe
     parts.append(_text)
     parts.append(pack_i(message.rebalance_timeout_ms))
     parts.append(unsigned_varint(0 if message.subscribed_topic_names is None else len(message.subscribed_topic_names) + 1))
-    for _subscribed_topic_names_item in message.subscribed_topic_names or ():
+    for _subscribed_topic_names_item in message.subscribed_topic_names or () if not message.subscribed_topic_names or len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names):
         _text = _subscribed_topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -386,7 +392,7 @@ def _write_consumer_group_heartbeat_request_v0(message: ConsumerGroupHeartbeatRe
     parts.append(string_length(0 if message.server_assignor is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topic_partitions is None else len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions or ():
+    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions):
         _write_consumer_group_heartbeat_request_topic_partitions_v0(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -410,7 +416,7 @@ def _write_consumer_group_heartbeat_request_v1(message: ConsumerGroupHeartbeatRe
     parts.append(_text)
     parts.append(pack_i(message.rebalance_timeout_ms))
     parts.append(unsigned_varint(0 if message.subscribed_topic_names is None else len(message.subscribed_topic_names) + 1))
-    for _subscribed_topic_names_item in message.subscribed_topic_names or ():
+    for _subscribed_topic_names_item in message.subscribed_topic_names or () if not message.subscribed_topic_names or len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names):
         _text = _subscribed_topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -421,7 +427,7 @@ def _write_consumer_group_heartbeat_request_v1(message: ConsumerGroupHeartbeatRe
     parts.append(string_length(0 if message.server_assignor is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topic_partitions is None else len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions or ():
+    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions):
         _write_consumer_group_heartbeat_request_topic_partitions_v0(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -516,8 +522,10 @@ def _read_consumer_group_heartbeat_response_topic_partitions_v0(frame: bytes, po
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
+    if _n > FEW:
+        count_elements("partitions", _n)
     partitions: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -540,10 +548,10 @@ def _read_consumer_group_heartbeat_response_assignment_v0(frame: bytes, pos: int
     if _n <= 0:
         fail_null("topic_partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topic_partitions", _n)
     topic_partitions: list[ConsumerGroupHeartbeatResponse.TopicPartitions] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
         _topic_partitions_item, pos = _read_consumer_group_heartbeat_response_topic_partitions_v0(frame, pos)
         topic_partitions.append(_topic_partitions_item)
     if frame[pos]:
@@ -614,7 +622,7 @@ def _write_consumer_group_heartbeat_response_topic_partitions_v0(message: Consum
 
 def _write_consumer_group_heartbeat_response_assignment_v0(message: ConsumerGroupHeartbeatResponse.Assignment, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions:
+    for _topic_partitions_item in message.topic_partitions if len(message.topic_partitions) <= FEW else all_of(message.topic_partitions):
         _write_consumer_group_heartbeat_response_topic_partitions_v0(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,10 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
 )
 
 _h = struct.Struct(">h")
@@ -65,8 +69,10 @@ def _read_consumer_protocol_assignment_topic_partition_v0(frame: bytes, pos: int
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
+    if _n > FEW:
+        count_elements("partitions", _n)
     partitions: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     return ConsumerProtocolAssignment.TopicPartition(topic, partitions), pos
@@ -77,10 +83,10 @@ def _read_consumer_protocol_assignment_v0(frame: bytes, pos: int) -> tuple[Consu
     pos += 4
     if _n < 0:
         fail_null("assigned_partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("assigned_partitions", _n)
     assigned_partitions: list[ConsumerProtocolAssignment.TopicPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("assigned_partitions", _n):
         _assigned_partitions_item, pos = _read_consumer_protocol_assignment_topic_partition_v0(frame, pos)
         assigned_partitions.append(_assigned_partitions_item)
     (_n,) = unpack_i(frame, pos)
@@ -105,7 +111,7 @@ def _write_consumer_protocol_assignment_topic_partition_v0(message: ConsumerProt
 
 def _write_consumer_protocol_assignment_v0(message: ConsumerProtocolAssignment, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.assigned_partitions)))
-    for _assigned_partitions_item in message.assigned_partitions:
+    for _assigned_partitions_item in message.assigned_partitions if len(message.assigned_partitions) <= FEW else all_of(message.assigned_partitions):
         _write_consumer_protocol_assignment_topic_partition_v0(_assigned_partitions_item, parts)
     _bytes = b"" if message.user_data is None else message.user_data
     parts.append(pack_i(-1 if message.user_data is None else len(_bytes)))

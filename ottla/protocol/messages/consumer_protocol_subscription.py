@@ -8,10 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
 )
 
 _h = struct.Struct(">h")
@@ -70,10 +74,10 @@ def _read_consumer_protocol_subscription_v0(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 2:
         fail_count("topics", _n)
     topics: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -105,8 +109,10 @@ def _read_consumer_protocol_subscription_topic_partition_v1(frame: bytes, pos: i
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
+    if _n > FEW:
+        count_elements("partitions", _n)
     partitions: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     return ConsumerProtocolSubscription.TopicPartition(topic, partitions), pos
@@ -117,10 +123,10 @@ def _read_consumer_protocol_subscription_v1(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 2:
         fail_count("topics", _n)
     topics: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -141,10 +147,10 @@ def _read_consumer_protocol_subscription_v1(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("owned_partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("owned_partitions", _n)
     owned_partitions: list[ConsumerProtocolSubscription.TopicPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n):
         _owned_partitions_item, pos = _read_consumer_protocol_subscription_topic_partition_v1(frame, pos)
         owned_partitions.append(_owned_partitions_item)
     return ConsumerProtocolSubscription(topics, user_data, owned_partitions), pos
@@ -155,10 +161,10 @@ def _read_consumer_protocol_subscription_v2(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 2:
         fail_count("topics", _n)
     topics: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -179,10 +185,10 @@ def _read_consumer_protocol_subscription_v2(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("owned_partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("owned_partitions", _n)
     owned_partitions: list[ConsumerProtocolSubscription.TopicPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n):
         _owned_partitions_item, pos = _read_consumer_protocol_subscription_topic_partition_v1(frame, pos)
         owned_partitions.append(_owned_partitions_item)
     (generation_id,) = unpack_i(frame, pos)
@@ -195,10 +201,10 @@ def _read_consumer_protocol_subscription_v3(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 2:
         fail_count("topics", _n)
     topics: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -219,10 +225,10 @@ def _read_consumer_protocol_subscription_v3(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("owned_partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("owned_partitions", _n)
     owned_partitions: list[ConsumerProtocolSubscription.TopicPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n):
         _owned_partitions_item, pos = _read_consumer_protocol_subscription_topic_partition_v1(frame, pos)
         owned_partitions.append(_owned_partitions_item)
     generation_id, _n = unpack_ih(frame, pos)
@@ -238,7 +244,7 @@ def _read_consumer_protocol_subscription_v3(frame: bytes, pos: int) -> tuple[Con
 
 def _write_consumer_protocol_subscription_v0(message: ConsumerProtocolSubscription, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _text = _topics_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -258,7 +264,7 @@ def _write_consumer_protocol_subscription_topic_partition_v1(message: ConsumerPr
 
 def _write_consumer_protocol_subscription_v1(message: ConsumerProtocolSubscription, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _text = _topics_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -266,13 +272,13 @@ def _write_consumer_protocol_subscription_v1(message: ConsumerProtocolSubscripti
     parts.append(pack_i(-1 if message.user_data is None else len(_bytes)))
     parts.append(_bytes)
     parts.append(pack_i(len(message.owned_partitions)))
-    for _owned_partitions_item in message.owned_partitions:
+    for _owned_partitions_item in message.owned_partitions if len(message.owned_partitions) <= FEW else all_of(message.owned_partitions):
         _write_consumer_protocol_subscription_topic_partition_v1(_owned_partitions_item, parts)
 
 
 def _write_consumer_protocol_subscription_v2(message: ConsumerProtocolSubscription, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _text = _topics_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -280,14 +286,14 @@ def _write_consumer_protocol_subscription_v2(message: ConsumerProtocolSubscripti
     parts.append(pack_i(-1 if message.user_data is None else len(_bytes)))
     parts.append(_bytes)
     parts.append(pack_i(len(message.owned_partitions)))
-    for _owned_partitions_item in message.owned_partitions:
+    for _owned_partitions_item in message.owned_partitions if len(message.owned_partitions) <= FEW else all_of(message.owned_partitions):
         _write_consumer_protocol_subscription_topic_partition_v1(_owned_partitions_item, parts)
     parts.append(pack_i(message.generation_id))
 
 
 def _write_consumer_protocol_subscription_v3(message: ConsumerProtocolSubscription, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _text = _topics_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -295,7 +301,7 @@ def _write_consumer_protocol_subscription_v3(message: ConsumerProtocolSubscripti
     parts.append(pack_i(-1 if message.user_data is None else len(_bytes)))
     parts.append(_bytes)
     parts.append(pack_i(len(message.owned_partitions)))
-    for _owned_partitions_item in message.owned_partitions:
+    for _owned_partitions_item in message.owned_partitions if len(message.owned_partitions) <= FEW else all_of(message.owned_partitions):
         _write_consumer_protocol_subscription_topic_partition_v1(_owned_partitions_item, parts)
     _text = b"" if message.rack_id is None else message.rack_id.encode()
     parts.append(pack_ih(message.generation_id, -1 if message.rack_id is None else len(_text)))

@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -105,10 +108,10 @@ def _read_create_delegation_token_request_v1(frame: bytes, pos: int) -> tuple[Cr
     pos += 4
     if _n < 0:
         fail_null("renewers")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("renewers", _n)
     renewers: list[CreateDelegationTokenRequest.CreatableRenewers] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n):
         _renewers_item, pos = _read_create_delegation_token_request_creatable_renewers_v1(frame, pos)
         renewers.append(_renewers_item)
     (max_lifetime_ms,) = unpack_q(frame, pos)
@@ -157,10 +160,10 @@ def _read_create_delegation_token_request_v2(frame: bytes, pos: int) -> tuple[Cr
     if _n <= 0:
         fail_null("renewers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("renewers", _n)
     renewers: list[CreateDelegationTokenRequest.CreatableRenewers] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n):
         _renewers_item, pos = _read_create_delegation_token_request_creatable_renewers_v2(frame, pos)
         renewers.append(_renewers_item)
     (max_lifetime_ms,) = unpack_q(frame, pos)
@@ -207,10 +210,10 @@ def _read_create_delegation_token_request_v3(frame: bytes, pos: int) -> tuple[Cr
     if _n <= 0:
         fail_null("renewers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("renewers", _n)
     renewers: list[CreateDelegationTokenRequest.CreatableRenewers] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n):
         _renewers_item, pos = _read_create_delegation_token_request_creatable_renewers_v2(frame, pos)
         renewers.append(_renewers_item)
     (max_lifetime_ms,) = unpack_q(frame, pos)
@@ -237,7 +240,7 @@ def _write_create_delegation_token_request_creatable_renewers_v1(message: Create
 
 def _write_create_delegation_token_request_v1(message: CreateDelegationTokenRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.renewers)))
-    for _renewers_item in message.renewers:
+    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers):
         _write_create_delegation_token_request_creatable_renewers_v1(_renewers_item, parts)
     parts.append(pack_q(message.max_lifetime_ms))
 
@@ -257,7 +260,7 @@ def _write_create_delegation_token_request_creatable_renewers_v2(message: Create
 
 def _write_create_delegation_token_request_v2(message: CreateDelegationTokenRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.renewers) + 1))
-    for _renewers_item in message.renewers:
+    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers):
         _write_create_delegation_token_request_creatable_renewers_v2(_renewers_item, parts)
     parts.append(pack_q(message.max_lifetime_ms))
     if message.unknown_tagged_fields is None:
@@ -274,7 +277,7 @@ def _write_create_delegation_token_request_v3(message: CreateDelegationTokenRequ
     parts.append(string_length(0 if message.owner_principal_name is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.renewers) + 1))
-    for _renewers_item in message.renewers:
+    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers):
         _write_create_delegation_token_request_creatable_renewers_v2(_renewers_item, parts)
     parts.append(pack_q(message.max_lifetime_ms))
     if message.unknown_tagged_fields is None:

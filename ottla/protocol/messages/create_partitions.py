@@ -8,12 +8,16 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     LEFT_OUT,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -99,8 +103,10 @@ def _read_create_partitions_request_create_partitions_assignment_v0(frame: bytes
     pos += 4
     if _n < 0:
         fail_null("broker_ids")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("broker_ids", _n)
+    if _n > FEW:
+        count_elements("broker_ids", _n)
     broker_ids: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     return CreatePartitionsRequest.CreatePartitionsAssignment(broker_ids), pos
@@ -119,10 +125,10 @@ def _read_create_partitions_request_create_partitions_topic_v0(frame: bytes, pos
     if _n < 0:
         assignments: list[CreatePartitionsRequest.CreatePartitionsAssignment] | None = None
     else:
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 4:
             fail_count("assignments", _n)
         assignments = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("assignments", _n):
             _assignments_item, pos = _read_create_partitions_request_create_partitions_assignment_v0(frame, pos)
             assignments.append(_assignments_item)
     return CreatePartitionsRequest.CreatePartitionsTopic(name, count, assignments), pos
@@ -133,10 +139,10 @@ def _read_create_partitions_request_v0(frame: bytes, pos: int) -> tuple[CreatePa
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 10:
         fail_count("topics", _n)
     topics: list[CreatePartitionsRequest.CreatePartitionsTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_create_partitions_request_create_partitions_topic_v0(frame, pos)
         topics.append(_topics_item)
     timeout_ms, validate_only = unpack_io(frame, pos)
@@ -153,8 +159,10 @@ def _read_create_partitions_request_create_partitions_assignment_v2(frame: bytes
     if _n <= 0:
         fail_null("broker_ids")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("broker_ids", _n)
+    if _n > FEW:
+        count_elements("broker_ids", _n)
     broker_ids: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -190,10 +198,10 @@ def _read_create_partitions_request_create_partitions_topic_v2(frame: bytes, pos
         assignments: list[CreatePartitionsRequest.CreatePartitionsAssignment] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 2:
             fail_count("assignments", _n)
         assignments = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("assignments", _n):
             _assignments_item, pos = _read_create_partitions_request_create_partitions_assignment_v2(frame, pos)
             assignments.append(_assignments_item)
     if frame[pos]:
@@ -216,10 +224,10 @@ def _read_create_partitions_request_v2(frame: bytes, pos: int) -> tuple[CreatePa
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 7:
         fail_count("topics", _n)
     topics: list[CreatePartitionsRequest.CreatePartitionsTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_create_partitions_request_create_partitions_topic_v2(frame, pos)
         topics.append(_topics_item)
     timeout_ms, validate_only = unpack_io(frame, pos)
@@ -246,13 +254,13 @@ def _write_create_partitions_request_create_partitions_topic_v0(message: CreateP
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.count, -1 if message.assignments is None else len(message.assignments)))
-    for _assignments_item in message.assignments or ():
+    for _assignments_item in message.assignments or () if not message.assignments or len(message.assignments) <= FEW else all_of(message.assignments):
         _write_create_partitions_request_create_partitions_assignment_v0(_assignments_item, parts)
 
 
 def _write_create_partitions_request_v0(message: CreatePartitionsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_create_partitions_request_create_partitions_topic_v0(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
 
@@ -273,7 +281,7 @@ def _write_create_partitions_request_create_partitions_topic_v2(message: CreateP
     parts.append(_text)
     parts.append(pack_i(message.count))
     parts.append(unsigned_varint(0 if message.assignments is None else len(message.assignments) + 1))
-    for _assignments_item in message.assignments or ():
+    for _assignments_item in message.assignments or () if not message.assignments or len(message.assignments) <= FEW else all_of(message.assignments):
         _write_create_partitions_request_create_partitions_assignment_v2(_assignments_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -283,7 +291,7 @@ def _write_create_partitions_request_create_partitions_topic_v2(message: CreateP
 
 def _write_create_partitions_request_v2(message: CreatePartitionsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_create_partitions_request_create_partitions_topic_v2(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -370,10 +378,10 @@ def _read_create_partitions_response_v0(frame: bytes, pos: int) -> tuple[CreateP
     pos += 8
     if _n < 0:
         fail_null("results")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("results", _n)
     results: list[CreatePartitionsResponse.CreatePartitionsTopicResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_create_partitions_response_create_partitions_topic_result_v0(frame, pos)
         results.append(_results_item)
     return CreatePartitionsResponse(throttle_time_ms, results), pos
@@ -425,10 +433,10 @@ def _read_create_partitions_response_v2(frame: bytes, pos: int) -> tuple[CreateP
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("results", _n)
     results: list[CreatePartitionsResponse.CreatePartitionsTopicResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_create_partitions_response_create_partitions_topic_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -453,7 +461,7 @@ def _write_create_partitions_response_create_partitions_topic_result_v0(message:
 
 def _write_create_partitions_response_v0(message: CreatePartitionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_create_partitions_response_create_partitions_topic_result_v0(_results_item, parts)
 
 
@@ -474,7 +482,7 @@ def _write_create_partitions_response_create_partitions_topic_result_v2(message:
 def _write_create_partitions_response_v2(message: CreatePartitionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_create_partitions_response_create_partitions_topic_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

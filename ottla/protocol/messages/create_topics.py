@@ -8,13 +8,18 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     LEFT_OUT,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
+    many_tags,
     read_length,
     read_string_length,
     read_tag,
@@ -141,8 +146,10 @@ def _read_create_topics_request_creatable_replica_assignment_v2(frame: bytes, po
     pos += 8
     if _n < 0:
         fail_null("broker_ids")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("broker_ids", _n)
+    if _n > FEW:
+        count_elements("broker_ids", _n)
     broker_ids: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     return CreateTopicsRequest.CreatableReplicaAssignment(partition_index, broker_ids), pos
@@ -179,20 +186,20 @@ def _read_create_topics_request_creatable_topic_v2(frame: bytes, pos: int) -> tu
     pos += 10
     if _n < 0:
         fail_null("assignments")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("assignments", _n)
     assignments: list[CreateTopicsRequest.CreatableReplicaAssignment] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n):
         _assignments_item, pos = _read_create_topics_request_creatable_replica_assignment_v2(frame, pos)
         assignments.append(_assignments_item)
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("configs")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("configs", _n)
     configs: list[CreateTopicsRequest.CreatableTopicConfig] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n):
         _configs_item, pos = _read_create_topics_request_creatable_topic_config_v2(frame, pos)
         configs.append(_configs_item)
     return CreateTopicsRequest.CreatableTopic(name, num_partitions, replication_factor, assignments, configs), pos
@@ -203,10 +210,10 @@ def _read_create_topics_request_v2(frame: bytes, pos: int) -> tuple[CreateTopics
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 16:
         fail_count("topics", _n)
     topics: list[CreateTopicsRequest.CreatableTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_create_topics_request_creatable_topic_v2(frame, pos)
         topics.append(_topics_item)
     timeout_ms, validate_only = unpack_io(frame, pos)
@@ -225,8 +232,10 @@ def _read_create_topics_request_creatable_replica_assignment_v5(frame: bytes, po
     if _n <= 0:
         fail_null("broker_ids")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("broker_ids", _n)
+    if _n > FEW:
+        count_elements("broker_ids", _n)
     broker_ids: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -294,10 +303,10 @@ def _read_create_topics_request_creatable_topic_v5(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("assignments")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("assignments", _n)
     assignments: list[CreateTopicsRequest.CreatableReplicaAssignment] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n):
         _assignments_item, pos = _read_create_topics_request_creatable_replica_assignment_v5(frame, pos)
         assignments.append(_assignments_item)
     _n = frame[pos]
@@ -308,10 +317,10 @@ def _read_create_topics_request_creatable_topic_v5(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("configs")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("configs", _n)
     configs: list[CreateTopicsRequest.CreatableTopicConfig] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n):
         _configs_item, pos = _read_create_topics_request_creatable_topic_config_v5(frame, pos)
         configs.append(_configs_item)
     if frame[pos]:
@@ -334,10 +343,10 @@ def _read_create_topics_request_v5(frame: bytes, pos: int) -> tuple[CreateTopics
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 10:
         fail_count("topics", _n)
     topics: list[CreateTopicsRequest.CreatableTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_create_topics_request_creatable_topic_v5(frame, pos)
         topics.append(_topics_item)
     timeout_ms, validate_only = unpack_io(frame, pos)
@@ -373,16 +382,16 @@ def _write_create_topics_request_creatable_topic_v2(message: CreateTopicsRequest
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_ihi(message.num_partitions, message.replication_factor, len(message.assignments)))
-    for _assignments_item in message.assignments:
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
         _write_create_topics_request_creatable_replica_assignment_v2(_assignments_item, parts)
     parts.append(pack_i(len(message.configs)))
-    for _configs_item in message.configs:
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
         _write_create_topics_request_creatable_topic_config_v2(_configs_item, parts)
 
 
 def _write_create_topics_request_v2(message: CreateTopicsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_create_topics_request_creatable_topic_v2(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
 
@@ -417,10 +426,10 @@ def _write_create_topics_request_creatable_topic_v5(message: CreateTopicsRequest
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
     parts.append(unsigned_varint(len(message.assignments) + 1))
-    for _assignments_item in message.assignments:
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
         _write_create_topics_request_creatable_replica_assignment_v5(_assignments_item, parts)
     parts.append(unsigned_varint(len(message.configs) + 1))
-    for _configs_item in message.configs:
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
         _write_create_topics_request_creatable_topic_config_v5(_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -430,7 +439,7 @@ def _write_create_topics_request_creatable_topic_v5(message: CreateTopicsRequest
 
 def _write_create_topics_request_v5(message: CreateTopicsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_create_topics_request_creatable_topic_v5(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -562,10 +571,10 @@ def _read_create_topics_response_v2(frame: bytes, pos: int) -> tuple[CreateTopic
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[CreateTopicsResponse.CreatableTopicResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_create_topics_response_creatable_topic_result_v2(frame, pos)
         topics.append(_topics_item)
     return CreateTopicsResponse(throttle_time_ms, topics), pos
@@ -641,17 +650,17 @@ def _read_create_topics_response_creatable_topic_result_v5(frame: bytes, pos: in
         configs: list[CreateTopicsResponse.CreatableTopicConfigs] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 6:
             fail_count("configs", _n)
         configs = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("configs", _n):
             _configs_item, pos = _read_create_topics_response_creatable_topic_configs_v5(frame, pos)
             configs.append(_configs_item)
     topic_config_error_code: int = 0
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (topic_config_error_code,) = unpack_h(frame, pos)
@@ -679,10 +688,10 @@ def _read_create_topics_response_v5(frame: bytes, pos: int) -> tuple[CreateTopic
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 12:
         fail_count("topics", _n)
     topics: list[CreateTopicsResponse.CreatableTopicResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_create_topics_response_creatable_topic_result_v5(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -731,17 +740,17 @@ def _read_create_topics_response_creatable_topic_result_v7(frame: bytes, pos: in
         configs: list[CreateTopicsResponse.CreatableTopicConfigs] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 6:
             fail_count("configs", _n)
         configs = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("configs", _n):
             _configs_item, pos = _read_create_topics_response_creatable_topic_configs_v5(frame, pos)
             configs.append(_configs_item)
     topic_config_error_code: int = 0
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (topic_config_error_code,) = unpack_h(frame, pos)
@@ -769,10 +778,10 @@ def _read_create_topics_response_v7(frame: bytes, pos: int) -> tuple[CreateTopic
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 28:
         fail_count("topics", _n)
     topics: list[CreateTopicsResponse.CreatableTopicResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_create_topics_response_creatable_topic_result_v7(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -797,7 +806,7 @@ def _write_create_topics_response_creatable_topic_result_v2(message: CreateTopic
 
 def _write_create_topics_response_v2(message: CreateTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_create_topics_response_creatable_topic_result_v2(_topics_item, parts)
 
 
@@ -825,7 +834,7 @@ def _write_create_topics_response_creatable_topic_result_v5(message: CreateTopic
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
     parts.append(unsigned_varint(0 if message.configs is None else len(message.configs) + 1))
-    for _configs_item in message.configs or ():
+    for _configs_item in message.configs or () if not message.configs or len(message.configs) <= FEW else all_of(message.configs):
         _write_create_topics_response_creatable_topic_configs_v5(_configs_item, parts)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.topic_config_error_code != 0:
@@ -841,7 +850,7 @@ def _write_create_topics_response_creatable_topic_result_v5(message: CreateTopic
 def _write_create_topics_response_v5(message: CreateTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_create_topics_response_creatable_topic_result_v5(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -859,7 +868,7 @@ def _write_create_topics_response_creatable_topic_result_v7(message: CreateTopic
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
     parts.append(unsigned_varint(0 if message.configs is None else len(message.configs) + 1))
-    for _configs_item in message.configs or ():
+    for _configs_item in message.configs or () if not message.configs or len(message.configs) <= FEW else all_of(message.configs):
         _write_create_topics_response_creatable_topic_configs_v5(_configs_item, parts)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.topic_config_error_code != 0:
@@ -875,7 +884,7 @@ def _write_create_topics_response_creatable_topic_result_v7(message: CreateTopic
 def _write_create_topics_response_v7(message: CreateTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_create_topics_response_creatable_topic_result_v7(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -52,10 +55,10 @@ def _read_delete_groups_request_v0(frame: bytes, pos: int) -> tuple[DeleteGroups
     pos += 4
     if _n < 0:
         fail_null("groups_names")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 2:
         fail_count("groups_names", _n)
     groups_names: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups_names", _n):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -79,7 +82,7 @@ def _read_delete_groups_request_v2(frame: bytes, pos: int) -> tuple[DeleteGroups
     if _n > len(frame) - pos:
         fail_count("groups_names", _n)
     groups_names: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups_names", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -104,7 +107,7 @@ def _read_delete_groups_request_v2(frame: bytes, pos: int) -> tuple[DeleteGroups
 
 def _write_delete_groups_request_v0(message: DeleteGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.groups_names)))
-    for _groups_names_item in message.groups_names:
+    for _groups_names_item in message.groups_names if len(message.groups_names) <= FEW else all_of(message.groups_names):
         _text = _groups_names_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -112,7 +115,7 @@ def _write_delete_groups_request_v0(message: DeleteGroupsRequest, parts: list[Bu
 
 def _write_delete_groups_request_v2(message: DeleteGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.groups_names) + 1))
-    for _groups_names_item in message.groups_names:
+    for _groups_names_item in message.groups_names if len(message.groups_names) <= FEW else all_of(message.groups_names):
         _text = _groups_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -189,10 +192,10 @@ def _read_delete_groups_response_v0(frame: bytes, pos: int) -> tuple[DeleteGroup
     pos += 8
     if _n < 0:
         fail_null("results")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("results", _n)
     results: list[DeleteGroupsResponse.DeletableGroupResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_delete_groups_response_deletable_group_result_v0(frame, pos)
         results.append(_results_item)
     return DeleteGroupsResponse(throttle_time_ms, results), pos
@@ -233,10 +236,10 @@ def _read_delete_groups_response_v2(frame: bytes, pos: int) -> tuple[DeleteGroup
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("results", _n)
     results: list[DeleteGroupsResponse.DeletableGroupResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_delete_groups_response_deletable_group_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -259,7 +262,7 @@ def _write_delete_groups_response_deletable_group_result_v0(message: DeleteGroup
 
 def _write_delete_groups_response_v0(message: DeleteGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_delete_groups_response_deletable_group_result_v0(_results_item, parts)
 
 
@@ -277,7 +280,7 @@ def _write_delete_groups_response_deletable_group_result_v2(message: DeleteGroup
 def _write_delete_groups_response_v2(message: DeleteGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_delete_groups_response_deletable_group_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

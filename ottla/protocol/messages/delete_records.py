@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -108,10 +111,10 @@ def _read_delete_records_request_delete_records_topic_v0(frame: bytes, pos: int)
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 12:
         fail_count("partitions", _n)
     partitions: list[DeleteRecordsRequest.DeleteRecordsPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_delete_records_request_delete_records_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     return DeleteRecordsRequest.DeleteRecordsTopic(name, partitions), pos
@@ -122,10 +125,10 @@ def _read_delete_records_request_v0(frame: bytes, pos: int) -> tuple[DeleteRecor
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[DeleteRecordsRequest.DeleteRecordsTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_delete_records_request_delete_records_topic_v0(frame, pos)
         topics.append(_topics_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -166,10 +169,10 @@ def _read_delete_records_request_delete_records_topic_v2(frame: bytes, pos: int)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 13:
         fail_count("partitions", _n)
     partitions: list[DeleteRecordsRequest.DeleteRecordsPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_delete_records_request_delete_records_partition_v2(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -192,10 +195,10 @@ def _read_delete_records_request_v2(frame: bytes, pos: int) -> tuple[DeleteRecor
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DeleteRecordsRequest.DeleteRecordsTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_delete_records_request_delete_records_topic_v2(frame, pos)
         topics.append(_topics_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -220,13 +223,13 @@ def _write_delete_records_request_delete_records_topic_v0(message: DeleteRecords
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_delete_records_request_delete_records_partition_v0(_partitions_item, parts)
 
 
 def _write_delete_records_request_v0(message: DeleteRecordsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_delete_records_request_delete_records_topic_v0(_topics_item, parts)
     parts.append(pack_i(message.timeout_ms))
 
@@ -244,7 +247,7 @@ def _write_delete_records_request_delete_records_topic_v2(message: DeleteRecords
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_delete_records_request_delete_records_partition_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -254,7 +257,7 @@ def _write_delete_records_request_delete_records_topic_v2(message: DeleteRecords
 
 def _write_delete_records_request_v2(message: DeleteRecordsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_delete_records_request_delete_records_topic_v2(_topics_item, parts)
     parts.append(pack_i(message.timeout_ms))
     if message.unknown_tagged_fields is None:
@@ -350,10 +353,10 @@ def _read_delete_records_response_delete_records_topic_result_v0(frame: bytes, p
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 14:
         fail_count("partitions", _n)
     partitions: list[DeleteRecordsResponse.DeleteRecordsPartitionResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_delete_records_response_delete_records_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     return DeleteRecordsResponse.DeleteRecordsTopicResult(name, partitions), pos
@@ -364,10 +367,10 @@ def _read_delete_records_response_v0(frame: bytes, pos: int) -> tuple[DeleteReco
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[DeleteRecordsResponse.DeleteRecordsTopicResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_delete_records_response_delete_records_topic_result_v0(frame, pos)
         topics.append(_topics_item)
     return DeleteRecordsResponse(throttle_time_ms, topics), pos
@@ -406,10 +409,10 @@ def _read_delete_records_response_delete_records_topic_result_v2(frame: bytes, p
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 15:
         fail_count("partitions", _n)
     partitions: list[DeleteRecordsResponse.DeleteRecordsPartitionResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_delete_records_response_delete_records_partition_result_v2(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -434,10 +437,10 @@ def _read_delete_records_response_v2(frame: bytes, pos: int) -> tuple[DeleteReco
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DeleteRecordsResponse.DeleteRecordsTopicResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_delete_records_response_delete_records_topic_result_v2(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -460,13 +463,13 @@ def _write_delete_records_response_delete_records_topic_result_v0(message: Delet
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_delete_records_response_delete_records_partition_result_v0(_partitions_item, parts)
 
 
 def _write_delete_records_response_v0(message: DeleteRecordsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_delete_records_response_delete_records_topic_result_v0(_topics_item, parts)
 
 
@@ -483,7 +486,7 @@ def _write_delete_records_response_delete_records_topic_result_v2(message: Delet
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_delete_records_response_delete_records_partition_result_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -494,7 +497,7 @@ def _write_delete_records_response_delete_records_topic_result_v2(message: Delet
 def _write_delete_records_response_v2(message: DeleteRecordsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_delete_records_response_delete_records_topic_result_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -103,10 +106,10 @@ def _read_delete_share_group_offsets_request_v0(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 2:
         fail_count("topics", _n)
     topics: list[DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_delete_share_group_offsets_request_delete_share_group_offsets_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -135,7 +138,7 @@ def _write_delete_share_group_offsets_request_v0(message: DeleteShareGroupOffset
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_delete_share_group_offsets_request_delete_share_group_offsets_request_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -257,10 +260,10 @@ def _read_delete_share_group_offsets_response_v0(frame: bytes, pos: int) -> tupl
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 21:
         fail_count("responses", _n)
     responses: list[DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_delete_share_group_offsets_response_delete_share_group_offsets_response_topic_v0(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -294,7 +297,7 @@ def _write_delete_share_group_offsets_response_v0(message: DeleteShareGroupOffse
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_delete_share_group_offsets_response_delete_share_group_offsets_response_topic_v0(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -107,10 +110,10 @@ def _read_delete_share_group_state_request_delete_state_data_v0(frame: bytes, po
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("partitions", _n)
     partitions: list[DeleteShareGroupStateRequest.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_delete_share_group_state_request_partition_data_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -143,10 +146,10 @@ def _read_delete_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[D
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[DeleteShareGroupStateRequest.DeleteStateData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_delete_share_group_state_request_delete_state_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -171,7 +174,7 @@ def _write_delete_share_group_state_request_partition_data_v0(message: DeleteSha
 def _write_delete_share_group_state_request_delete_state_data_v0(message: DeleteShareGroupStateRequest.DeleteStateData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_delete_share_group_state_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -184,7 +187,7 @@ def _write_delete_share_group_state_request_v0(message: DeleteShareGroupStateReq
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_delete_share_group_state_request_delete_state_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -290,10 +293,10 @@ def _read_delete_share_group_state_response_delete_state_result_v0(frame: bytes,
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("partitions", _n)
     partitions: list[DeleteShareGroupStateResponse.PartitionResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_delete_share_group_state_response_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -316,10 +319,10 @@ def _read_delete_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[DeleteShareGroupStateResponse.DeleteStateResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_delete_share_group_state_response_delete_state_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -347,7 +350,7 @@ def _write_delete_share_group_state_response_partition_result_v0(message: Delete
 def _write_delete_share_group_state_response_delete_state_result_v0(message: DeleteShareGroupStateResponse.DeleteStateResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_delete_share_group_state_response_partition_result_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -357,7 +360,7 @@ def _write_delete_share_group_state_response_delete_state_result_v0(message: Del
 
 def _write_delete_share_group_state_response_v0(message: DeleteShareGroupStateResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_delete_share_group_state_response_delete_state_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

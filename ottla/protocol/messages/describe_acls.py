@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -309,10 +312,10 @@ def _read_describe_acls_response_describe_acls_resource_v1(frame: bytes, pos: in
     pos += 5
     if _n < 0:
         fail_null("acls")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("acls", _n)
     acls: list[DescribeAclsResponse.AclDescription] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("acls", _n):
         _acls_item, pos = _read_describe_acls_response_acl_description_v1(frame, pos)
         acls.append(_acls_item)
     return DescribeAclsResponse.DescribeAclsResource(resource_type, resource_name, pattern_type, acls), pos
@@ -331,10 +334,10 @@ def _read_describe_acls_response_v1(frame: bytes, pos: int) -> tuple[DescribeAcl
     pos += 4
     if _n < 0:
         fail_null("resources")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("resources", _n)
     resources: list[DescribeAclsResponse.DescribeAclsResource] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n):
         _resources_item, pos = _read_describe_acls_response_describe_acls_resource_v1(frame, pos)
         resources.append(_resources_item)
     return DescribeAclsResponse(throttle_time_ms, error_code, error_message, resources), pos
@@ -397,10 +400,10 @@ def _read_describe_acls_response_describe_acls_resource_v2(frame: bytes, pos: in
     if _n <= 0:
         fail_null("acls")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("acls", _n)
     acls: list[DescribeAclsResponse.AclDescription] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("acls", _n):
         _acls_item, pos = _read_describe_acls_response_acl_description_v2(frame, pos)
         acls.append(_acls_item)
     if frame[pos]:
@@ -436,10 +439,10 @@ def _read_describe_acls_response_v2(frame: bytes, pos: int) -> tuple[DescribeAcl
     if _n <= 0:
         fail_null("resources")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("resources", _n)
     resources: list[DescribeAclsResponse.DescribeAclsResource] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n):
         _resources_item, pos = _read_describe_acls_response_describe_acls_resource_v2(frame, pos)
         resources.append(_resources_item)
     if frame[pos]:
@@ -468,7 +471,7 @@ def _write_describe_acls_response_describe_acls_resource_v1(message: DescribeAcl
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
     parts.append(pack_bi(message.pattern_type, len(message.acls)))
-    for _acls_item in message.acls:
+    for _acls_item in message.acls if len(message.acls) <= FEW else all_of(message.acls):
         _write_describe_acls_response_acl_description_v1(_acls_item, parts)
 
 
@@ -477,7 +480,7 @@ def _write_describe_acls_response_v1(message: DescribeAclsResponse, parts: list[
     parts.append(pack_ihh(message.throttle_time_ms, message.error_code, -1 if message.error_message is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.resources)))
-    for _resources_item in message.resources:
+    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources):
         _write_describe_acls_response_describe_acls_resource_v1(_resources_item, parts)
 
 
@@ -502,7 +505,7 @@ def _write_describe_acls_response_describe_acls_resource_v2(message: DescribeAcl
     parts.append(_text)
     parts.append(pack_b(message.pattern_type))
     parts.append(unsigned_varint(len(message.acls) + 1))
-    for _acls_item in message.acls:
+    for _acls_item in message.acls if len(message.acls) <= FEW else all_of(message.acls):
         _write_describe_acls_response_acl_description_v2(_acls_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -516,7 +519,7 @@ def _write_describe_acls_response_v2(message: DescribeAclsResponse, parts: list[
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.resources) + 1))
-    for _resources_item in message.resources:
+    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources):
         _write_describe_acls_response_describe_acls_resource_v2(_resources_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

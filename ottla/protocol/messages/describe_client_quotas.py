@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     LEFT_OUT,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -110,10 +113,10 @@ def _read_describe_client_quotas_request_v0(frame: bytes, pos: int) -> tuple[Des
     pos += 4
     if _n < 0:
         fail_null("components")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("components", _n)
     components: list[DescribeClientQuotasRequest.ComponentData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("components", _n):
         _components_item, pos = _read_describe_client_quotas_request_component_data_v0(frame, pos)
         components.append(_components_item)
     (strict,) = unpack_o(frame, pos)
@@ -165,10 +168,10 @@ def _read_describe_client_quotas_request_v1(frame: bytes, pos: int) -> tuple[Des
     if _n <= 0:
         fail_null("components")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("components", _n)
     components: list[DescribeClientQuotasRequest.ComponentData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("components", _n):
         _components_item, pos = _read_describe_client_quotas_request_component_data_v1(frame, pos)
         components.append(_components_item)
     (strict,) = unpack_o(frame, pos)
@@ -195,7 +198,7 @@ def _write_describe_client_quotas_request_component_data_v0(message: DescribeCli
 
 def _write_describe_client_quotas_request_v0(message: DescribeClientQuotasRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.components)))
-    for _components_item in message.components:
+    for _components_item in message.components if len(message.components) <= FEW else all_of(message.components):
         _write_describe_client_quotas_request_component_data_v0(_components_item, parts)
     parts.append(pack_o(message.strict))
 
@@ -216,7 +219,7 @@ def _write_describe_client_quotas_request_component_data_v1(message: DescribeCli
 
 def _write_describe_client_quotas_request_v1(message: DescribeClientQuotasRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.components) + 1))
-    for _components_item in message.components:
+    for _components_item in message.components if len(message.components) <= FEW else all_of(message.components):
         _write_describe_client_quotas_request_component_data_v1(_components_item, parts)
     parts.append(pack_o(message.strict))
     if message.unknown_tagged_fields is None:
@@ -349,20 +352,20 @@ def _read_describe_client_quotas_response_entry_data_v0(frame: bytes, pos: int) 
     pos += 4
     if _n < 0:
         fail_null("entity")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("entity", _n)
     entity: list[DescribeClientQuotasResponse.EntityData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n):
         _entity_item, pos = _read_describe_client_quotas_response_entity_data_v0(frame, pos)
         entity.append(_entity_item)
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("values")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 10:
         fail_count("values", _n)
     values: list[DescribeClientQuotasResponse.ValueData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("values", _n):
         _values_item, pos = _read_describe_client_quotas_response_value_data_v0(frame, pos)
         values.append(_values_item)
     return DescribeClientQuotasResponse.EntryData(entity, values), pos
@@ -382,10 +385,10 @@ def _read_describe_client_quotas_response_v0(frame: bytes, pos: int) -> tuple[De
     if _n < 0:
         entries: list[DescribeClientQuotasResponse.EntryData] | None = None
     else:
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 8:
             fail_count("entries", _n)
         entries = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("entries", _n):
             _entries_item, pos = _read_describe_client_quotas_response_entry_data_v0(frame, pos)
             entries.append(_entries_item)
     return DescribeClientQuotasResponse(throttle_time_ms, error_code, error_message, entries), pos
@@ -457,10 +460,10 @@ def _read_describe_client_quotas_response_entry_data_v1(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("entity")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("entity", _n)
     entity: list[DescribeClientQuotasResponse.EntityData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n):
         _entity_item, pos = _read_describe_client_quotas_response_entity_data_v1(frame, pos)
         entity.append(_entity_item)
     _n = frame[pos]
@@ -471,10 +474,10 @@ def _read_describe_client_quotas_response_entry_data_v1(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("values")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 10:
         fail_count("values", _n)
     values: list[DescribeClientQuotasResponse.ValueData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("values", _n):
         _values_item, pos = _read_describe_client_quotas_response_value_data_v1(frame, pos)
         values.append(_values_item)
     if frame[pos]:
@@ -511,10 +514,10 @@ def _read_describe_client_quotas_response_v1(frame: bytes, pos: int) -> tuple[De
         entries: list[DescribeClientQuotasResponse.EntryData] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 3:
             fail_count("entries", _n)
         entries = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("entries", _n):
             _entries_item, pos = _read_describe_client_quotas_response_entry_data_v1(frame, pos)
             entries.append(_entries_item)
     if frame[pos]:
@@ -546,10 +549,10 @@ def _write_describe_client_quotas_response_value_data_v0(message: DescribeClient
 
 def _write_describe_client_quotas_response_entry_data_v0(message: DescribeClientQuotasResponse.EntryData, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.entity)))
-    for _entity_item in message.entity:
+    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity):
         _write_describe_client_quotas_response_entity_data_v0(_entity_item, parts)
     parts.append(pack_i(len(message.values)))
-    for _values_item in message.values:
+    for _values_item in message.values if len(message.values) <= FEW else all_of(message.values):
         _write_describe_client_quotas_response_value_data_v0(_values_item, parts)
 
 
@@ -558,7 +561,7 @@ def _write_describe_client_quotas_response_v0(message: DescribeClientQuotasRespo
     parts.append(pack_ihh(message.throttle_time_ms, message.error_code, -1 if message.error_message is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(-1 if message.entries is None else len(message.entries)))
-    for _entries_item in message.entries or ():
+    for _entries_item in message.entries or () if not message.entries or len(message.entries) <= FEW else all_of(message.entries):
         _write_describe_client_quotas_response_entry_data_v0(_entries_item, parts)
 
 
@@ -588,10 +591,10 @@ def _write_describe_client_quotas_response_value_data_v1(message: DescribeClient
 
 def _write_describe_client_quotas_response_entry_data_v1(message: DescribeClientQuotasResponse.EntryData, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.entity) + 1))
-    for _entity_item in message.entity:
+    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity):
         _write_describe_client_quotas_response_entity_data_v1(_entity_item, parts)
     parts.append(unsigned_varint(len(message.values) + 1))
-    for _values_item in message.values:
+    for _values_item in message.values if len(message.values) <= FEW else all_of(message.values):
         _write_describe_client_quotas_response_value_data_v1(_values_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -605,7 +608,7 @@ def _write_describe_client_quotas_response_v1(message: DescribeClientQuotasRespo
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.entries is None else len(message.entries) + 1))
-    for _entries_item in message.entries or ():
+    for _entries_item in message.entries or () if not message.entries or len(message.entries) <= FEW else all_of(message.entries):
         _write_describe_client_quotas_response_entry_data_v1(_entries_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

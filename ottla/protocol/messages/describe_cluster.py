@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -275,10 +278,10 @@ def _read_describe_cluster_response_v0(frame: bytes, pos: int) -> tuple[Describe
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 11:
         fail_count("brokers", _n)
     brokers: list[DescribeClusterResponse.DescribeClusterBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_describe_cluster_response_describe_cluster_broker_v0(frame, pos)
         brokers.append(_brokers_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -330,10 +333,10 @@ def _read_describe_cluster_response_v1(frame: bytes, pos: int) -> tuple[Describe
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 11:
         fail_count("brokers", _n)
     brokers: list[DescribeClusterResponse.DescribeClusterBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_describe_cluster_response_describe_cluster_broker_v0(frame, pos)
         brokers.append(_brokers_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -424,10 +427,10 @@ def _read_describe_cluster_response_v2(frame: bytes, pos: int) -> tuple[Describe
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 12:
         fail_count("brokers", _n)
     brokers: list[DescribeClusterResponse.DescribeClusterBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_describe_cluster_response_describe_cluster_broker_v2(frame, pos)
         brokers.append(_brokers_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -468,7 +471,7 @@ def _write_describe_cluster_response_v0(message: DescribeClusterResponse, parts:
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_describe_cluster_response_describe_cluster_broker_v0(_brokers_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -488,7 +491,7 @@ def _write_describe_cluster_response_v1(message: DescribeClusterResponse, parts:
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_describe_cluster_response_describe_cluster_broker_v0(_brokers_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -524,7 +527,7 @@ def _write_describe_cluster_response_v2(message: DescribeClusterResponse, parts:
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_describe_cluster_response_describe_cluster_broker_v2(_brokers_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     LEFT_OUT,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -108,10 +111,10 @@ def _read_describe_configs_request_describe_configs_resource_v1(frame: bytes, po
     if _n < 0:
         configuration_keys: list[str] | None = None
     else:
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 2:
             fail_count("configuration_keys", _n)
         configuration_keys = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("configuration_keys", _n):
             (_n,) = unpack_h(frame, pos)
             pos += 2
             if _n < 0:
@@ -128,10 +131,10 @@ def _read_describe_configs_request_v1(frame: bytes, pos: int) -> tuple[DescribeC
     pos += 4
     if _n < 0:
         fail_null("resources")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 7:
         fail_count("resources", _n)
     resources: list[DescribeConfigsRequest.DescribeConfigsResource] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n):
         _resources_item, pos = _read_describe_configs_request_describe_configs_resource_v1(frame, pos)
         resources.append(_resources_item)
     (include_synonyms,) = unpack_o(frame, pos)
@@ -144,10 +147,10 @@ def _read_describe_configs_request_v3(frame: bytes, pos: int) -> tuple[DescribeC
     pos += 4
     if _n < 0:
         fail_null("resources")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 7:
         fail_count("resources", _n)
     resources: list[DescribeConfigsRequest.DescribeConfigsResource] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n):
         _resources_item, pos = _read_describe_configs_request_describe_configs_resource_v1(frame, pos)
         resources.append(_resources_item)
     include_synonyms, include_documentation = unpack_oo(frame, pos)
@@ -180,7 +183,7 @@ def _read_describe_configs_request_describe_configs_resource_v4(frame: bytes, po
         if _n > len(frame) - pos:
             fail_count("configuration_keys", _n)
         configuration_keys = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("configuration_keys", _n):
             _n = frame[pos]
             if _n < 128:
                 pos += 1
@@ -212,10 +215,10 @@ def _read_describe_configs_request_v4(frame: bytes, pos: int) -> tuple[DescribeC
     if _n <= 0:
         fail_null("resources")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("resources", _n)
     resources: list[DescribeConfigsRequest.DescribeConfigsResource] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n):
         _resources_item, pos = _read_describe_configs_request_describe_configs_resource_v4(frame, pos)
         resources.append(_resources_item)
     include_synonyms, include_documentation = unpack_oo(frame, pos)
@@ -236,7 +239,7 @@ def _write_describe_configs_request_describe_configs_resource_v1(message: Descri
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
     parts.append(pack_i(-1 if message.configuration_keys is None else len(message.configuration_keys)))
-    for _configuration_keys_item in message.configuration_keys or ():
+    for _configuration_keys_item in message.configuration_keys or () if not message.configuration_keys or len(message.configuration_keys) <= FEW else all_of(message.configuration_keys):
         _text = _configuration_keys_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -244,14 +247,14 @@ def _write_describe_configs_request_describe_configs_resource_v1(message: Descri
 
 def _write_describe_configs_request_v1(message: DescribeConfigsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.resources)))
-    for _resources_item in message.resources:
+    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources):
         _write_describe_configs_request_describe_configs_resource_v1(_resources_item, parts)
     parts.append(pack_o(message.include_synonyms))
 
 
 def _write_describe_configs_request_v3(message: DescribeConfigsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.resources)))
-    for _resources_item in message.resources:
+    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources):
         _write_describe_configs_request_describe_configs_resource_v1(_resources_item, parts)
     parts.append(pack_oo(message.include_synonyms, message.include_documentation))
 
@@ -262,7 +265,7 @@ def _write_describe_configs_request_describe_configs_resource_v4(message: Descri
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.configuration_keys is None else len(message.configuration_keys) + 1))
-    for _configuration_keys_item in message.configuration_keys or ():
+    for _configuration_keys_item in message.configuration_keys or () if not message.configuration_keys or len(message.configuration_keys) <= FEW else all_of(message.configuration_keys):
         _text = _configuration_keys_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -274,7 +277,7 @@ def _write_describe_configs_request_describe_configs_resource_v4(message: Descri
 
 def _write_describe_configs_request_v4(message: DescribeConfigsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.resources) + 1))
-    for _resources_item in message.resources:
+    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources):
         _write_describe_configs_request_describe_configs_resource_v4(_resources_item, parts)
     parts.append(pack_oo(message.include_synonyms, message.include_documentation))
     if message.unknown_tagged_fields is None:
@@ -439,10 +442,10 @@ def _read_describe_configs_response_describe_configs_resource_result_v1(frame: b
     pos += 7
     if _n < 0:
         fail_null("synonyms")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("synonyms", _n)
     synonyms: list[DescribeConfigsResponse.DescribeConfigsSynonym] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("synonyms", _n):
         _synonyms_item, pos = _read_describe_configs_response_describe_configs_synonym_v1(frame, pos)
         synonyms.append(_synonyms_item)
     return DescribeConfigsResponse.DescribeConfigsResourceResult(name, value, read_only, config_source, is_sensitive, synonyms), pos
@@ -468,10 +471,10 @@ def _read_describe_configs_response_describe_configs_result_v1(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("configs")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 11:
         fail_count("configs", _n)
     configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n):
         _configs_item, pos = _read_describe_configs_response_describe_configs_resource_result_v1(frame, pos)
         configs.append(_configs_item)
     return DescribeConfigsResponse.DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs), pos
@@ -482,10 +485,10 @@ def _read_describe_configs_response_v1(frame: bytes, pos: int) -> tuple[Describe
     pos += 8
     if _n < 0:
         fail_null("results")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 11:
         fail_count("results", _n)
     results: list[DescribeConfigsResponse.DescribeConfigsResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_describe_configs_response_describe_configs_result_v1(frame, pos)
         results.append(_results_item)
     return DescribeConfigsResponse(throttle_time_ms, results), pos
@@ -511,10 +514,10 @@ def _read_describe_configs_response_describe_configs_resource_result_v3(frame: b
     pos += 7
     if _n < 0:
         fail_null("synonyms")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("synonyms", _n)
     synonyms: list[DescribeConfigsResponse.DescribeConfigsSynonym] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("synonyms", _n):
         _synonyms_item, pos = _read_describe_configs_response_describe_configs_synonym_v1(frame, pos)
         synonyms.append(_synonyms_item)
     config_type, _n = unpack_bh(frame, pos)
@@ -548,10 +551,10 @@ def _read_describe_configs_response_describe_configs_result_v3(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("configs")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 14:
         fail_count("configs", _n)
     configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n):
         _configs_item, pos = _read_describe_configs_response_describe_configs_resource_result_v3(frame, pos)
         configs.append(_configs_item)
     return DescribeConfigsResponse.DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs), pos
@@ -562,10 +565,10 @@ def _read_describe_configs_response_v3(frame: bytes, pos: int) -> tuple[Describe
     pos += 8
     if _n < 0:
         fail_null("results")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 11:
         fail_count("results", _n)
     results: list[DescribeConfigsResponse.DescribeConfigsResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_describe_configs_response_describe_configs_result_v3(frame, pos)
         results.append(_results_item)
     return DescribeConfigsResponse(throttle_time_ms, results), pos
@@ -638,10 +641,10 @@ def _read_describe_configs_response_describe_configs_resource_result_v4(frame: b
     if _n <= 0:
         fail_null("synonyms")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("synonyms", _n)
     synonyms: list[DescribeConfigsResponse.DescribeConfigsSynonym] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("synonyms", _n):
         _synonyms_item, pos = _read_describe_configs_response_describe_configs_synonym_v4(frame, pos)
         synonyms.append(_synonyms_item)
     (config_type,) = unpack_b(frame, pos)
@@ -702,10 +705,10 @@ def _read_describe_configs_response_describe_configs_result_v4(frame: bytes, pos
     if _n <= 0:
         fail_null("configs")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 9:
         fail_count("configs", _n)
     configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n):
         _configs_item, pos = _read_describe_configs_response_describe_configs_resource_result_v4(frame, pos)
         configs.append(_configs_item)
     if frame[pos]:
@@ -730,10 +733,10 @@ def _read_describe_configs_response_v4(frame: bytes, pos: int) -> tuple[Describe
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 7:
         fail_count("results", _n)
     results: list[DescribeConfigsResponse.DescribeConfigsResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_describe_configs_response_describe_configs_result_v4(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -765,7 +768,7 @@ def _write_describe_configs_response_describe_configs_resource_result_v1(message
     parts.append(pack_h(-1 if message.value is None else len(_text)))
     parts.append(_text)
     parts.append(pack_oboi(message.read_only, message.config_source, message.is_sensitive, len(message.synonyms)))
-    for _synonyms_item in message.synonyms:
+    for _synonyms_item in message.synonyms if len(message.synonyms) <= FEW else all_of(message.synonyms):
         _write_describe_configs_response_describe_configs_synonym_v1(_synonyms_item, parts)
 
 
@@ -777,13 +780,13 @@ def _write_describe_configs_response_describe_configs_result_v1(message: Describ
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.configs)))
-    for _configs_item in message.configs:
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
         _write_describe_configs_response_describe_configs_resource_result_v1(_configs_item, parts)
 
 
 def _write_describe_configs_response_v1(message: DescribeConfigsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_describe_configs_response_describe_configs_result_v1(_results_item, parts)
 
 
@@ -795,7 +798,7 @@ def _write_describe_configs_response_describe_configs_resource_result_v3(message
     parts.append(pack_h(-1 if message.value is None else len(_text)))
     parts.append(_text)
     parts.append(pack_oboi(message.read_only, message.config_source, message.is_sensitive, len(message.synonyms)))
-    for _synonyms_item in message.synonyms:
+    for _synonyms_item in message.synonyms if len(message.synonyms) <= FEW else all_of(message.synonyms):
         _write_describe_configs_response_describe_configs_synonym_v1(_synonyms_item, parts)
     _text = b"" if message.documentation is None else message.documentation.encode()
     parts.append(pack_bh(message.config_type, -1 if message.documentation is None else len(_text)))
@@ -810,13 +813,13 @@ def _write_describe_configs_response_describe_configs_result_v3(message: Describ
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.configs)))
-    for _configs_item in message.configs:
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
         _write_describe_configs_response_describe_configs_resource_result_v3(_configs_item, parts)
 
 
 def _write_describe_configs_response_v3(message: DescribeConfigsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_describe_configs_response_describe_configs_result_v3(_results_item, parts)
 
 
@@ -843,7 +846,7 @@ def _write_describe_configs_response_describe_configs_resource_result_v4(message
     parts.append(_text)
     parts.append(pack_obo(message.read_only, message.config_source, message.is_sensitive))
     parts.append(unsigned_varint(len(message.synonyms) + 1))
-    for _synonyms_item in message.synonyms:
+    for _synonyms_item in message.synonyms if len(message.synonyms) <= FEW else all_of(message.synonyms):
         _write_describe_configs_response_describe_configs_synonym_v4(_synonyms_item, parts)
     _text = b"" if message.documentation is None else message.documentation.encode()
     parts.append(pack_b(message.config_type))
@@ -865,7 +868,7 @@ def _write_describe_configs_response_describe_configs_result_v4(message: Describ
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.configs) + 1))
-    for _configs_item in message.configs:
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
         _write_describe_configs_response_describe_configs_resource_result_v4(_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -876,7 +879,7 @@ def _write_describe_configs_response_describe_configs_result_v4(message: Describ
 def _write_describe_configs_response_v4(message: DescribeConfigsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_describe_configs_response_describe_configs_result_v4(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

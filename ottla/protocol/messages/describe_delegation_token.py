@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     LEFT_OUT,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -95,10 +98,10 @@ def _read_describe_delegation_token_request_v1(frame: bytes, pos: int) -> tuple[
     if _n < 0:
         owners: list[DescribeDelegationTokenRequest.DescribeDelegationTokenOwner] | None = None
     else:
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 4:
             fail_count("owners", _n)
         owners = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("owners", _n):
             _owners_item, pos = _read_describe_delegation_token_request_describe_delegation_token_owner_v1(frame, pos)
             owners.append(_owners_item)
     return DescribeDelegationTokenRequest(owners), pos
@@ -146,10 +149,10 @@ def _read_describe_delegation_token_request_v2(frame: bytes, pos: int) -> tuple[
         owners: list[DescribeDelegationTokenRequest.DescribeDelegationTokenOwner] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 3:
             fail_count("owners", _n)
         owners = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("owners", _n):
             _owners_item, pos = _read_describe_delegation_token_request_describe_delegation_token_owner_v2(frame, pos)
             owners.append(_owners_item)
     if frame[pos]:
@@ -174,7 +177,7 @@ def _write_describe_delegation_token_request_describe_delegation_token_owner_v1(
 
 def _write_describe_delegation_token_request_v1(message: DescribeDelegationTokenRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.owners is None else len(message.owners)))
-    for _owners_item in message.owners or ():
+    for _owners_item in message.owners or () if not message.owners or len(message.owners) <= FEW else all_of(message.owners):
         _write_describe_delegation_token_request_describe_delegation_token_owner_v1(_owners_item, parts)
 
 
@@ -193,7 +196,7 @@ def _write_describe_delegation_token_request_describe_delegation_token_owner_v2(
 
 def _write_describe_delegation_token_request_v2(message: DescribeDelegationTokenRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.owners is None else len(message.owners) + 1))
-    for _owners_item in message.owners or ():
+    for _owners_item in message.owners or () if not message.owners or len(message.owners) <= FEW else all_of(message.owners):
         _write_describe_delegation_token_request_describe_delegation_token_owner_v2(_owners_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -345,10 +348,10 @@ def _read_describe_delegation_token_response_described_delegation_token_v1(frame
     pos += 4
     if _n < 0:
         fail_null("renewers")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("renewers", _n)
     renewers: list[DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n):
         _renewers_item, pos = _read_describe_delegation_token_response_described_delegation_token_renewer_v1(frame, pos)
         renewers.append(_renewers_item)
     return DescribeDelegationTokenResponse.DescribedDelegationToken(principal_type, principal_name, "", "", issue_timestamp, expiry_timestamp, max_timestamp, token_id, hmac, renewers), pos
@@ -359,10 +362,10 @@ def _read_describe_delegation_token_response_v1(frame: bytes, pos: int) -> tuple
     pos += 6
     if _n < 0:
         fail_null("tokens")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 38:
         fail_count("tokens", _n)
     tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("tokens", _n):
         _tokens_item, pos = _read_describe_delegation_token_response_described_delegation_token_v1(frame, pos)
         tokens.append(_tokens_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -453,10 +456,10 @@ def _read_describe_delegation_token_response_described_delegation_token_v2(frame
     if _n <= 0:
         fail_null("renewers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("renewers", _n)
     renewers: list[DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n):
         _renewers_item, pos = _read_describe_delegation_token_response_described_delegation_token_renewer_v2(frame, pos)
         renewers.append(_renewers_item)
     if frame[pos]:
@@ -481,10 +484,10 @@ def _read_describe_delegation_token_response_v2(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("tokens")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 30:
         fail_count("tokens", _n)
     tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("tokens", _n):
         _tokens_item, pos = _read_describe_delegation_token_response_described_delegation_token_v2(frame, pos)
         tokens.append(_tokens_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -571,10 +574,10 @@ def _read_describe_delegation_token_response_described_delegation_token_v3(frame
     if _n <= 0:
         fail_null("renewers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("renewers", _n)
     renewers: list[DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n):
         _renewers_item, pos = _read_describe_delegation_token_response_described_delegation_token_renewer_v2(frame, pos)
         renewers.append(_renewers_item)
     if frame[pos]:
@@ -599,10 +602,10 @@ def _read_describe_delegation_token_response_v3(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("tokens")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 32:
         fail_count("tokens", _n)
     tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("tokens", _n):
         _tokens_item, pos = _read_describe_delegation_token_response_described_delegation_token_v3(frame, pos)
         tokens.append(_tokens_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -641,13 +644,13 @@ def _write_describe_delegation_token_response_described_delegation_token_v1(mess
     parts.append(pack_i(len(_bytes)))
     parts.append(_bytes)
     parts.append(pack_i(len(message.renewers)))
-    for _renewers_item in message.renewers:
+    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers):
         _write_describe_delegation_token_response_described_delegation_token_renewer_v1(_renewers_item, parts)
 
 
 def _write_describe_delegation_token_response_v1(message: DescribeDelegationTokenResponse, parts: list[Buffer]) -> None:
     parts.append(pack_hi(message.error_code, len(message.tokens)))
-    for _tokens_item in message.tokens:
+    for _tokens_item in message.tokens if len(message.tokens) <= FEW else all_of(message.tokens):
         _write_describe_delegation_token_response_described_delegation_token_v1(_tokens_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -680,7 +683,7 @@ def _write_describe_delegation_token_response_described_delegation_token_v2(mess
     parts.append(unsigned_varint(len(_bytes) + 1))
     parts.append(_bytes)
     parts.append(unsigned_varint(len(message.renewers) + 1))
-    for _renewers_item in message.renewers:
+    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers):
         _write_describe_delegation_token_response_described_delegation_token_renewer_v2(_renewers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -691,7 +694,7 @@ def _write_describe_delegation_token_response_described_delegation_token_v2(mess
 def _write_describe_delegation_token_response_v2(message: DescribeDelegationTokenResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
     parts.append(unsigned_varint(len(message.tokens) + 1))
-    for _tokens_item in message.tokens:
+    for _tokens_item in message.tokens if len(message.tokens) <= FEW else all_of(message.tokens):
         _write_describe_delegation_token_response_described_delegation_token_v2(_tokens_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     if message.unknown_tagged_fields is None:
@@ -721,7 +724,7 @@ def _write_describe_delegation_token_response_described_delegation_token_v3(mess
     parts.append(unsigned_varint(len(_bytes) + 1))
     parts.append(_bytes)
     parts.append(unsigned_varint(len(message.renewers) + 1))
-    for _renewers_item in message.renewers:
+    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers):
         _write_describe_delegation_token_response_described_delegation_token_renewer_v2(_renewers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -732,7 +735,7 @@ def _write_describe_delegation_token_response_described_delegation_token_v3(mess
 def _write_describe_delegation_token_response_v3(message: DescribeDelegationTokenResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
     parts.append(unsigned_varint(len(message.tokens) + 1))
-    for _tokens_item in message.tokens:
+    for _tokens_item in message.tokens if len(message.tokens) <= FEW else all_of(message.tokens):
         _write_describe_delegation_token_response_described_delegation_token_v3(_tokens_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     if message.unknown_tagged_fields is None:

@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -61,10 +64,10 @@ def _read_describe_groups_request_v0(frame: bytes, pos: int) -> tuple[DescribeGr
     pos += 4
     if _n < 0:
         fail_null("groups")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 2:
         fail_count("groups", _n)
     groups: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -81,10 +84,10 @@ def _read_describe_groups_request_v3(frame: bytes, pos: int) -> tuple[DescribeGr
     pos += 4
     if _n < 0:
         fail_null("groups")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 2:
         fail_count("groups", _n)
     groups: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -110,7 +113,7 @@ def _read_describe_groups_request_v5(frame: bytes, pos: int) -> tuple[DescribeGr
     if _n > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -137,7 +140,7 @@ def _read_describe_groups_request_v5(frame: bytes, pos: int) -> tuple[DescribeGr
 
 def _write_describe_groups_request_v0(message: DescribeGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.groups)))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _text = _groups_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -145,7 +148,7 @@ def _write_describe_groups_request_v0(message: DescribeGroupsRequest, parts: lis
 
 def _write_describe_groups_request_v3(message: DescribeGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.groups)))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _text = _groups_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -154,7 +157,7 @@ def _write_describe_groups_request_v3(message: DescribeGroupsRequest, parts: lis
 
 def _write_describe_groups_request_v5(message: DescribeGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _text = _groups_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -341,10 +344,10 @@ def _read_describe_groups_response_described_group_v0(frame: bytes, pos: int) ->
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 14:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_describe_groups_response_described_group_member_v0(frame, pos)
         members.append(_members_item)
     return DescribeGroupsResponse.DescribedGroup(error_code, None, group_id, group_state, protocol_type, protocol_data, members), pos
@@ -355,10 +358,10 @@ def _read_describe_groups_response_v0(frame: bytes, pos: int) -> tuple[DescribeG
     pos += 4
     if _n < 0:
         fail_null("groups")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 14:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_describe_groups_response_described_group_v0(frame, pos)
         groups.append(_groups_item)
     return DescribeGroupsResponse(0, groups), pos
@@ -369,10 +372,10 @@ def _read_describe_groups_response_v1(frame: bytes, pos: int) -> tuple[DescribeG
     pos += 8
     if _n < 0:
         fail_null("groups")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 14:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_describe_groups_response_described_group_v0(frame, pos)
         groups.append(_groups_item)
     return DescribeGroupsResponse(throttle_time_ms, groups), pos
@@ -411,10 +414,10 @@ def _read_describe_groups_response_described_group_v3(frame: bytes, pos: int) ->
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 14:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_describe_groups_response_described_group_member_v0(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -427,10 +430,10 @@ def _read_describe_groups_response_v3(frame: bytes, pos: int) -> tuple[DescribeG
     pos += 8
     if _n < 0:
         fail_null("groups")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_describe_groups_response_described_group_v3(frame, pos)
         groups.append(_groups_item)
     return DescribeGroupsResponse(throttle_time_ms, groups), pos
@@ -516,10 +519,10 @@ def _read_describe_groups_response_described_group_v4(frame: bytes, pos: int) ->
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 16:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_describe_groups_response_described_group_member_v4(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -532,10 +535,10 @@ def _read_describe_groups_response_v4(frame: bytes, pos: int) -> tuple[DescribeG
     pos += 8
     if _n < 0:
         fail_null("groups")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_describe_groups_response_described_group_v4(frame, pos)
         groups.append(_groups_item)
     return DescribeGroupsResponse(throttle_time_ms, groups), pos
@@ -665,10 +668,10 @@ def _read_describe_groups_response_described_group_v5(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 7:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_describe_groups_response_described_group_member_v5(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -695,10 +698,10 @@ def _read_describe_groups_response_v5(frame: bytes, pos: int) -> tuple[DescribeG
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 12:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_describe_groups_response_described_group_v5(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -774,10 +777,10 @@ def _read_describe_groups_response_described_group_v6(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 7:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_describe_groups_response_described_group_member_v5(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -804,10 +807,10 @@ def _read_describe_groups_response_v6(frame: bytes, pos: int) -> tuple[DescribeG
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 13:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_describe_groups_response_described_group_v6(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -853,19 +856,19 @@ def _write_describe_groups_response_described_group_v0(message: DescribeGroupsRe
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_describe_groups_response_described_group_member_v0(_members_item, parts)
 
 
 def _write_describe_groups_response_v0(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.groups)))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_describe_groups_response_described_group_v0(_groups_item, parts)
 
 
 def _write_describe_groups_response_v1(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.groups)))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_describe_groups_response_described_group_v0(_groups_item, parts)
 
 
@@ -883,14 +886,14 @@ def _write_describe_groups_response_described_group_v3(message: DescribeGroupsRe
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_describe_groups_response_described_group_member_v0(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
 
 
 def _write_describe_groups_response_v3(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.groups)))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_describe_groups_response_described_group_v3(_groups_item, parts)
 
 
@@ -929,14 +932,14 @@ def _write_describe_groups_response_described_group_v4(message: DescribeGroupsRe
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_describe_groups_response_described_group_member_v4(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
 
 
 def _write_describe_groups_response_v4(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.groups)))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_describe_groups_response_described_group_v4(_groups_item, parts)
 
 
@@ -980,7 +983,7 @@ def _write_describe_groups_response_described_group_v5(message: DescribeGroupsRe
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_describe_groups_response_described_group_member_v5(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -992,7 +995,7 @@ def _write_describe_groups_response_described_group_v5(message: DescribeGroupsRe
 def _write_describe_groups_response_v5(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_describe_groups_response_described_group_v5(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1018,7 +1021,7 @@ def _write_describe_groups_response_described_group_v6(message: DescribeGroupsRe
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_describe_groups_response_described_group_member_v5(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1030,7 +1033,7 @@ def _write_describe_groups_response_described_group_v6(message: DescribeGroupsRe
 def _write_describe_groups_response_v6(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_describe_groups_response_described_group_v6(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

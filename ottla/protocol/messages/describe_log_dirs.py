@@ -8,12 +8,16 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     LEFT_OUT,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -92,8 +96,10 @@ def _read_describe_log_dirs_request_describable_log_dir_topic_v1(frame: bytes, p
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
+    if _n > FEW:
+        count_elements("partitions", _n)
     partitions: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     return DescribeLogDirsRequest.DescribableLogDirTopic(topic, partitions), pos
@@ -105,10 +111,10 @@ def _read_describe_log_dirs_request_v1(frame: bytes, pos: int) -> tuple[Describe
     if _n < 0:
         topics: list[DescribeLogDirsRequest.DescribableLogDirTopic] | None = None
     else:
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 6:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_describe_log_dirs_request_describable_log_dir_topic_v1(frame, pos)
             topics.append(_topics_item)
     return DescribeLogDirsRequest(topics), pos
@@ -133,8 +139,10 @@ def _read_describe_log_dirs_request_describable_log_dir_topic_v2(frame: bytes, p
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
+    if _n > FEW:
+        count_elements("partitions", _n)
     partitions: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -158,10 +166,10 @@ def _read_describe_log_dirs_request_v2(frame: bytes, pos: int) -> tuple[Describe
         topics: list[DescribeLogDirsRequest.DescribableLogDirTopic] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_describe_log_dirs_request_describable_log_dir_topic_v2(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -186,7 +194,7 @@ def _write_describe_log_dirs_request_describable_log_dir_topic_v1(message: Descr
 
 def _write_describe_log_dirs_request_v1(message: DescribeLogDirsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_log_dirs_request_describable_log_dir_topic_v1(_topics_item, parts)
 
 
@@ -205,7 +213,7 @@ def _write_describe_log_dirs_request_describable_log_dir_topic_v2(message: Descr
 
 def _write_describe_log_dirs_request_v2(message: DescribeLogDirsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_log_dirs_request_describable_log_dir_topic_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -339,10 +347,10 @@ def _read_describe_log_dirs_response_describe_log_dirs_topic_v1(frame: bytes, po
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 21:
         fail_count("partitions", _n)
     partitions: list[DescribeLogDirsResponse.DescribeLogDirsPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_describe_log_dirs_response_describe_log_dirs_partition_v1(frame, pos)
         partitions.append(_partitions_item)
     return DescribeLogDirsResponse.DescribeLogDirsTopic(name, partitions), pos
@@ -360,10 +368,10 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v1(frame: bytes, p
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_describe_log_dirs_response_describe_log_dirs_topic_v1(frame, pos)
         topics.append(_topics_item)
     return DescribeLogDirsResponse.DescribeLogDirsResult(error_code, log_dir, topics), pos
@@ -374,10 +382,10 @@ def _read_describe_log_dirs_response_v1(frame: bytes, pos: int) -> tuple[Describ
     pos += 8
     if _n < 0:
         fail_null("results")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v1(frame, pos)
         results.append(_results_item)
     return DescribeLogDirsResponse(throttle_time_ms, 0, results), pos
@@ -416,10 +424,10 @@ def _read_describe_log_dirs_response_describe_log_dirs_topic_v2(frame: bytes, po
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 22:
         fail_count("partitions", _n)
     partitions: list[DescribeLogDirsResponse.DescribeLogDirsPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_describe_log_dirs_response_describe_log_dirs_partition_v2(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -454,10 +462,10 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v2(frame: bytes, p
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_describe_log_dirs_response_describe_log_dirs_topic_v2(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -482,10 +490,10 @@ def _read_describe_log_dirs_response_v2(frame: bytes, pos: int) -> tuple[Describ
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -510,10 +518,10 @@ def _read_describe_log_dirs_response_v3(frame: bytes, pos: int) -> tuple[Describ
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -548,10 +556,10 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v4(frame: bytes, p
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_describe_log_dirs_response_describe_log_dirs_topic_v2(frame, pos)
         topics.append(_topics_item)
     total_bytes, usable_bytes = unpack_qq(frame, pos)
@@ -578,10 +586,10 @@ def _read_describe_log_dirs_response_v4(frame: bytes, pos: int) -> tuple[Describ
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 21:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v4(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -616,10 +624,10 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v5(frame: bytes, p
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_describe_log_dirs_response_describe_log_dirs_topic_v2(frame, pos)
         topics.append(_topics_item)
     total_bytes, usable_bytes, is_cordoned = unpack_qqo(frame, pos)
@@ -646,10 +654,10 @@ def _read_describe_log_dirs_response_v5(frame: bytes, pos: int) -> tuple[Describ
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 22:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v5(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -672,7 +680,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_topic_v1(message: Descri
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_describe_log_dirs_response_describe_log_dirs_partition_v1(_partitions_item, parts)
 
 
@@ -681,13 +689,13 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v1(message: Descr
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v1(_topics_item, parts)
 
 
 def _write_describe_log_dirs_response_v1(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_describe_log_dirs_response_describe_log_dirs_result_v1(_results_item, parts)
 
 
@@ -704,7 +712,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_topic_v2(message: Descri
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_describe_log_dirs_response_describe_log_dirs_partition_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -718,7 +726,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v2(message: Descr
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -729,7 +737,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v2(message: Descr
 def _write_describe_log_dirs_response_v2(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_describe_log_dirs_response_describe_log_dirs_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -740,7 +748,7 @@ def _write_describe_log_dirs_response_v2(message: DescribeLogDirsResponse, parts
 def _write_describe_log_dirs_response_v3(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_describe_log_dirs_response_describe_log_dirs_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -754,7 +762,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v4(message: Descr
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v2(_topics_item, parts)
     parts.append(pack_qq(message.total_bytes, message.usable_bytes))
     if message.unknown_tagged_fields is None:
@@ -766,7 +774,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v4(message: Descr
 def _write_describe_log_dirs_response_v4(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_describe_log_dirs_response_describe_log_dirs_result_v4(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -780,7 +788,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v5(message: Descr
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v2(_topics_item, parts)
     parts.append(pack_qqo(message.total_bytes, message.usable_bytes, message.is_cordoned))
     if message.unknown_tagged_fields is None:
@@ -792,7 +800,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v5(message: Descr
 def _write_describe_log_dirs_response_v5(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_describe_log_dirs_response_describe_log_dirs_result_v5(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,11 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -83,8 +87,10 @@ def _read_describe_producers_request_topic_request_v0(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partition_indexes", _n)
+    if _n > FEW:
+        count_elements("partition_indexes", _n)
     partition_indexes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -107,10 +113,10 @@ def _read_describe_producers_request_v0(frame: bytes, pos: int) -> tuple[Describ
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeProducersRequest.TopicRequest] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_describe_producers_request_topic_request_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -139,7 +145,7 @@ def _write_describe_producers_request_topic_request_v0(message: DescribeProducer
 
 def _write_describe_producers_request_v0(message: DescribeProducersRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_producers_request_topic_request_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -280,10 +286,10 @@ def _read_describe_producers_response_partition_response_v0(frame: bytes, pos: i
     if _n <= 0:
         fail_null("active_producers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 37:
         fail_count("active_producers", _n)
     active_producers: list[DescribeProducersResponse.ProducerState] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("active_producers", _n):
         _active_producers_item, pos = _read_describe_producers_response_producer_state_v0(frame, pos)
         active_producers.append(_active_producers_item)
     if frame[pos]:
@@ -316,10 +322,10 @@ def _read_describe_producers_response_topic_response_v0(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 9:
         fail_count("partitions", _n)
     partitions: list[DescribeProducersResponse.PartitionResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_describe_producers_response_partition_response_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -344,10 +350,10 @@ def _read_describe_producers_response_v0(frame: bytes, pos: int) -> tuple[Descri
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeProducersResponse.TopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_describe_producers_response_topic_response_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -375,7 +381,7 @@ def _write_describe_producers_response_partition_response_v0(message: DescribePr
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.active_producers) + 1))
-    for _active_producers_item in message.active_producers:
+    for _active_producers_item in message.active_producers if len(message.active_producers) <= FEW else all_of(message.active_producers):
         _write_describe_producers_response_producer_state_v0(_active_producers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -388,7 +394,7 @@ def _write_describe_producers_response_topic_response_v0(message: DescribeProduc
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_describe_producers_response_partition_response_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -399,7 +405,7 @@ def _write_describe_producers_response_topic_response_v0(message: DescribeProduc
 def _write_describe_producers_response_v0(message: DescribeProducersResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_producers_response_topic_response_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -130,10 +133,10 @@ def _read_describe_quorum_request_topic_data_v0(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumRequest.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_describe_quorum_request_partition_data_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -156,10 +159,10 @@ def _read_describe_quorum_request_v0(frame: bytes, pos: int) -> tuple[DescribeQu
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeQuorumRequest.TopicData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_describe_quorum_request_topic_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -186,7 +189,7 @@ def _write_describe_quorum_request_topic_data_v0(message: DescribeQuorumRequest.
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_describe_quorum_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -196,7 +199,7 @@ def _write_describe_quorum_request_topic_data_v0(message: DescribeQuorumRequest.
 
 def _write_describe_quorum_request_v0(message: DescribeQuorumRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_quorum_request_topic_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -382,10 +385,10 @@ def _read_describe_quorum_response_partition_data_v0(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("current_voters")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 13:
         fail_count("current_voters", _n)
     current_voters: list[DescribeQuorumResponse.ReplicaState] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("current_voters", _n):
         _current_voters_item, pos = _read_describe_quorum_response_replica_state_v0(frame, pos)
         current_voters.append(_current_voters_item)
     _n = frame[pos]
@@ -396,10 +399,10 @@ def _read_describe_quorum_response_partition_data_v0(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("observers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 13:
         fail_count("observers", _n)
     observers: list[DescribeQuorumResponse.ReplicaState] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("observers", _n):
         _observers_item, pos = _read_describe_quorum_response_replica_state_v0(frame, pos)
         observers.append(_observers_item)
     if frame[pos]:
@@ -432,10 +435,10 @@ def _read_describe_quorum_response_topic_data_v0(frame: bytes, pos: int) -> tupl
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 25:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumResponse.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_describe_quorum_response_partition_data_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -460,10 +463,10 @@ def _read_describe_quorum_response_v0(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeQuorumResponse.TopicData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_describe_quorum_response_topic_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -502,10 +505,10 @@ def _read_describe_quorum_response_partition_data_v1(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("current_voters")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 29:
         fail_count("current_voters", _n)
     current_voters: list[DescribeQuorumResponse.ReplicaState] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("current_voters", _n):
         _current_voters_item, pos = _read_describe_quorum_response_replica_state_v1(frame, pos)
         current_voters.append(_current_voters_item)
     _n = frame[pos]
@@ -516,10 +519,10 @@ def _read_describe_quorum_response_partition_data_v1(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("observers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 29:
         fail_count("observers", _n)
     observers: list[DescribeQuorumResponse.ReplicaState] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("observers", _n):
         _observers_item, pos = _read_describe_quorum_response_replica_state_v1(frame, pos)
         observers.append(_observers_item)
     if frame[pos]:
@@ -552,10 +555,10 @@ def _read_describe_quorum_response_topic_data_v1(frame: bytes, pos: int) -> tupl
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 25:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumResponse.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_describe_quorum_response_partition_data_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -580,10 +583,10 @@ def _read_describe_quorum_response_v1(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeQuorumResponse.TopicData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_describe_quorum_response_topic_data_v1(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -635,10 +638,10 @@ def _read_describe_quorum_response_partition_data_v2(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("current_voters")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 45:
         fail_count("current_voters", _n)
     current_voters: list[DescribeQuorumResponse.ReplicaState] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("current_voters", _n):
         _current_voters_item, pos = _read_describe_quorum_response_replica_state_v2(frame, pos)
         current_voters.append(_current_voters_item)
     _n = frame[pos]
@@ -649,10 +652,10 @@ def _read_describe_quorum_response_partition_data_v2(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("observers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 45:
         fail_count("observers", _n)
     observers: list[DescribeQuorumResponse.ReplicaState] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("observers", _n):
         _observers_item, pos = _read_describe_quorum_response_replica_state_v2(frame, pos)
         observers.append(_observers_item)
     if frame[pos]:
@@ -685,10 +688,10 @@ def _read_describe_quorum_response_topic_data_v2(frame: bytes, pos: int) -> tupl
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 26:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumResponse.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_describe_quorum_response_partition_data_v2(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -747,10 +750,10 @@ def _read_describe_quorum_response_node_v2(frame: bytes, pos: int) -> tuple[Desc
     if _n <= 0:
         fail_null("listeners")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("listeners", _n)
     listeners: list[DescribeQuorumResponse.Listener] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("listeners", _n):
         _listeners_item, pos = _read_describe_quorum_response_listener_v2(frame, pos)
         listeners.append(_listeners_item)
     if frame[pos]:
@@ -786,10 +789,10 @@ def _read_describe_quorum_response_v2(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeQuorumResponse.TopicData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_describe_quorum_response_topic_data_v2(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -800,10 +803,10 @@ def _read_describe_quorum_response_v2(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n <= 0:
         fail_null("nodes")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("nodes", _n)
     nodes: list[DescribeQuorumResponse.Node] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("nodes", _n):
         _nodes_item, pos = _read_describe_quorum_response_node_v2(frame, pos)
         nodes.append(_nodes_item)
     if frame[pos]:
@@ -828,10 +831,10 @@ def _write_describe_quorum_response_replica_state_v0(message: DescribeQuorumResp
 def _write_describe_quorum_response_partition_data_v0(message: DescribeQuorumResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihiiq(message.partition_index, message.error_code, message.leader_id, message.leader_epoch, message.high_watermark))
     parts.append(unsigned_varint(len(message.current_voters) + 1))
-    for _current_voters_item in message.current_voters:
+    for _current_voters_item in message.current_voters if len(message.current_voters) <= FEW else all_of(message.current_voters):
         _write_describe_quorum_response_replica_state_v0(_current_voters_item, parts)
     parts.append(unsigned_varint(len(message.observers) + 1))
-    for _observers_item in message.observers:
+    for _observers_item in message.observers if len(message.observers) <= FEW else all_of(message.observers):
         _write_describe_quorum_response_replica_state_v0(_observers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -844,7 +847,7 @@ def _write_describe_quorum_response_topic_data_v0(message: DescribeQuorumRespons
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_describe_quorum_response_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -855,7 +858,7 @@ def _write_describe_quorum_response_topic_data_v0(message: DescribeQuorumRespons
 def _write_describe_quorum_response_v0(message: DescribeQuorumResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_quorum_response_topic_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -874,10 +877,10 @@ def _write_describe_quorum_response_replica_state_v1(message: DescribeQuorumResp
 def _write_describe_quorum_response_partition_data_v1(message: DescribeQuorumResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihiiq(message.partition_index, message.error_code, message.leader_id, message.leader_epoch, message.high_watermark))
     parts.append(unsigned_varint(len(message.current_voters) + 1))
-    for _current_voters_item in message.current_voters:
+    for _current_voters_item in message.current_voters if len(message.current_voters) <= FEW else all_of(message.current_voters):
         _write_describe_quorum_response_replica_state_v1(_current_voters_item, parts)
     parts.append(unsigned_varint(len(message.observers) + 1))
-    for _observers_item in message.observers:
+    for _observers_item in message.observers if len(message.observers) <= FEW else all_of(message.observers):
         _write_describe_quorum_response_replica_state_v1(_observers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -890,7 +893,7 @@ def _write_describe_quorum_response_topic_data_v1(message: DescribeQuorumRespons
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_describe_quorum_response_partition_data_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -901,7 +904,7 @@ def _write_describe_quorum_response_topic_data_v1(message: DescribeQuorumRespons
 def _write_describe_quorum_response_v1(message: DescribeQuorumResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_quorum_response_topic_data_v1(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -924,10 +927,10 @@ def _write_describe_quorum_response_partition_data_v2(message: DescribeQuorumRes
     parts.append(_text)
     parts.append(pack_iiq(message.leader_id, message.leader_epoch, message.high_watermark))
     parts.append(unsigned_varint(len(message.current_voters) + 1))
-    for _current_voters_item in message.current_voters:
+    for _current_voters_item in message.current_voters if len(message.current_voters) <= FEW else all_of(message.current_voters):
         _write_describe_quorum_response_replica_state_v2(_current_voters_item, parts)
     parts.append(unsigned_varint(len(message.observers) + 1))
-    for _observers_item in message.observers:
+    for _observers_item in message.observers if len(message.observers) <= FEW else all_of(message.observers):
         _write_describe_quorum_response_replica_state_v2(_observers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -940,7 +943,7 @@ def _write_describe_quorum_response_topic_data_v2(message: DescribeQuorumRespons
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_describe_quorum_response_partition_data_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -965,7 +968,7 @@ def _write_describe_quorum_response_listener_v2(message: DescribeQuorumResponse.
 def _write_describe_quorum_response_node_v2(message: DescribeQuorumResponse.Node, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.node_id))
     parts.append(unsigned_varint(len(message.listeners) + 1))
-    for _listeners_item in message.listeners:
+    for _listeners_item in message.listeners if len(message.listeners) <= FEW else all_of(message.listeners):
         _write_describe_quorum_response_listener_v2(_listeners_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -979,10 +982,10 @@ def _write_describe_quorum_response_v2(message: DescribeQuorumResponse, parts: l
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_quorum_response_topic_data_v2(_topics_item, parts)
     parts.append(unsigned_varint(len(message.nodes) + 1))
-    for _nodes_item in message.nodes:
+    for _nodes_item in message.nodes if len(message.nodes) <= FEW else all_of(message.nodes):
         _write_describe_quorum_response_node_v2(_nodes_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,12 +8,16 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -146,10 +150,10 @@ def _read_describe_topic_partitions_request_v0(frame: bytes, pos: int) -> tuple[
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 2:
         fail_count("topics", _n)
     topics: list[DescribeTopicPartitionsRequest.TopicRequest] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_describe_topic_partitions_request_topic_request_v0(frame, pos)
         topics.append(_topics_item)
     (response_partition_limit,) = unpack_i(frame, pos)
@@ -194,7 +198,7 @@ def _write_describe_topic_partitions_request_cursor_v0(message: DescribeTopicPar
 
 def _write_describe_topic_partitions_request_v0(message: DescribeTopicPartitionsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_topic_partitions_request_topic_request_v0(_topics_item, parts)
     parts.append(pack_i(message.response_partition_limit))
     if message.cursor is None:
@@ -334,8 +338,10 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n <= 0:
         fail_null("replica_nodes")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("replica_nodes", _n)
+    if _n > FEW:
+        count_elements("replica_nodes", _n)
     replica_nodes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     _n = frame[pos]
@@ -346,8 +352,10 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n <= 0:
         fail_null("isr_nodes")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("isr_nodes", _n)
+    if _n > FEW:
+        count_elements("isr_nodes", _n)
     isr_nodes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     _n = frame[pos]
@@ -359,8 +367,10 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
         eligible_leader_replicas: list[int] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 4:
             fail_count("eligible_leader_replicas", _n)
+        if _n > FEW:
+            count_elements("eligible_leader_replicas", _n)
         eligible_leader_replicas = list(struct.unpack_from(f">{_n}i", frame, pos))
         pos += 4 * _n
     _n = frame[pos]
@@ -372,8 +382,10 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
         last_known_elr: list[int] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 4:
             fail_count("last_known_elr", _n)
+        if _n > FEW:
+            count_elements("last_known_elr", _n)
         last_known_elr = list(struct.unpack_from(f">{_n}i", frame, pos))
         pos += 4 * _n
     _n = frame[pos]
@@ -384,8 +396,10 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n <= 0:
         fail_null("offline_replicas")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("offline_replicas", _n)
+    if _n > FEW:
+        count_elements("offline_replicas", _n)
     offline_replicas: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -423,10 +437,10 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 20:
         fail_count("partitions", _n)
     partitions: list[DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_describe_topic_partitions_response_describe_topic_partitions_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -477,10 +491,10 @@ def _read_describe_topic_partitions_response_v0(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_describe_topic_partitions_response_describe_topic_partitions_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     (_n,) = unpack_b(frame, pos)
@@ -530,7 +544,7 @@ def _write_describe_topic_partitions_response_describe_topic_partitions_response
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_describe_topic_partitions_response_describe_topic_partitions_response_partition_v0(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -553,7 +567,7 @@ def _write_describe_topic_partitions_response_cursor_v0(message: DescribeTopicPa
 def _write_describe_topic_partitions_response_v0(message: DescribeTopicPartitionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_topic_partitions_response_describe_topic_partitions_response_topic_v0(_topics_item, parts)
     if message.next_cursor is None:
         parts.append(b"\xff")

@@ -8,11 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -59,7 +63,7 @@ def _read_describe_transactions_request_v0(frame: bytes, pos: int) -> tuple[Desc
     if _n > len(frame) - pos:
         fail_count("transactional_ids", _n)
     transactional_ids: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("transactional_ids", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -84,7 +88,7 @@ def _read_describe_transactions_request_v0(frame: bytes, pos: int) -> tuple[Desc
 
 def _write_describe_transactions_request_v0(message: DescribeTransactionsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.transactional_ids) + 1))
-    for _transactional_ids_item in message.transactional_ids:
+    for _transactional_ids_item in message.transactional_ids if len(message.transactional_ids) <= FEW else all_of(message.transactional_ids):
         _text = _transactional_ids_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -193,8 +197,10 @@ def _read_describe_transactions_response_topic_data_v0(frame: bytes, pos: int) -
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
+    if _n > FEW:
+        count_elements("partitions", _n)
     partitions: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -241,10 +247,10 @@ def _read_describe_transactions_response_transaction_state_v0(frame: bytes, pos:
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeTransactionsResponse.TopicData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_describe_transactions_response_topic_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -269,10 +275,10 @@ def _read_describe_transactions_response_v0(frame: bytes, pos: int) -> tuple[Des
     if _n <= 0:
         fail_null("transaction_states")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 28:
         fail_count("transaction_states", _n)
     transaction_states: list[DescribeTransactionsResponse.TransactionState] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("transaction_states", _n):
         _transaction_states_item, pos = _read_describe_transactions_response_transaction_state_v0(frame, pos)
         transaction_states.append(_transaction_states_item)
     if frame[pos]:
@@ -309,7 +315,7 @@ def _write_describe_transactions_response_transaction_state_v0(message: Describe
     parts.append(_text)
     parts.append(pack_iqqh(message.transaction_timeout_ms, message.transaction_start_time_ms, message.producer_id, message.producer_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_describe_transactions_response_topic_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -320,7 +326,7 @@ def _write_describe_transactions_response_transaction_state_v0(message: Describe
 def _write_describe_transactions_response_v0(message: DescribeTransactionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.transaction_states) + 1))
-    for _transaction_states_item in message.transaction_states:
+    for _transaction_states_item in message.transaction_states if len(message.transaction_states) <= FEW else all_of(message.transaction_states):
         _write_describe_transactions_response_transaction_state_v0(_transaction_states_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,14 +8,19 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     LEFT_OUT,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
     fail_tag,
+    many,
+    many_tags,
     read_length,
     read_string_length,
     read_tag,
@@ -250,10 +255,10 @@ def _read_fetch_request_fetch_topic_v4(frame: bytes, pos: int) -> tuple[FetchReq
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 16:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_fetch_request_fetch_partition_v4(frame, pos)
         partitions.append(_partitions_item)
     return FetchRequest.FetchTopic(topic, ZERO_UUID, partitions), pos
@@ -264,10 +269,10 @@ def _read_fetch_request_v4(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos += 21
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_fetch_request_fetch_topic_v4(frame, pos)
         topics.append(_topics_item)
     return FetchRequest(None, replica_id, FetchRequest.ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics), pos
@@ -291,10 +296,10 @@ def _read_fetch_request_fetch_topic_v5(frame: bytes, pos: int) -> tuple[FetchReq
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 24:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_fetch_request_fetch_partition_v5(frame, pos)
         partitions.append(_partitions_item)
     return FetchRequest.FetchTopic(topic, ZERO_UUID, partitions), pos
@@ -305,10 +310,10 @@ def _read_fetch_request_v5(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos += 21
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_fetch_request_fetch_topic_v5(frame, pos)
         topics.append(_topics_item)
     return FetchRequest(None, replica_id, FetchRequest.ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics), pos
@@ -326,8 +331,10 @@ def _read_fetch_request_forgotten_topic_v7(frame: bytes, pos: int) -> tuple[Fetc
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
+    if _n > FEW:
+        count_elements("partitions", _n)
     partitions: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     return FetchRequest.ForgottenTopic(topic, ZERO_UUID, partitions), pos
@@ -338,20 +345,20 @@ def _read_fetch_request_v7(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos += 29
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_fetch_request_fetch_topic_v5(frame, pos)
         topics.append(_topics_item)
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("forgotten_topics_data")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v7(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     return FetchRequest(None, replica_id, FetchRequest.ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data), pos
@@ -375,10 +382,10 @@ def _read_fetch_request_fetch_topic_v9(frame: bytes, pos: int) -> tuple[FetchReq
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 28:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_fetch_request_fetch_partition_v9(frame, pos)
         partitions.append(_partitions_item)
     return FetchRequest.FetchTopic(topic, ZERO_UUID, partitions), pos
@@ -389,20 +396,20 @@ def _read_fetch_request_v9(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos += 29
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_fetch_request_fetch_topic_v9(frame, pos)
         topics.append(_topics_item)
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("forgotten_topics_data")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v7(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     return FetchRequest(None, replica_id, FetchRequest.ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data), pos
@@ -413,20 +420,20 @@ def _read_fetch_request_v11(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos += 29
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_fetch_request_fetch_topic_v9(frame, pos)
         topics.append(_topics_item)
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("forgotten_topics_data")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v7(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     (_n,) = unpack_h(frame, pos)
@@ -445,7 +452,7 @@ def _read_fetch_request_fetch_partition_v12(frame: bytes, pos: int) -> tuple[Fet
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag in (0, 1):
                 fail_tag(_tag)
@@ -480,10 +487,10 @@ def _read_fetch_request_fetch_topic_v12(frame: bytes, pos: int) -> tuple[FetchRe
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 33:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_fetch_request_fetch_partition_v12(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -516,8 +523,10 @@ def _read_fetch_request_forgotten_topic_v12(frame: bytes, pos: int) -> tuple[Fet
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
+    if _n > FEW:
+        count_elements("partitions", _n)
     partitions: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -542,10 +551,10 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_fetch_request_fetch_topic_v12(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -556,10 +565,10 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v12(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -576,7 +585,7 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -615,10 +624,10 @@ def _read_fetch_request_fetch_topic_v13(frame: bytes, pos: int) -> tuple[FetchRe
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 33:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_fetch_request_fetch_partition_v12(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -643,8 +652,10 @@ def _read_fetch_request_forgotten_topic_v13(frame: bytes, pos: int) -> tuple[Fet
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
+    if _n > FEW:
+        count_elements("partitions", _n)
     partitions: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -669,10 +680,10 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_fetch_request_fetch_topic_v13(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -683,10 +694,10 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v13(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -703,7 +714,7 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -756,10 +767,10 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_fetch_request_fetch_topic_v13(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -770,10 +781,10 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v13(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -791,7 +802,7 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -826,7 +837,7 @@ def _read_fetch_request_fetch_partition_v17(frame: bytes, pos: int) -> tuple[Fet
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (replica_directory_id,) = unpack_16s(frame, pos)
@@ -856,10 +867,10 @@ def _read_fetch_request_fetch_topic_v17(frame: bytes, pos: int) -> tuple[FetchRe
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 33:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_fetch_request_fetch_partition_v17(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -884,10 +895,10 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_fetch_request_fetch_topic_v17(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -898,10 +909,10 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v13(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -919,7 +930,7 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -955,7 +966,7 @@ def _read_fetch_request_fetch_partition_v18(frame: bytes, pos: int) -> tuple[Fet
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (replica_directory_id,) = unpack_16s(frame, pos)
@@ -986,10 +997,10 @@ def _read_fetch_request_fetch_topic_v18(frame: bytes, pos: int) -> tuple[FetchRe
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 33:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_fetch_request_fetch_partition_v18(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -1014,10 +1025,10 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_fetch_request_fetch_topic_v18(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -1028,10 +1039,10 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v13(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -1049,7 +1060,7 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -1086,13 +1097,13 @@ def _write_fetch_request_fetch_topic_v4(message: FetchRequest.FetchTopic, parts:
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_fetch_request_fetch_partition_v4(_partitions_item, parts)
 
 
 def _write_fetch_request_v4(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibi(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_fetch_request_fetch_topic_v4(_topics_item, parts)
 
 
@@ -1105,13 +1116,13 @@ def _write_fetch_request_fetch_topic_v5(message: FetchRequest.FetchTopic, parts:
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_fetch_request_fetch_partition_v5(_partitions_item, parts)
 
 
 def _write_fetch_request_v5(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibi(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_fetch_request_fetch_topic_v5(_topics_item, parts)
 
 
@@ -1126,10 +1137,10 @@ def _write_fetch_request_forgotten_topic_v7(message: FetchRequest.ForgottenTopic
 
 def _write_fetch_request_v7(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibiii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_fetch_request_fetch_topic_v5(_topics_item, parts)
     parts.append(pack_i(len(message.forgotten_topics_data)))
-    for _forgotten_topics_data_item in message.forgotten_topics_data:
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
         _write_fetch_request_forgotten_topic_v7(_forgotten_topics_data_item, parts)
 
 
@@ -1142,25 +1153,25 @@ def _write_fetch_request_fetch_topic_v9(message: FetchRequest.FetchTopic, parts:
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_fetch_request_fetch_partition_v9(_partitions_item, parts)
 
 
 def _write_fetch_request_v9(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibiii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_fetch_request_fetch_topic_v9(_topics_item, parts)
     parts.append(pack_i(len(message.forgotten_topics_data)))
-    for _forgotten_topics_data_item in message.forgotten_topics_data:
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
         _write_fetch_request_forgotten_topic_v7(_forgotten_topics_data_item, parts)
 
 
 def _write_fetch_request_v11(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibiii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_fetch_request_fetch_topic_v9(_topics_item, parts)
     parts.append(pack_i(len(message.forgotten_topics_data)))
-    for _forgotten_topics_data_item in message.forgotten_topics_data:
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
         _write_fetch_request_forgotten_topic_v7(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(pack_h(len(_text)))
@@ -1180,7 +1191,7 @@ def _write_fetch_request_fetch_topic_v12(message: FetchRequest.FetchTopic, parts
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_fetch_request_fetch_partition_v12(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1204,10 +1215,10 @@ def _write_fetch_request_forgotten_topic_v12(message: FetchRequest.ForgottenTopi
 def _write_fetch_request_v12(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_fetch_request_fetch_topic_v12(_topics_item, parts)
     parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data:
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
         _write_fetch_request_forgotten_topic_v12(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1228,7 +1239,7 @@ def _write_fetch_request_v12(message: FetchRequest, parts: list[Buffer]) -> None
 def _write_fetch_request_fetch_topic_v13(message: FetchRequest.FetchTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_fetch_request_fetch_partition_v12(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1250,10 +1261,10 @@ def _write_fetch_request_forgotten_topic_v13(message: FetchRequest.ForgottenTopi
 def _write_fetch_request_v13(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_fetch_request_fetch_topic_v13(_topics_item, parts)
     parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data:
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1282,10 +1293,10 @@ def _write_fetch_request_replica_state_v15(message: FetchRequest.ReplicaState, p
 def _write_fetch_request_v15(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiibii(message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_fetch_request_fetch_topic_v13(_topics_item, parts)
     parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data:
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1323,7 +1334,7 @@ def _write_fetch_request_fetch_partition_v17(message: FetchRequest.FetchPartitio
 def _write_fetch_request_fetch_topic_v17(message: FetchRequest.FetchTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_fetch_request_fetch_partition_v17(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1334,10 +1345,10 @@ def _write_fetch_request_fetch_topic_v17(message: FetchRequest.FetchTopic, parts
 def _write_fetch_request_v17(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiibii(message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_fetch_request_fetch_topic_v17(_topics_item, parts)
     parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data:
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1379,7 +1390,7 @@ def _write_fetch_request_fetch_partition_v18(message: FetchRequest.FetchPartitio
 def _write_fetch_request_fetch_topic_v18(message: FetchRequest.FetchTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_fetch_request_fetch_partition_v18(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1390,10 +1401,10 @@ def _write_fetch_request_fetch_topic_v18(message: FetchRequest.FetchTopic, parts
 def _write_fetch_request_v18(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiibii(message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_fetch_request_fetch_topic_v18(_topics_item, parts)
     parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data:
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1647,10 +1658,10 @@ def _read_fetch_response_partition_data_v4(frame: bytes, pos: int) -> tuple[Fetc
     if _n < 0:
         aborted_transactions: list[FetchResponse.AbortedTransaction] | None = None
     else:
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 16:
             fail_count("aborted_transactions", _n)
         aborted_transactions = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("aborted_transactions", _n):
             _aborted_transactions_item, pos = _read_fetch_response_aborted_transaction_v4(frame, pos)
             aborted_transactions.append(_aborted_transactions_item)
     (_n,) = unpack_i(frame, pos)
@@ -1676,10 +1687,10 @@ def _read_fetch_response_fetchable_topic_response_v4(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 30:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_fetch_response_partition_data_v4(frame, pos)
         partitions.append(_partitions_item)
     return FetchResponse.FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
@@ -1690,10 +1701,10 @@ def _read_fetch_response_v4(frame: bytes, pos: int) -> tuple[FetchResponse, int]
     pos += 8
     if _n < 0:
         fail_null("responses")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v4(frame, pos)
         responses.append(_responses_item)
     return FetchResponse(throttle_time_ms, 0, 0, responses), pos
@@ -1705,10 +1716,10 @@ def _read_fetch_response_partition_data_v5(frame: bytes, pos: int) -> tuple[Fetc
     if _n < 0:
         aborted_transactions: list[FetchResponse.AbortedTransaction] | None = None
     else:
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 16:
             fail_count("aborted_transactions", _n)
         aborted_transactions = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("aborted_transactions", _n):
             _aborted_transactions_item, pos = _read_fetch_response_aborted_transaction_v4(frame, pos)
             aborted_transactions.append(_aborted_transactions_item)
     (_n,) = unpack_i(frame, pos)
@@ -1734,10 +1745,10 @@ def _read_fetch_response_fetchable_topic_response_v5(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 38:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_fetch_response_partition_data_v5(frame, pos)
         partitions.append(_partitions_item)
     return FetchResponse.FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
@@ -1748,10 +1759,10 @@ def _read_fetch_response_v5(frame: bytes, pos: int) -> tuple[FetchResponse, int]
     pos += 8
     if _n < 0:
         fail_null("responses")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v5(frame, pos)
         responses.append(_responses_item)
     return FetchResponse(throttle_time_ms, 0, 0, responses), pos
@@ -1762,10 +1773,10 @@ def _read_fetch_response_v7(frame: bytes, pos: int) -> tuple[FetchResponse, int]
     pos += 14
     if _n < 0:
         fail_null("responses")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v5(frame, pos)
         responses.append(_responses_item)
     return FetchResponse(throttle_time_ms, error_code, session_id, responses), pos
@@ -1777,10 +1788,10 @@ def _read_fetch_response_partition_data_v11(frame: bytes, pos: int) -> tuple[Fet
     if _n < 0:
         aborted_transactions: list[FetchResponse.AbortedTransaction] | None = None
     else:
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 16:
             fail_count("aborted_transactions", _n)
         aborted_transactions = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("aborted_transactions", _n):
             _aborted_transactions_item, pos = _read_fetch_response_aborted_transaction_v4(frame, pos)
             aborted_transactions.append(_aborted_transactions_item)
     preferred_read_replica, _n = unpack_ii(frame, pos)
@@ -1806,10 +1817,10 @@ def _read_fetch_response_fetchable_topic_response_v11(frame: bytes, pos: int) ->
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 42:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_fetch_response_partition_data_v11(frame, pos)
         partitions.append(_partitions_item)
     return FetchResponse.FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
@@ -1820,10 +1831,10 @@ def _read_fetch_response_v11(frame: bytes, pos: int) -> tuple[FetchResponse, int
     pos += 14
     if _n < 0:
         fail_null("responses")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v11(frame, pos)
         responses.append(_responses_item)
     return FetchResponse(throttle_time_ms, error_code, session_id, responses), pos
@@ -1897,10 +1908,10 @@ def _read_fetch_response_partition_data_v12(frame: bytes, pos: int) -> tuple[Fet
         aborted_transactions: list[FetchResponse.AbortedTransaction] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 17:
             fail_count("aborted_transactions", _n)
         aborted_transactions = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("aborted_transactions", _n):
             _aborted_transactions_item, pos = _read_fetch_response_aborted_transaction_v12(frame, pos)
             aborted_transactions.append(_aborted_transactions_item)
     (preferred_read_replica,) = unpack_i(frame, pos)
@@ -1922,7 +1933,7 @@ def _read_fetch_response_partition_data_v12(frame: bytes, pos: int) -> tuple[Fet
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 diverging_epoch, pos = _read_fetch_response_epoch_end_offset_v12(frame, pos)
@@ -1961,10 +1972,10 @@ def _read_fetch_response_fetchable_topic_response_v12(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 37:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_fetch_response_partition_data_v12(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -1989,16 +2000,16 @@ def _read_fetch_response_v12(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v12(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 fail_tag(_tag)
@@ -2025,10 +2036,10 @@ def _read_fetch_response_fetchable_topic_response_v13(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 37:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_fetch_response_partition_data_v12(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -2053,16 +2064,16 @@ def _read_fetch_response_v13(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v13(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 fail_tag(_tag)
@@ -2126,17 +2137,17 @@ def _read_fetch_response_v16(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v13(frame, pos)
         responses.append(_responses_item)
     node_endpoints: list[FetchResponse.NodeEndpoint] = []
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -2147,10 +2158,10 @@ def _read_fetch_response_v16(frame: bytes, pos: int) -> tuple[FetchResponse, int
                 if _n <= 0:
                     fail_null("node_endpoints")
                 _n -= 1
-                if _n > len(frame) - pos:
+                if _n > (len(frame) - pos) // 11:
                     fail_count("node_endpoints", _n)
                 node_endpoints = []
-                for _ in range(_n):
+                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
                     _node_endpoints_item, pos = _read_fetch_response_node_endpoint_v16(frame, pos)
                     node_endpoints.append(_node_endpoints_item)
             else:
@@ -2171,7 +2182,7 @@ def _write_fetch_response_aborted_transaction_v4(message: FetchResponse.AbortedT
 
 def _write_fetch_response_partition_data_v4(message: FetchResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqi(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, -1 if message.aborted_transactions is None else len(message.aborted_transactions)))
-    for _aborted_transactions_item in message.aborted_transactions or ():
+    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions):
         _write_fetch_response_aborted_transaction_v4(_aborted_transactions_item, parts)
     _records = b"" if message.records is None else message.records
     parts.append(pack_i(-1 if message.records is None else len(_records)))
@@ -2183,19 +2194,19 @@ def _write_fetch_response_fetchable_topic_response_v4(message: FetchResponse.Fet
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_fetch_response_partition_data_v4(_partitions_item, parts)
 
 
 def _write_fetch_response_v4(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.responses)))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_fetch_response_fetchable_topic_response_v4(_responses_item, parts)
 
 
 def _write_fetch_response_partition_data_v5(message: FetchResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqqi(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, message.log_start_offset, -1 if message.aborted_transactions is None else len(message.aborted_transactions)))
-    for _aborted_transactions_item in message.aborted_transactions or ():
+    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions):
         _write_fetch_response_aborted_transaction_v4(_aborted_transactions_item, parts)
     _records = b"" if message.records is None else message.records
     parts.append(pack_i(-1 if message.records is None else len(_records)))
@@ -2207,25 +2218,25 @@ def _write_fetch_response_fetchable_topic_response_v5(message: FetchResponse.Fet
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_fetch_response_partition_data_v5(_partitions_item, parts)
 
 
 def _write_fetch_response_v5(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.responses)))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_fetch_response_fetchable_topic_response_v5(_responses_item, parts)
 
 
 def _write_fetch_response_v7(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihii(message.throttle_time_ms, message.error_code, message.session_id, len(message.responses)))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_fetch_response_fetchable_topic_response_v5(_responses_item, parts)
 
 
 def _write_fetch_response_partition_data_v11(message: FetchResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqqi(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, message.log_start_offset, -1 if message.aborted_transactions is None else len(message.aborted_transactions)))
-    for _aborted_transactions_item in message.aborted_transactions or ():
+    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions):
         _write_fetch_response_aborted_transaction_v4(_aborted_transactions_item, parts)
     _records = b"" if message.records is None else message.records
     parts.append(pack_ii(message.preferred_read_replica, -1 if message.records is None else len(_records)))
@@ -2237,13 +2248,13 @@ def _write_fetch_response_fetchable_topic_response_v11(message: FetchResponse.Fe
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_fetch_response_partition_data_v11(_partitions_item, parts)
 
 
 def _write_fetch_response_v11(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihii(message.throttle_time_ms, message.error_code, message.session_id, len(message.responses)))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_fetch_response_fetchable_topic_response_v11(_responses_item, parts)
 
 
@@ -2282,7 +2293,7 @@ def _write_fetch_response_snapshot_id_v12(message: FetchResponse.SnapshotId, par
 def _write_fetch_response_partition_data_v12(message: FetchResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqq(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, message.log_start_offset))
     parts.append(unsigned_varint(0 if message.aborted_transactions is None else len(message.aborted_transactions) + 1))
-    for _aborted_transactions_item in message.aborted_transactions or ():
+    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions):
         _write_fetch_response_aborted_transaction_v12(_aborted_transactions_item, parts)
     _records = b"" if message.records is None else message.records
     parts.append(pack_i(message.preferred_read_replica))
@@ -2312,7 +2323,7 @@ def _write_fetch_response_fetchable_topic_response_v12(message: FetchResponse.Fe
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_fetch_response_partition_data_v12(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -2323,7 +2334,7 @@ def _write_fetch_response_fetchable_topic_response_v12(message: FetchResponse.Fe
 def _write_fetch_response_v12(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, message.session_id))
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_fetch_response_fetchable_topic_response_v12(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -2334,7 +2345,7 @@ def _write_fetch_response_v12(message: FetchResponse, parts: list[Buffer]) -> No
 def _write_fetch_response_fetchable_topic_response_v13(message: FetchResponse.FetchableTopicResponse, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_fetch_response_partition_data_v12(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -2345,7 +2356,7 @@ def _write_fetch_response_fetchable_topic_response_v13(message: FetchResponse.Fe
 def _write_fetch_response_v13(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, message.session_id))
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_fetch_response_fetchable_topic_response_v13(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -2371,13 +2382,13 @@ def _write_fetch_response_node_endpoint_v16(message: FetchResponse.NodeEndpoint,
 def _write_fetch_response_v16(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, message.session_id))
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_fetch_response_fetchable_topic_response_v13(_responses_item, parts)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.node_endpoints != []:
         _tag: list[Buffer] = []
         _tag.append(unsigned_varint(len(message.node_endpoints) + 1))
-        for _node_endpoints_item in message.node_endpoints:
+        for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints):
             _write_fetch_response_node_endpoint_v16(_node_endpoints_item, _tag)
         tagged.append((0, _tag))
     if message.unknown_tagged_fields is None and not tagged:

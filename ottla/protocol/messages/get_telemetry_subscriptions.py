@@ -8,12 +8,16 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -132,6 +136,8 @@ def _read_get_telemetry_subscriptions_response_v0(frame: bytes, pos: int) -> tup
     _n -= 1
     if _n > len(frame) - pos:
         fail_count("accepted_compression_types", _n)
+    if _n > FEW:
+        count_elements("accepted_compression_types", _n)
     accepted_compression_types: list[int] = list(struct.unpack_from(f">{_n}b", frame, pos))
     pos += _n
     push_interval_ms, telemetry_max_bytes, delta_temporality = unpack_iio(frame, pos)
@@ -147,7 +153,7 @@ def _read_get_telemetry_subscriptions_response_v0(frame: bytes, pos: int) -> tup
     if _n > len(frame) - pos:
         fail_count("requested_metrics", _n)
     requested_metrics: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("requested_metrics", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -177,7 +183,7 @@ def _write_get_telemetry_subscriptions_response_v0(message: GetTelemetrySubscrip
         parts.append(struct.pack(f">{len(message.accepted_compression_types)}b", *message.accepted_compression_types))
     parts.append(pack_iio(message.push_interval_ms, message.telemetry_max_bytes, message.delta_temporality))
     parts.append(unsigned_varint(len(message.requested_metrics) + 1))
-    for _requested_metrics_item in message.requested_metrics:
+    for _requested_metrics_item in message.requested_metrics if len(message.requested_metrics) <= FEW else all_of(message.requested_metrics):
         _text = _requested_metrics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)

@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -176,10 +179,10 @@ def _read_group_metadata_value_v0(frame: bytes, pos: int) -> tuple[GroupMetadata
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_group_metadata_value_member_metadata_v0(frame, pos)
         members.append(_members_item)
     return GroupMetadataValue(protocol_type, generation, protocol, leader, -1, members), pos
@@ -252,10 +255,10 @@ def _read_group_metadata_value_v1(frame: bytes, pos: int) -> tuple[GroupMetadata
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 22:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_group_metadata_value_member_metadata_v1(frame, pos)
         members.append(_members_item)
     return GroupMetadataValue(protocol_type, generation, protocol, leader, -1, members), pos
@@ -289,10 +292,10 @@ def _read_group_metadata_value_v2(frame: bytes, pos: int) -> tuple[GroupMetadata
     pos += 12
     if _n < 0:
         fail_null("members")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 22:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_group_metadata_value_member_metadata_v1(frame, pos)
         members.append(_members_item)
     return GroupMetadataValue(protocol_type, generation, protocol, leader, current_state_timestamp, members), pos
@@ -373,10 +376,10 @@ def _read_group_metadata_value_v3(frame: bytes, pos: int) -> tuple[GroupMetadata
     pos += 12
     if _n < 0:
         fail_null("members")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 24:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_group_metadata_value_member_metadata_v3(frame, pos)
         members.append(_members_item)
     return GroupMetadataValue(protocol_type, generation, protocol, leader, current_state_timestamp, members), pos
@@ -502,10 +505,10 @@ def _read_group_metadata_value_v4(frame: bytes, pos: int) -> tuple[GroupMetadata
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 15:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_group_metadata_value_member_metadata_v4(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -548,7 +551,7 @@ def _write_group_metadata_value_v0(message: GroupMetadataValue, parts: list[Buff
     parts.append(pack_h(-1 if message.leader is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_group_metadata_value_member_metadata_v0(_members_item, parts)
 
 
@@ -581,7 +584,7 @@ def _write_group_metadata_value_v1(message: GroupMetadataValue, parts: list[Buff
     parts.append(pack_h(-1 if message.leader is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_group_metadata_value_member_metadata_v1(_members_item, parts)
 
 
@@ -596,7 +599,7 @@ def _write_group_metadata_value_v2(message: GroupMetadataValue, parts: list[Buff
     parts.append(pack_h(-1 if message.leader is None else len(_text)))
     parts.append(_text)
     parts.append(pack_qi(message.current_state_timestamp, len(message.members)))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_group_metadata_value_member_metadata_v1(_members_item, parts)
 
 
@@ -632,7 +635,7 @@ def _write_group_metadata_value_v3(message: GroupMetadataValue, parts: list[Buff
     parts.append(pack_h(-1 if message.leader is None else len(_text)))
     parts.append(_text)
     parts.append(pack_qi(message.current_state_timestamp, len(message.members)))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_group_metadata_value_member_metadata_v3(_members_item, parts)
 
 
@@ -675,7 +678,7 @@ def _write_group_metadata_value_v4(message: GroupMetadataValue, parts: list[Buff
     parts.append(_text)
     parts.append(pack_q(message.current_state_timestamp))
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_group_metadata_value_member_metadata_v4(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

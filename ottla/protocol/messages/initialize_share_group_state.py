@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -113,10 +116,10 @@ def _read_initialize_share_group_state_request_initialize_state_data_v0(frame: b
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 17:
         fail_count("partitions", _n)
     partitions: list[InitializeShareGroupStateRequest.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_initialize_share_group_state_request_partition_data_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -149,10 +152,10 @@ def _read_initialize_share_group_state_request_v0(frame: bytes, pos: int) -> tup
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[InitializeShareGroupStateRequest.InitializeStateData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_initialize_share_group_state_request_initialize_state_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -177,7 +180,7 @@ def _write_initialize_share_group_state_request_partition_data_v0(message: Initi
 def _write_initialize_share_group_state_request_initialize_state_data_v0(message: InitializeShareGroupStateRequest.InitializeStateData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_initialize_share_group_state_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -190,7 +193,7 @@ def _write_initialize_share_group_state_request_v0(message: InitializeShareGroup
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_initialize_share_group_state_request_initialize_state_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -296,10 +299,10 @@ def _read_initialize_share_group_state_response_initialize_state_result_v0(frame
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("partitions", _n)
     partitions: list[InitializeShareGroupStateResponse.PartitionResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_initialize_share_group_state_response_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -322,10 +325,10 @@ def _read_initialize_share_group_state_response_v0(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[InitializeShareGroupStateResponse.InitializeStateResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_initialize_share_group_state_response_initialize_state_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -353,7 +356,7 @@ def _write_initialize_share_group_state_response_partition_result_v0(message: In
 def _write_initialize_share_group_state_response_initialize_state_result_v0(message: InitializeShareGroupStateResponse.InitializeStateResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_initialize_share_group_state_response_partition_result_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -363,7 +366,7 @@ def _write_initialize_share_group_state_response_initialize_state_result_v0(mess
 
 def _write_initialize_share_group_state_response_v0(message: InitializeShareGroupStateResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_initialize_share_group_state_response_initialize_state_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -147,10 +150,10 @@ def _read_join_group_request_v0(frame: bytes, pos: int) -> tuple[JoinGroupReques
     pos += 4
     if _n < 0:
         fail_null("protocols")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v0(frame, pos)
         protocols.append(_protocols_item)
     return JoinGroupRequest(group_id, session_timeout_ms, -1, member_id, None, protocol_type, protocols), pos
@@ -182,10 +185,10 @@ def _read_join_group_request_v1(frame: bytes, pos: int) -> tuple[JoinGroupReques
     pos += 4
     if _n < 0:
         fail_null("protocols")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v0(frame, pos)
         protocols.append(_protocols_item)
     return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, None, protocol_type, protocols), pos
@@ -225,10 +228,10 @@ def _read_join_group_request_v5(frame: bytes, pos: int) -> tuple[JoinGroupReques
     pos += 4
     if _n < 0:
         fail_null("protocols")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v0(frame, pos)
         protocols.append(_protocols_item)
     return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols), pos
@@ -318,10 +321,10 @@ def _read_join_group_request_v6(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n <= 0:
         fail_null("protocols")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v6(frame, pos)
         protocols.append(_protocols_item)
     if frame[pos]:
@@ -387,10 +390,10 @@ def _read_join_group_request_v8(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n <= 0:
         fail_null("protocols")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v6(frame, pos)
         protocols.append(_protocols_item)
     _n = frame[pos]
@@ -435,7 +438,7 @@ def _write_join_group_request_v0(message: JoinGroupRequest, parts: list[Buffer])
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.protocols)))
-    for _protocols_item in message.protocols:
+    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols):
         _write_join_group_request_join_group_request_protocol_v0(_protocols_item, parts)
 
 
@@ -450,7 +453,7 @@ def _write_join_group_request_v1(message: JoinGroupRequest, parts: list[Buffer])
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.protocols)))
-    for _protocols_item in message.protocols:
+    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols):
         _write_join_group_request_join_group_request_protocol_v0(_protocols_item, parts)
 
 
@@ -468,7 +471,7 @@ def _write_join_group_request_v5(message: JoinGroupRequest, parts: list[Buffer])
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.protocols)))
-    for _protocols_item in message.protocols:
+    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols):
         _write_join_group_request_join_group_request_protocol_v0(_protocols_item, parts)
 
 
@@ -500,7 +503,7 @@ def _write_join_group_request_v6(message: JoinGroupRequest, parts: list[Buffer])
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.protocols) + 1))
-    for _protocols_item in message.protocols:
+    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols):
         _write_join_group_request_join_group_request_protocol_v6(_protocols_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -523,7 +526,7 @@ def _write_join_group_request_v8(message: JoinGroupRequest, parts: list[Buffer])
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.protocols) + 1))
-    for _protocols_item in message.protocols:
+    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols):
         _write_join_group_request_join_group_request_protocol_v6(_protocols_item, parts)
     _text = b"" if message.reason is None else message.reason.encode()
     parts.append(string_length(0 if message.reason is None else len(_text) + 1))
@@ -665,10 +668,10 @@ def _read_join_group_response_v0(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_join_group_response_join_group_response_member_v0(frame, pos)
         members.append(_members_item)
     return JoinGroupResponse(0, error_code, generation_id, None, protocol_name, leader, False, member_id, members), pos
@@ -700,10 +703,10 @@ def _read_join_group_response_v2(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_join_group_response_join_group_response_member_v0(frame, pos)
         members.append(_members_item)
     return JoinGroupResponse(throttle_time_ms, error_code, generation_id, None, protocol_name, leader, False, member_id, members), pos
@@ -761,10 +764,10 @@ def _read_join_group_response_v5(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_join_group_response_join_group_response_member_v5(frame, pos)
         members.append(_members_item)
     return JoinGroupResponse(throttle_time_ms, error_code, generation_id, None, protocol_name, leader, False, member_id, members), pos
@@ -854,10 +857,10 @@ def _read_join_group_response_v6(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_join_group_response_join_group_response_member_v6(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -924,10 +927,10 @@ def _read_join_group_response_v7(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_join_group_response_join_group_response_member_v6(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -996,10 +999,10 @@ def _read_join_group_response_v9(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_join_group_response_join_group_response_member_v6(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -1034,7 +1037,7 @@ def _write_join_group_response_v0(message: JoinGroupResponse, parts: list[Buffer
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_join_group_response_join_group_response_member_v0(_members_item, parts)
 
 
@@ -1050,7 +1053,7 @@ def _write_join_group_response_v2(message: JoinGroupResponse, parts: list[Buffer
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_join_group_response_join_group_response_member_v0(_members_item, parts)
 
 
@@ -1078,7 +1081,7 @@ def _write_join_group_response_v5(message: JoinGroupResponse, parts: list[Buffer
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_join_group_response_join_group_response_member_v5(_members_item, parts)
 
 
@@ -1111,7 +1114,7 @@ def _write_join_group_response_v6(message: JoinGroupResponse, parts: list[Buffer
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_join_group_response_join_group_response_member_v6(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1134,7 +1137,7 @@ def _write_join_group_response_v7(message: JoinGroupResponse, parts: list[Buffer
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_join_group_response_join_group_response_member_v6(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1158,7 +1161,7 @@ def _write_join_group_response_v9(message: JoinGroupResponse, parts: list[Buffer
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_join_group_response_join_group_response_member_v6(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

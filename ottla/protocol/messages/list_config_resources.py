@@ -8,11 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -67,6 +71,8 @@ def _read_list_config_resources_request_v1(frame: bytes, pos: int) -> tuple[List
     _n -= 1
     if _n > len(frame) - pos:
         fail_count("resource_types", _n)
+    if _n > FEW:
+        count_elements("resource_types", _n)
     resource_types: list[int] = list(struct.unpack_from(f">{_n}b", frame, pos))
     pos += _n
     if frame[pos]:
@@ -180,10 +186,10 @@ def _read_list_config_resources_response_v0(frame: bytes, pos: int) -> tuple[Lis
     if _n <= 0:
         fail_null("config_resources")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 2:
         fail_count("config_resources", _n)
     config_resources: list[ListConfigResourcesResponse.ConfigResource] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("config_resources", _n):
         _config_resources_item, pos = _read_list_config_resources_response_config_resource_v0(frame, pos)
         config_resources.append(_config_resources_item)
     if frame[pos]:
@@ -232,10 +238,10 @@ def _read_list_config_resources_response_v1(frame: bytes, pos: int) -> tuple[Lis
     if _n <= 0:
         fail_null("config_resources")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("config_resources", _n)
     config_resources: list[ListConfigResourcesResponse.ConfigResource] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("config_resources", _n):
         _config_resources_item, pos = _read_list_config_resources_response_config_resource_v1(frame, pos)
         config_resources.append(_config_resources_item)
     if frame[pos]:
@@ -262,7 +268,7 @@ def _write_list_config_resources_response_config_resource_v0(message: ListConfig
 def _write_list_config_resources_response_v0(message: ListConfigResourcesResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.config_resources) + 1))
-    for _config_resources_item in message.config_resources:
+    for _config_resources_item in message.config_resources if len(message.config_resources) <= FEW else all_of(message.config_resources):
         _write_list_config_resources_response_config_resource_v0(_config_resources_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -284,7 +290,7 @@ def _write_list_config_resources_response_config_resource_v1(message: ListConfig
 def _write_list_config_resources_response_v1(message: ListConfigResourcesResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.config_resources) + 1))
-    for _config_resources_item in message.config_resources:
+    for _config_resources_item in message.config_resources if len(message.config_resources) <= FEW else all_of(message.config_resources):
         _write_list_config_resources_response_config_resource_v1(_config_resources_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -81,7 +84,7 @@ def _read_list_groups_request_v4(frame: bytes, pos: int) -> tuple[ListGroupsRequ
     if _n > len(frame) - pos:
         fail_count("states_filter", _n)
     states_filter: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("states_filter", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -116,7 +119,7 @@ def _read_list_groups_request_v5(frame: bytes, pos: int) -> tuple[ListGroupsRequ
     if _n > len(frame) - pos:
         fail_count("states_filter", _n)
     states_filter: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("states_filter", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -139,7 +142,7 @@ def _read_list_groups_request_v5(frame: bytes, pos: int) -> tuple[ListGroupsRequ
     if _n > len(frame) - pos:
         fail_count("types_filter", _n)
     types_filter: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("types_filter", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -175,7 +178,7 @@ def _write_list_groups_request_v3(message: ListGroupsRequest, parts: list[Buffer
 
 def _write_list_groups_request_v4(message: ListGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.states_filter) + 1))
-    for _states_filter_item in message.states_filter:
+    for _states_filter_item in message.states_filter if len(message.states_filter) <= FEW else all_of(message.states_filter):
         _text = _states_filter_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -187,12 +190,12 @@ def _write_list_groups_request_v4(message: ListGroupsRequest, parts: list[Buffer
 
 def _write_list_groups_request_v5(message: ListGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.states_filter) + 1))
-    for _states_filter_item in message.states_filter:
+    for _states_filter_item in message.states_filter if len(message.states_filter) <= FEW else all_of(message.states_filter):
         _text = _states_filter_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.types_filter) + 1))
-    for _types_filter_item in message.types_filter:
+    for _types_filter_item in message.types_filter if len(message.types_filter) <= FEW else all_of(message.types_filter):
         _text = _types_filter_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -289,10 +292,10 @@ def _read_list_groups_response_v0(frame: bytes, pos: int) -> tuple[ListGroupsRes
     pos += 6
     if _n < 0:
         fail_null("groups")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_list_groups_response_listed_group_v0(frame, pos)
         groups.append(_groups_item)
     return ListGroupsResponse(0, error_code, groups), pos
@@ -303,10 +306,10 @@ def _read_list_groups_response_v1(frame: bytes, pos: int) -> tuple[ListGroupsRes
     pos += 10
     if _n < 0:
         fail_null("groups")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_list_groups_response_listed_group_v0(frame, pos)
         groups.append(_groups_item)
     return ListGroupsResponse(throttle_time_ms, error_code, groups), pos
@@ -355,10 +358,10 @@ def _read_list_groups_response_v3(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_list_groups_response_listed_group_v3(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -425,10 +428,10 @@ def _read_list_groups_response_v4(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_list_groups_response_listed_group_v4(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -505,10 +508,10 @@ def _read_list_groups_response_v5(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_list_groups_response_listed_group_v5(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -533,13 +536,13 @@ def _write_list_groups_response_listed_group_v0(message: ListGroupsResponse.List
 
 def _write_list_groups_response_v0(message: ListGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_hi(message.error_code, len(message.groups)))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_list_groups_response_listed_group_v0(_groups_item, parts)
 
 
 def _write_list_groups_response_v1(message: ListGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, len(message.groups)))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_list_groups_response_listed_group_v0(_groups_item, parts)
 
 
@@ -559,7 +562,7 @@ def _write_list_groups_response_listed_group_v3(message: ListGroupsResponse.List
 def _write_list_groups_response_v3(message: ListGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_list_groups_response_listed_group_v3(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -586,7 +589,7 @@ def _write_list_groups_response_listed_group_v4(message: ListGroupsResponse.List
 def _write_list_groups_response_v4(message: ListGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_list_groups_response_listed_group_v4(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -616,7 +619,7 @@ def _write_list_groups_response_listed_group_v5(message: ListGroupsResponse.List
 def _write_list_groups_response_v5(message: ListGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_list_groups_response_listed_group_v5(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

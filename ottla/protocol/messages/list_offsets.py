@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -129,10 +132,10 @@ def _read_list_offsets_request_list_offsets_topic_v1(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 12:
         fail_count("partitions", _n)
     partitions: list[ListOffsetsRequest.ListOffsetsPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_list_offsets_request_list_offsets_partition_v1(frame, pos)
         partitions.append(_partitions_item)
     return ListOffsetsRequest.ListOffsetsTopic(name, partitions), pos
@@ -143,10 +146,10 @@ def _read_list_offsets_request_v1(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v1(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsRequest(replica_id, 0, topics), pos
@@ -157,10 +160,10 @@ def _read_list_offsets_request_v2(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     pos += 9
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v1(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsRequest(replica_id, isolation_level, topics), pos
@@ -184,10 +187,10 @@ def _read_list_offsets_request_list_offsets_topic_v4(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 16:
         fail_count("partitions", _n)
     partitions: list[ListOffsetsRequest.ListOffsetsPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_list_offsets_request_list_offsets_partition_v4(frame, pos)
         partitions.append(_partitions_item)
     return ListOffsetsRequest.ListOffsetsTopic(name, partitions), pos
@@ -198,10 +201,10 @@ def _read_list_offsets_request_v4(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     pos += 9
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v4(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsRequest(replica_id, isolation_level, topics), pos
@@ -240,10 +243,10 @@ def _read_list_offsets_request_list_offsets_topic_v6(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 17:
         fail_count("partitions", _n)
     partitions: list[ListOffsetsRequest.ListOffsetsPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_list_offsets_request_list_offsets_partition_v6(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -268,10 +271,10 @@ def _read_list_offsets_request_v6(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v6(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -296,10 +299,10 @@ def _read_list_offsets_request_v10(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v6(frame, pos)
         topics.append(_topics_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -324,19 +327,19 @@ def _write_list_offsets_request_list_offsets_topic_v1(message: ListOffsetsReques
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_list_offsets_request_list_offsets_partition_v1(_partitions_item, parts)
 
 
 def _write_list_offsets_request_v1(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.replica_id, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_list_offsets_request_list_offsets_topic_v1(_topics_item, parts)
 
 
 def _write_list_offsets_request_v2(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ibi(message.replica_id, message.isolation_level, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_list_offsets_request_list_offsets_topic_v1(_topics_item, parts)
 
 
@@ -349,13 +352,13 @@ def _write_list_offsets_request_list_offsets_topic_v4(message: ListOffsetsReques
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_list_offsets_request_list_offsets_partition_v4(_partitions_item, parts)
 
 
 def _write_list_offsets_request_v4(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ibi(message.replica_id, message.isolation_level, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_list_offsets_request_list_offsets_topic_v4(_topics_item, parts)
 
 
@@ -372,7 +375,7 @@ def _write_list_offsets_request_list_offsets_topic_v6(message: ListOffsetsReques
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_list_offsets_request_list_offsets_partition_v6(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -383,7 +386,7 @@ def _write_list_offsets_request_list_offsets_topic_v6(message: ListOffsetsReques
 def _write_list_offsets_request_v6(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ib(message.replica_id, message.isolation_level))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_list_offsets_request_list_offsets_topic_v6(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -394,7 +397,7 @@ def _write_list_offsets_request_v6(message: ListOffsetsRequest, parts: list[Buff
 def _write_list_offsets_request_v10(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ib(message.replica_id, message.isolation_level))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_list_offsets_request_list_offsets_topic_v6(_topics_item, parts)
     parts.append(pack_i(message.timeout_ms))
     if message.unknown_tagged_fields is None:
@@ -512,10 +515,10 @@ def _read_list_offsets_response_list_offsets_topic_response_v1(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 22:
         fail_count("partitions", _n)
     partitions: list[ListOffsetsResponse.ListOffsetsPartitionResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_list_offsets_response_list_offsets_partition_response_v1(frame, pos)
         partitions.append(_partitions_item)
     return ListOffsetsResponse.ListOffsetsTopicResponse(name, partitions), pos
@@ -526,10 +529,10 @@ def _read_list_offsets_response_v1(frame: bytes, pos: int) -> tuple[ListOffsetsR
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_list_offsets_response_list_offsets_topic_response_v1(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsResponse(0, topics), pos
@@ -540,10 +543,10 @@ def _read_list_offsets_response_v2(frame: bytes, pos: int) -> tuple[ListOffsetsR
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_list_offsets_response_list_offsets_topic_response_v1(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsResponse(throttle_time_ms, topics), pos
@@ -567,10 +570,10 @@ def _read_list_offsets_response_list_offsets_topic_response_v4(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 26:
         fail_count("partitions", _n)
     partitions: list[ListOffsetsResponse.ListOffsetsPartitionResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_list_offsets_response_list_offsets_partition_response_v4(frame, pos)
         partitions.append(_partitions_item)
     return ListOffsetsResponse.ListOffsetsTopicResponse(name, partitions), pos
@@ -581,10 +584,10 @@ def _read_list_offsets_response_v4(frame: bytes, pos: int) -> tuple[ListOffsetsR
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_list_offsets_response_list_offsets_topic_response_v4(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsResponse(throttle_time_ms, topics), pos
@@ -623,10 +626,10 @@ def _read_list_offsets_response_list_offsets_topic_response_v6(frame: bytes, pos
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 27:
         fail_count("partitions", _n)
     partitions: list[ListOffsetsResponse.ListOffsetsPartitionResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_list_offsets_response_list_offsets_partition_response_v6(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -651,10 +654,10 @@ def _read_list_offsets_response_v6(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_list_offsets_response_list_offsets_topic_response_v6(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -677,19 +680,19 @@ def _write_list_offsets_response_list_offsets_topic_response_v1(message: ListOff
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_list_offsets_response_list_offsets_partition_response_v1(_partitions_item, parts)
 
 
 def _write_list_offsets_response_v1(message: ListOffsetsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_list_offsets_response_list_offsets_topic_response_v1(_topics_item, parts)
 
 
 def _write_list_offsets_response_v2(message: ListOffsetsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_list_offsets_response_list_offsets_topic_response_v1(_topics_item, parts)
 
 
@@ -702,13 +705,13 @@ def _write_list_offsets_response_list_offsets_topic_response_v4(message: ListOff
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_list_offsets_response_list_offsets_partition_response_v4(_partitions_item, parts)
 
 
 def _write_list_offsets_response_v4(message: ListOffsetsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_list_offsets_response_list_offsets_topic_response_v4(_topics_item, parts)
 
 
@@ -725,7 +728,7 @@ def _write_list_offsets_response_list_offsets_topic_response_v6(message: ListOff
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_list_offsets_response_list_offsets_partition_response_v6(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -736,7 +739,7 @@ def _write_list_offsets_response_list_offsets_topic_response_v6(message: ListOff
 def _write_list_offsets_response_v6(message: ListOffsetsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_list_offsets_response_list_offsets_topic_response_v6(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,11 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -83,8 +87,10 @@ def _read_list_partition_reassignments_request_list_partition_reassignments_topi
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partition_indexes", _n)
+    if _n > FEW:
+        count_elements("partition_indexes", _n)
     partition_indexes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -110,10 +116,10 @@ def _read_list_partition_reassignments_request_v0(frame: bytes, pos: int) -> tup
         topics: list[ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_list_partition_reassignments_request_list_partition_reassignments_topics_v0(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -143,7 +149,7 @@ def _write_list_partition_reassignments_request_list_partition_reassignments_top
 def _write_list_partition_reassignments_request_v0(message: ListPartitionReassignmentsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.timeout_ms))
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_list_partition_reassignments_request_list_partition_reassignments_topics_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -236,8 +242,10 @@ def _read_list_partition_reassignments_response_ongoing_partition_reassignment_v
     if _n <= 0:
         fail_null("replicas")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("replicas", _n)
+    if _n > FEW:
+        count_elements("replicas", _n)
     replicas: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     _n = frame[pos]
@@ -248,8 +256,10 @@ def _read_list_partition_reassignments_response_ongoing_partition_reassignment_v
     if _n <= 0:
         fail_null("adding_replicas")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("adding_replicas", _n)
+    if _n > FEW:
+        count_elements("adding_replicas", _n)
     adding_replicas: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     _n = frame[pos]
@@ -260,8 +270,10 @@ def _read_list_partition_reassignments_response_ongoing_partition_reassignment_v
     if _n <= 0:
         fail_null("removing_replicas")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("removing_replicas", _n)
+    if _n > FEW:
+        count_elements("removing_replicas", _n)
     removing_replicas: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -294,10 +306,10 @@ def _read_list_partition_reassignments_response_ongoing_topic_reassignment_v0(fr
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("partitions", _n)
     partitions: list[ListPartitionReassignmentsResponse.OngoingPartitionReassignment] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_list_partition_reassignments_response_ongoing_partition_reassignment_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -333,10 +345,10 @@ def _read_list_partition_reassignments_response_v0(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[ListPartitionReassignmentsResponse.OngoingTopicReassignment] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_list_partition_reassignments_response_ongoing_topic_reassignment_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -372,7 +384,7 @@ def _write_list_partition_reassignments_response_ongoing_topic_reassignment_v0(m
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_list_partition_reassignments_response_ongoing_partition_reassignment_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -386,7 +398,7 @@ def _write_list_partition_reassignments_response_v0(message: ListPartitionReassi
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_list_partition_reassignments_response_ongoing_topic_reassignment_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,11 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -65,7 +69,7 @@ def _read_list_transactions_request_v0(frame: bytes, pos: int) -> tuple[ListTran
     if _n > len(frame) - pos:
         fail_count("state_filters", _n)
     state_filters: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("state_filters", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -85,8 +89,10 @@ def _read_list_transactions_request_v0(frame: bytes, pos: int) -> tuple[ListTran
     if _n <= 0:
         fail_null("producer_id_filters")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("producer_id_filters", _n)
+    if _n > FEW:
+        count_elements("producer_id_filters", _n)
     producer_id_filters: list[int] = list(struct.unpack_from(f">{_n}q", frame, pos))
     pos += 8 * _n
     if frame[pos]:
@@ -112,7 +118,7 @@ def _read_list_transactions_request_v1(frame: bytes, pos: int) -> tuple[ListTran
     if _n > len(frame) - pos:
         fail_count("state_filters", _n)
     state_filters: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("state_filters", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -132,8 +138,10 @@ def _read_list_transactions_request_v1(frame: bytes, pos: int) -> tuple[ListTran
     if _n <= 0:
         fail_null("producer_id_filters")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("producer_id_filters", _n)
+    if _n > FEW:
+        count_elements("producer_id_filters", _n)
     producer_id_filters: list[int] = list(struct.unpack_from(f">{_n}q", frame, pos))
     pos += 8 * _n
     (duration_filter,) = unpack_q(frame, pos)
@@ -161,7 +169,7 @@ def _read_list_transactions_request_v2(frame: bytes, pos: int) -> tuple[ListTran
     if _n > len(frame) - pos:
         fail_count("state_filters", _n)
     state_filters: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("state_filters", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -181,8 +189,10 @@ def _read_list_transactions_request_v2(frame: bytes, pos: int) -> tuple[ListTran
     if _n <= 0:
         fail_null("producer_id_filters")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("producer_id_filters", _n)
+    if _n > FEW:
+        count_elements("producer_id_filters", _n)
     producer_id_filters: list[int] = list(struct.unpack_from(f">{_n}q", frame, pos))
     pos += 8 * _n
     (duration_filter,) = unpack_q(frame, pos)
@@ -211,7 +221,7 @@ def _read_list_transactions_request_v2(frame: bytes, pos: int) -> tuple[ListTran
 
 def _write_list_transactions_request_v0(message: ListTransactionsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.state_filters) + 1))
-    for _state_filters_item in message.state_filters:
+    for _state_filters_item in message.state_filters if len(message.state_filters) <= FEW else all_of(message.state_filters):
         _text = _state_filters_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -226,7 +236,7 @@ def _write_list_transactions_request_v0(message: ListTransactionsRequest, parts:
 
 def _write_list_transactions_request_v1(message: ListTransactionsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.state_filters) + 1))
-    for _state_filters_item in message.state_filters:
+    for _state_filters_item in message.state_filters if len(message.state_filters) <= FEW else all_of(message.state_filters):
         _text = _state_filters_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -242,7 +252,7 @@ def _write_list_transactions_request_v1(message: ListTransactionsRequest, parts:
 
 def _write_list_transactions_request_v2(message: ListTransactionsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.state_filters) + 1))
-    for _state_filters_item in message.state_filters:
+    for _state_filters_item in message.state_filters if len(message.state_filters) <= FEW else all_of(message.state_filters):
         _text = _state_filters_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -365,7 +375,7 @@ def _read_list_transactions_response_v0(frame: bytes, pos: int) -> tuple[ListTra
     if _n > len(frame) - pos:
         fail_count("unknown_state_filters", _n)
     unknown_state_filters: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("unknown_state_filters", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -385,10 +395,10 @@ def _read_list_transactions_response_v0(frame: bytes, pos: int) -> tuple[ListTra
     if _n <= 0:
         fail_null("transaction_states")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 11:
         fail_count("transaction_states", _n)
     transaction_states: list[ListTransactionsResponse.TransactionState] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("transaction_states", _n):
         _transaction_states_item, pos = _read_list_transactions_response_transaction_state_v0(frame, pos)
         transaction_states.append(_transaction_states_item)
     if frame[pos]:
@@ -419,12 +429,12 @@ def _write_list_transactions_response_transaction_state_v0(message: ListTransact
 def _write_list_transactions_response_v0(message: ListTransactionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.unknown_state_filters) + 1))
-    for _unknown_state_filters_item in message.unknown_state_filters:
+    for _unknown_state_filters_item in message.unknown_state_filters if len(message.unknown_state_filters) <= FEW else all_of(message.unknown_state_filters):
         _text = _unknown_state_filters_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.transaction_states) + 1))
-    for _transaction_states_item in message.transaction_states:
+    for _transaction_states_item in message.transaction_states if len(message.transaction_states) <= FEW else all_of(message.transaction_states):
         _write_list_transactions_response_transaction_state_v0(_transaction_states_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

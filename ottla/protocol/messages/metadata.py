@@ -8,13 +8,17 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     LEFT_OUT,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -121,10 +125,10 @@ def _read_metadata_request_v0(frame: bytes, pos: int) -> tuple[MetadataRequest, 
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 2:
         fail_count("topics", _n)
     topics: list[MetadataRequest.MetadataRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_metadata_request_metadata_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     return MetadataRequest(topics), pos
@@ -136,10 +140,10 @@ def _read_metadata_request_v1(frame: bytes, pos: int) -> tuple[MetadataRequest, 
     if _n < 0:
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 2:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v0(frame, pos)
             topics.append(_topics_item)
     return MetadataRequest(topics), pos
@@ -151,10 +155,10 @@ def _read_metadata_request_v4(frame: bytes, pos: int) -> tuple[MetadataRequest, 
     if _n < 0:
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 2:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v0(frame, pos)
             topics.append(_topics_item)
     (allow_auto_topic_creation,) = unpack_o(frame, pos)
@@ -168,10 +172,10 @@ def _read_metadata_request_v8(frame: bytes, pos: int) -> tuple[MetadataRequest, 
     if _n < 0:
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 2:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v0(frame, pos)
             topics.append(_topics_item)
     allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = unpack_ooo(frame, pos)
@@ -211,10 +215,10 @@ def _read_metadata_request_v9(frame: bytes, pos: int) -> tuple[MetadataRequest, 
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 2:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v9(frame, pos)
             topics.append(_topics_item)
     allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = unpack_ooo(frame, pos)
@@ -265,10 +269,10 @@ def _read_metadata_request_v10(frame: bytes, pos: int) -> tuple[MetadataRequest,
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 18:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v10(frame, pos)
             topics.append(_topics_item)
     allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = unpack_ooo(frame, pos)
@@ -294,10 +298,10 @@ def _read_metadata_request_v11(frame: bytes, pos: int) -> tuple[MetadataRequest,
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 18:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v10(frame, pos)
             topics.append(_topics_item)
     allow_auto_topic_creation, include_topic_authorized_operations = unpack_oo(frame, pos)
@@ -323,26 +327,26 @@ def _write_metadata_request_metadata_request_topic_v0(message: MetadataRequest.M
 def _write_metadata_request_v0(message: MetadataRequest, parts: list[Buffer]) -> None:
     assert message.topics is not None
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
 
 
 def _write_metadata_request_v1(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
 
 
 def _write_metadata_request_v4(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
     parts.append(pack_o(message.allow_auto_topic_creation))
 
 
 def _write_metadata_request_v8(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
     parts.append(pack_ooo(message.allow_auto_topic_creation, message.include_cluster_authorized_operations, message.include_topic_authorized_operations))
 
@@ -360,7 +364,7 @@ def _write_metadata_request_metadata_request_topic_v9(message: MetadataRequest.M
 
 def _write_metadata_request_v9(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_request_metadata_request_topic_v9(_topics_item, parts)
     parts.append(pack_ooo(message.allow_auto_topic_creation, message.include_cluster_authorized_operations, message.include_topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -382,7 +386,7 @@ def _write_metadata_request_metadata_request_topic_v10(message: MetadataRequest.
 
 def _write_metadata_request_v10(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_request_metadata_request_topic_v10(_topics_item, parts)
     parts.append(pack_ooo(message.allow_auto_topic_creation, message.include_cluster_authorized_operations, message.include_topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -393,7 +397,7 @@ def _write_metadata_request_v10(message: MetadataRequest, parts: list[Buffer]) -
 
 def _write_metadata_request_v11(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_request_metadata_request_topic_v10(_topics_item, parts)
     parts.append(pack_oo(message.allow_auto_topic_creation, message.include_topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -573,16 +577,20 @@ def _read_metadata_response_metadata_response_partition_v0(frame: bytes, pos: in
     pos += 14
     if _n < 0:
         fail_null("replica_nodes")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("replica_nodes", _n)
+    if _n > FEW:
+        count_elements("replica_nodes", _n)
     replica_nodes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("isr_nodes")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("isr_nodes", _n)
+    if _n > FEW:
+        count_elements("isr_nodes", _n)
     isr_nodes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     return MetadataResponse.MetadataResponsePartition(error_code, partition_index, leader_id, -1, replica_nodes, isr_nodes), pos
@@ -600,10 +608,10 @@ def _read_metadata_response_metadata_response_topic_v0(frame: bytes, pos: int) -
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     return MetadataResponse.MetadataResponseTopic(error_code, name, ZERO_UUID, False, partitions), pos
@@ -614,20 +622,20 @@ def _read_metadata_response_v0(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 4
     if _n < 0:
         fail_null("brokers")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 10:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v0(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(0, brokers, None, -1, topics), pos
@@ -664,10 +672,10 @@ def _read_metadata_response_metadata_response_topic_v1(frame: bytes, pos: int) -
     pos += 5
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     return MetadataResponse.MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions), pos
@@ -678,20 +686,20 @@ def _read_metadata_response_v1(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 4
     if _n < 0:
         fail_null("brokers")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 12:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     controller_id, _n = unpack_ii(frame, pos)
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(0, brokers, None, controller_id, topics), pos
@@ -702,10 +710,10 @@ def _read_metadata_response_v2(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 4
     if _n < 0:
         fail_null("brokers")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 12:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -720,10 +728,10 @@ def _read_metadata_response_v2(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(0, brokers, cluster_id, controller_id, topics), pos
@@ -734,10 +742,10 @@ def _read_metadata_response_v3(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("brokers")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 12:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -752,10 +760,10 @@ def _read_metadata_response_v3(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics), pos
@@ -766,24 +774,30 @@ def _read_metadata_response_metadata_response_partition_v5(frame: bytes, pos: in
     pos += 14
     if _n < 0:
         fail_null("replica_nodes")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("replica_nodes", _n)
+    if _n > FEW:
+        count_elements("replica_nodes", _n)
     replica_nodes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("isr_nodes")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("isr_nodes", _n)
+    if _n > FEW:
+        count_elements("isr_nodes", _n)
     isr_nodes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("offline_replicas")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("offline_replicas", _n)
+    if _n > FEW:
+        count_elements("offline_replicas", _n)
     offline_replicas: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     return MetadataResponse.MetadataResponsePartition(error_code, partition_index, leader_id, -1, replica_nodes, isr_nodes, offline_replicas), pos
@@ -801,10 +815,10 @@ def _read_metadata_response_metadata_response_topic_v5(frame: bytes, pos: int) -
     pos += 5
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 22:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v5(frame, pos)
         partitions.append(_partitions_item)
     return MetadataResponse.MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions), pos
@@ -815,10 +829,10 @@ def _read_metadata_response_v5(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("brokers")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 12:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -833,10 +847,10 @@ def _read_metadata_response_v5(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v5(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics), pos
@@ -847,24 +861,30 @@ def _read_metadata_response_metadata_response_partition_v7(frame: bytes, pos: in
     pos += 18
     if _n < 0:
         fail_null("replica_nodes")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("replica_nodes", _n)
+    if _n > FEW:
+        count_elements("replica_nodes", _n)
     replica_nodes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("isr_nodes")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("isr_nodes", _n)
+    if _n > FEW:
+        count_elements("isr_nodes", _n)
     isr_nodes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("offline_replicas")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("offline_replicas", _n)
+    if _n > FEW:
+        count_elements("offline_replicas", _n)
     offline_replicas: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     return MetadataResponse.MetadataResponsePartition(error_code, partition_index, leader_id, leader_epoch, replica_nodes, isr_nodes, offline_replicas), pos
@@ -882,10 +902,10 @@ def _read_metadata_response_metadata_response_topic_v7(frame: bytes, pos: int) -
     pos += 5
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 26:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v7(frame, pos)
         partitions.append(_partitions_item)
     return MetadataResponse.MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions), pos
@@ -896,10 +916,10 @@ def _read_metadata_response_v7(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("brokers")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 12:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -914,10 +934,10 @@ def _read_metadata_response_v7(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v7(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics), pos
@@ -935,10 +955,10 @@ def _read_metadata_response_metadata_response_topic_v8(frame: bytes, pos: int) -
     pos += 5
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 26:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v7(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -951,10 +971,10 @@ def _read_metadata_response_v8(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("brokers")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 12:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -969,10 +989,10 @@ def _read_metadata_response_v8(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 13:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v8(frame, pos)
         topics.append(_topics_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -1028,8 +1048,10 @@ def _read_metadata_response_metadata_response_partition_v9(frame: bytes, pos: in
     if _n <= 0:
         fail_null("replica_nodes")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("replica_nodes", _n)
+    if _n > FEW:
+        count_elements("replica_nodes", _n)
     replica_nodes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     _n = frame[pos]
@@ -1040,8 +1062,10 @@ def _read_metadata_response_metadata_response_partition_v9(frame: bytes, pos: in
     if _n <= 0:
         fail_null("isr_nodes")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("isr_nodes", _n)
+    if _n > FEW:
+        count_elements("isr_nodes", _n)
     isr_nodes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     _n = frame[pos]
@@ -1052,8 +1076,10 @@ def _read_metadata_response_metadata_response_partition_v9(frame: bytes, pos: in
     if _n <= 0:
         fail_null("offline_replicas")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("offline_replicas", _n)
+    if _n > FEW:
+        count_elements("offline_replicas", _n)
     offline_replicas: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -1090,10 +1116,10 @@ def _read_metadata_response_metadata_response_topic_v9(frame: bytes, pos: int) -
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v9(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -1120,10 +1146,10 @@ def _read_metadata_response_v9(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 11:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1147,10 +1173,10 @@ def _read_metadata_response_v9(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 10:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v9(frame, pos)
         topics.append(_topics_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -1189,10 +1215,10 @@ def _read_metadata_response_metadata_response_topic_v10(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v9(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -1219,10 +1245,10 @@ def _read_metadata_response_v10(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 11:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1246,10 +1272,10 @@ def _read_metadata_response_v10(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v10(frame, pos)
         topics.append(_topics_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -1276,10 +1302,10 @@ def _read_metadata_response_v11(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 11:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1303,10 +1329,10 @@ def _read_metadata_response_v11(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v10(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -1344,10 +1370,10 @@ def _read_metadata_response_metadata_response_topic_v12(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v9(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -1374,10 +1400,10 @@ def _read_metadata_response_v12(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 11:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1401,10 +1427,10 @@ def _read_metadata_response_v12(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v12(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -1429,10 +1455,10 @@ def _read_metadata_response_v13(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 11:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1456,10 +1482,10 @@ def _read_metadata_response_v13(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v12(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1497,16 +1523,16 @@ def _write_metadata_response_metadata_response_topic_v0(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_metadata_response_metadata_response_partition_v0(_partitions_item, parts)
 
 
 def _write_metadata_response_v0(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.brokers)))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_metadata_response_metadata_response_broker_v0(_brokers_item, parts)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_response_metadata_response_topic_v0(_topics_item, parts)
 
 
@@ -1525,40 +1551,40 @@ def _write_metadata_response_metadata_response_topic_v1(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_metadata_response_metadata_response_partition_v0(_partitions_item, parts)
 
 
 def _write_metadata_response_v1(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.brokers)))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_response_metadata_response_topic_v1(_topics_item, parts)
 
 
 def _write_metadata_response_v2(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.brokers)))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_response_metadata_response_topic_v1(_topics_item, parts)
 
 
 def _write_metadata_response_v3(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_response_metadata_response_topic_v1(_topics_item, parts)
 
 
@@ -1580,19 +1606,19 @@ def _write_metadata_response_metadata_response_topic_v5(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_metadata_response_metadata_response_partition_v5(_partitions_item, parts)
 
 
 def _write_metadata_response_v5(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_response_metadata_response_topic_v5(_topics_item, parts)
 
 
@@ -1614,19 +1640,19 @@ def _write_metadata_response_metadata_response_topic_v7(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_metadata_response_metadata_response_partition_v7(_partitions_item, parts)
 
 
 def _write_metadata_response_v7(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_response_metadata_response_topic_v7(_topics_item, parts)
 
 
@@ -1636,20 +1662,20 @@ def _write_metadata_response_metadata_response_topic_v8(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_metadata_response_metadata_response_partition_v7(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
 
 
 def _write_metadata_response_v8(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_response_metadata_response_topic_v8(_topics_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
 
@@ -1694,7 +1720,7 @@ def _write_metadata_response_metadata_response_topic_v9(message: MetadataRespons
     parts.append(_text)
     parts.append(pack_o(message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_metadata_response_metadata_response_partition_v9(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1706,14 +1732,14 @@ def _write_metadata_response_metadata_response_topic_v9(message: MetadataRespons
 def _write_metadata_response_v9(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_response_metadata_response_topic_v9(_topics_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1730,7 +1756,7 @@ def _write_metadata_response_metadata_response_topic_v10(message: MetadataRespon
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_metadata_response_metadata_response_partition_v9(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1742,14 +1768,14 @@ def _write_metadata_response_metadata_response_topic_v10(message: MetadataRespon
 def _write_metadata_response_v10(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_response_metadata_response_topic_v10(_topics_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1761,14 +1787,14 @@ def _write_metadata_response_v10(message: MetadataResponse, parts: list[Buffer])
 def _write_metadata_response_v11(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_response_metadata_response_topic_v10(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1783,7 +1809,7 @@ def _write_metadata_response_metadata_response_topic_v12(message: MetadataRespon
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_metadata_response_metadata_response_partition_v9(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1795,14 +1821,14 @@ def _write_metadata_response_metadata_response_topic_v12(message: MetadataRespon
 def _write_metadata_response_v12(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_response_metadata_response_topic_v12(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1813,14 +1839,14 @@ def _write_metadata_response_v12(message: MetadataResponse, parts: list[Buffer])
 def _write_metadata_response_v13(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers:
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_metadata_response_metadata_response_topic_v12(_topics_item, parts)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:

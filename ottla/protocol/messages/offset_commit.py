@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -148,10 +151,10 @@ def _read_offset_commit_request_offset_commit_request_topic_v2(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 14:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_commit_request_offset_commit_request_partition_v2(frame, pos)
         partitions.append(_partitions_item)
     return OffsetCommitRequest.OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
@@ -176,10 +179,10 @@ def _read_offset_commit_request_v2(frame: bytes, pos: int) -> tuple[OffsetCommit
     pos += 12
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, retention_time_ms, topics), pos
@@ -204,10 +207,10 @@ def _read_offset_commit_request_v5(frame: bytes, pos: int) -> tuple[OffsetCommit
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics), pos
@@ -237,10 +240,10 @@ def _read_offset_commit_request_offset_commit_request_topic_v6(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_commit_request_offset_commit_request_partition_v6(frame, pos)
         partitions.append(_partitions_item)
     return OffsetCommitRequest.OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
@@ -265,10 +268,10 @@ def _read_offset_commit_request_v6(frame: bytes, pos: int) -> tuple[OffsetCommit
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v6(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics), pos
@@ -301,10 +304,10 @@ def _read_offset_commit_request_v7(frame: bytes, pos: int) -> tuple[OffsetCommit
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v6(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics), pos
@@ -354,10 +357,10 @@ def _read_offset_commit_request_offset_commit_request_topic_v8(frame: bytes, pos
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_commit_request_offset_commit_request_partition_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -413,10 +416,10 @@ def _read_offset_commit_request_v8(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v8(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -441,10 +444,10 @@ def _read_offset_commit_request_offset_commit_request_topic_v10(frame: bytes, po
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_commit_request_offset_commit_request_partition_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -500,10 +503,10 @@ def _read_offset_commit_request_v10(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v10(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -528,7 +531,7 @@ def _write_offset_commit_request_offset_commit_request_topic_v2(message: OffsetC
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_commit_request_offset_commit_request_partition_v2(_partitions_item, parts)
 
 
@@ -540,7 +543,7 @@ def _write_offset_commit_request_v2(message: OffsetCommitRequest, parts: list[Bu
     parts.append(pack_ih(message.generation_id_or_member_epoch, len(_text)))
     parts.append(_text)
     parts.append(pack_qi(message.retention_time_ms, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_commit_request_offset_commit_request_topic_v2(_topics_item, parts)
 
 
@@ -552,7 +555,7 @@ def _write_offset_commit_request_v5(message: OffsetCommitRequest, parts: list[Bu
     parts.append(pack_ih(message.generation_id_or_member_epoch, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_commit_request_offset_commit_request_topic_v2(_topics_item, parts)
 
 
@@ -567,7 +570,7 @@ def _write_offset_commit_request_offset_commit_request_topic_v6(message: OffsetC
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_commit_request_offset_commit_request_partition_v6(_partitions_item, parts)
 
 
@@ -579,7 +582,7 @@ def _write_offset_commit_request_v6(message: OffsetCommitRequest, parts: list[Bu
     parts.append(pack_ih(message.generation_id_or_member_epoch, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_commit_request_offset_commit_request_topic_v6(_topics_item, parts)
 
 
@@ -594,7 +597,7 @@ def _write_offset_commit_request_v7(message: OffsetCommitRequest, parts: list[Bu
     parts.append(pack_h(-1 if message.group_instance_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_commit_request_offset_commit_request_topic_v6(_topics_item, parts)
 
 
@@ -614,7 +617,7 @@ def _write_offset_commit_request_offset_commit_request_topic_v8(message: OffsetC
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_commit_request_offset_commit_request_partition_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -634,7 +637,7 @@ def _write_offset_commit_request_v8(message: OffsetCommitRequest, parts: list[Bu
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_commit_request_offset_commit_request_topic_v8(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -645,7 +648,7 @@ def _write_offset_commit_request_v8(message: OffsetCommitRequest, parts: list[Bu
 def _write_offset_commit_request_offset_commit_request_topic_v10(message: OffsetCommitRequest.OffsetCommitRequestTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_commit_request_offset_commit_request_partition_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -665,7 +668,7 @@ def _write_offset_commit_request_v10(message: OffsetCommitRequest, parts: list[B
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_commit_request_offset_commit_request_topic_v10(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -772,10 +775,10 @@ def _read_offset_commit_response_offset_commit_response_topic_v2(frame: bytes, p
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitResponse.OffsetCommitResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_commit_response_offset_commit_response_partition_v2(frame, pos)
         partitions.append(_partitions_item)
     return OffsetCommitResponse.OffsetCommitResponseTopic(name, ZERO_UUID, partitions), pos
@@ -786,10 +789,10 @@ def _read_offset_commit_response_v2(frame: bytes, pos: int) -> tuple[OffsetCommi
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_commit_response_offset_commit_response_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitResponse(0, topics), pos
@@ -800,10 +803,10 @@ def _read_offset_commit_response_v3(frame: bytes, pos: int) -> tuple[OffsetCommi
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_commit_response_offset_commit_response_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitResponse(throttle_time_ms, topics), pos
@@ -842,10 +845,10 @@ def _read_offset_commit_response_offset_commit_response_topic_v8(frame: bytes, p
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 7:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitResponse.OffsetCommitResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_commit_response_offset_commit_response_partition_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -870,10 +873,10 @@ def _read_offset_commit_response_v8(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_commit_response_offset_commit_response_topic_v8(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -898,10 +901,10 @@ def _read_offset_commit_response_offset_commit_response_topic_v10(frame: bytes, 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 7:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitResponse.OffsetCommitResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_commit_response_offset_commit_response_partition_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -926,10 +929,10 @@ def _read_offset_commit_response_v10(frame: bytes, pos: int) -> tuple[OffsetComm
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_commit_response_offset_commit_response_topic_v10(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -952,19 +955,19 @@ def _write_offset_commit_response_offset_commit_response_topic_v2(message: Offse
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_commit_response_offset_commit_response_partition_v2(_partitions_item, parts)
 
 
 def _write_offset_commit_response_v2(message: OffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_commit_response_offset_commit_response_topic_v2(_topics_item, parts)
 
 
 def _write_offset_commit_response_v3(message: OffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_commit_response_offset_commit_response_topic_v2(_topics_item, parts)
 
 
@@ -981,7 +984,7 @@ def _write_offset_commit_response_offset_commit_response_topic_v8(message: Offse
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_commit_response_offset_commit_response_partition_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -992,7 +995,7 @@ def _write_offset_commit_response_offset_commit_response_topic_v8(message: Offse
 def _write_offset_commit_response_v8(message: OffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_commit_response_offset_commit_response_topic_v8(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1003,7 +1006,7 @@ def _write_offset_commit_response_v8(message: OffsetCommitResponse, parts: list[
 def _write_offset_commit_response_offset_commit_response_topic_v10(message: OffsetCommitResponse.OffsetCommitResponseTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_commit_response_offset_commit_response_partition_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1014,7 +1017,7 @@ def _write_offset_commit_response_offset_commit_response_topic_v10(message: Offs
 def _write_offset_commit_response_v10(message: OffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_commit_response_offset_commit_response_topic_v10(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,11 +8,13 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
     fail_null,
+    many_tags,
     read_string_length,
     read_tag,
     read_tag_bytes,
@@ -129,7 +131,7 @@ def _read_offset_commit_value_v4(frame: bytes, pos: int) -> tuple[OffsetCommitVa
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (topic_id,) = unpack_16s(frame, pos)

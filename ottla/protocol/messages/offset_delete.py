@@ -8,10 +8,13 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
+    all_of,
     fail_count,
     fail_null,
+    many,
 )
 
 _h = struct.Struct(">h")
@@ -89,10 +92,10 @@ def _read_offset_delete_request_offset_delete_request_topic_v0(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
     partitions: list[OffsetDeleteRequest.OffsetDeleteRequestPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_delete_request_offset_delete_request_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     return OffsetDeleteRequest.OffsetDeleteRequestTopic(name, partitions), pos
@@ -110,10 +113,10 @@ def _read_offset_delete_request_v0(frame: bytes, pos: int) -> tuple[OffsetDelete
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_delete_request_offset_delete_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     return OffsetDeleteRequest(group_id, topics), pos
@@ -128,7 +131,7 @@ def _write_offset_delete_request_offset_delete_request_topic_v0(message: OffsetD
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_delete_request_offset_delete_request_partition_v0(_partitions_item, parts)
 
 
@@ -137,7 +140,7 @@ def _write_offset_delete_request_v0(message: OffsetDeleteRequest, parts: list[Bu
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_delete_request_offset_delete_request_topic_v0(_topics_item, parts)
 
 
@@ -218,10 +221,10 @@ def _read_offset_delete_response_offset_delete_response_topic_v0(frame: bytes, p
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("partitions", _n)
     partitions: list[OffsetDeleteResponse.OffsetDeleteResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_delete_response_offset_delete_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     return OffsetDeleteResponse.OffsetDeleteResponseTopic(name, partitions), pos
@@ -232,10 +235,10 @@ def _read_offset_delete_response_v0(frame: bytes, pos: int) -> tuple[OffsetDelet
     pos += 10
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetDeleteResponse.OffsetDeleteResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_delete_response_offset_delete_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     return OffsetDeleteResponse(error_code, throttle_time_ms, topics), pos
@@ -250,13 +253,13 @@ def _write_offset_delete_response_offset_delete_response_topic_v0(message: Offse
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_delete_response_offset_delete_response_partition_v0(_partitions_item, parts)
 
 
 def _write_offset_delete_response_v0(message: OffsetDeleteResponse, parts: list[Buffer]) -> None:
     parts.append(pack_hii(message.error_code, message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_delete_response_offset_delete_response_topic_v0(_topics_item, parts)
 
 

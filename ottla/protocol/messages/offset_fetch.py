@@ -8,13 +8,17 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     LEFT_OUT,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -145,8 +149,10 @@ def _read_offset_fetch_request_offset_fetch_request_topic_v1(frame: bytes, pos: 
     pos += 4
     if _n < 0:
         fail_null("partition_indexes")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partition_indexes", _n)
+    if _n > FEW:
+        count_elements("partition_indexes", _n)
     partition_indexes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     return OffsetFetchRequest.OffsetFetchRequestTopic(name, partition_indexes), pos
@@ -164,10 +170,10 @@ def _read_offset_fetch_request_v1(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topic_v1(frame, pos)
         topics.append(_topics_item)
     return OffsetFetchRequest(group_id, topics), pos
@@ -186,10 +192,10 @@ def _read_offset_fetch_request_v2(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n < 0:
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] | None = None
     else:
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 6:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topic_v1(frame, pos)
             topics.append(_topics_item)
     return OffsetFetchRequest(group_id, topics), pos
@@ -214,8 +220,10 @@ def _read_offset_fetch_request_offset_fetch_request_topic_v6(frame: bytes, pos: 
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partition_indexes", _n)
+    if _n > FEW:
+        count_elements("partition_indexes", _n)
     partition_indexes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -249,10 +257,10 @@ def _read_offset_fetch_request_v6(frame: bytes, pos: int) -> tuple[OffsetFetchRe
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topic_v6(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -286,10 +294,10 @@ def _read_offset_fetch_request_v7(frame: bytes, pos: int) -> tuple[OffsetFetchRe
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topic_v6(frame, pos)
             topics.append(_topics_item)
     (require_stable,) = unpack_o(frame, pos)
@@ -324,8 +332,10 @@ def _read_offset_fetch_request_offset_fetch_request_topics_v8(frame: bytes, pos:
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partition_indexes", _n)
+    if _n > FEW:
+        count_elements("partition_indexes", _n)
     partition_indexes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -359,10 +369,10 @@ def _read_offset_fetch_request_offset_fetch_request_group_v8(frame: bytes, pos: 
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topics_v8(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -385,10 +395,10 @@ def _read_offset_fetch_request_v8(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("groups", _n)
     groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_offset_fetch_request_offset_fetch_request_group_v8(frame, pos)
         groups.append(_groups_item)
     (require_stable,) = unpack_o(frame, pos)
@@ -437,10 +447,10 @@ def _read_offset_fetch_request_offset_fetch_request_group_v9(frame: bytes, pos: 
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topics_v8(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -463,10 +473,10 @@ def _read_offset_fetch_request_v9(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("groups", _n)
     groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_offset_fetch_request_offset_fetch_request_group_v9(frame, pos)
         groups.append(_groups_item)
     (require_stable,) = unpack_o(frame, pos)
@@ -493,8 +503,10 @@ def _read_offset_fetch_request_offset_fetch_request_topics_v10(frame: bytes, pos
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partition_indexes", _n)
+    if _n > FEW:
+        count_elements("partition_indexes", _n)
     partition_indexes: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -541,10 +553,10 @@ def _read_offset_fetch_request_offset_fetch_request_group_v10(frame: bytes, pos:
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 18:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topics_v10(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -567,10 +579,10 @@ def _read_offset_fetch_request_v10(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("groups", _n)
     groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_offset_fetch_request_offset_fetch_request_group_v10(frame, pos)
         groups.append(_groups_item)
     (require_stable,) = unpack_o(frame, pos)
@@ -601,7 +613,7 @@ def _write_offset_fetch_request_v1(message: OffsetFetchRequest, parts: list[Buff
     parts.append(_text)
     assert message.topics is not None
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_request_offset_fetch_request_topic_v1(_topics_item, parts)
 
 
@@ -610,7 +622,7 @@ def _write_offset_fetch_request_v2(message: OffsetFetchRequest, parts: list[Buff
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_request_offset_fetch_request_topic_v1(_topics_item, parts)
 
 
@@ -632,7 +644,7 @@ def _write_offset_fetch_request_v6(message: OffsetFetchRequest, parts: list[Buff
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_request_offset_fetch_request_topic_v6(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -645,7 +657,7 @@ def _write_offset_fetch_request_v7(message: OffsetFetchRequest, parts: list[Buff
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_request_offset_fetch_request_topic_v6(_topics_item, parts)
     parts.append(pack_o(message.require_stable))
     if message.unknown_tagged_fields is None:
@@ -672,7 +684,7 @@ def _write_offset_fetch_request_offset_fetch_request_group_v8(message: OffsetFet
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_request_offset_fetch_request_topics_v8(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -682,7 +694,7 @@ def _write_offset_fetch_request_offset_fetch_request_group_v8(message: OffsetFet
 
 def _write_offset_fetch_request_v8(message: OffsetFetchRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_offset_fetch_request_offset_fetch_request_group_v8(_groups_item, parts)
     parts.append(pack_o(message.require_stable))
     if message.unknown_tagged_fields is None:
@@ -700,7 +712,7 @@ def _write_offset_fetch_request_offset_fetch_request_group_v9(message: OffsetFet
     parts.append(_text)
     parts.append(pack_i(message.member_epoch))
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_request_offset_fetch_request_topics_v8(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -710,7 +722,7 @@ def _write_offset_fetch_request_offset_fetch_request_group_v9(message: OffsetFet
 
 def _write_offset_fetch_request_v9(message: OffsetFetchRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_offset_fetch_request_offset_fetch_request_group_v9(_groups_item, parts)
     parts.append(pack_o(message.require_stable))
     if message.unknown_tagged_fields is None:
@@ -739,7 +751,7 @@ def _write_offset_fetch_request_offset_fetch_request_group_v10(message: OffsetFe
     parts.append(_text)
     parts.append(pack_i(message.member_epoch))
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or ():
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_request_offset_fetch_request_topics_v10(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -749,7 +761,7 @@ def _write_offset_fetch_request_offset_fetch_request_group_v10(message: OffsetFe
 
 def _write_offset_fetch_request_v10(message: OffsetFetchRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_offset_fetch_request_offset_fetch_request_group_v10(_groups_item, parts)
     parts.append(pack_o(message.require_stable))
     if message.unknown_tagged_fields is None:
@@ -945,10 +957,10 @@ def _read_offset_fetch_response_offset_fetch_response_topic_v1(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 16:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partition_v1(frame, pos)
         partitions.append(_partitions_item)
     return OffsetFetchResponse.OffsetFetchResponseTopic(name, partitions), pos
@@ -959,10 +971,10 @@ def _read_offset_fetch_response_v1(frame: bytes, pos: int) -> tuple[OffsetFetchR
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     return OffsetFetchResponse(0, topics), pos
@@ -973,10 +985,10 @@ def _read_offset_fetch_response_v2(frame: bytes, pos: int) -> tuple[OffsetFetchR
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -989,10 +1001,10 @@ def _read_offset_fetch_response_v3(frame: bytes, pos: int) -> tuple[OffsetFetchR
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1026,10 +1038,10 @@ def _read_offset_fetch_response_offset_fetch_response_topic_v5(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 20:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partition_v5(frame, pos)
         partitions.append(_partitions_item)
     return OffsetFetchResponse.OffsetFetchResponseTopic(name, partitions), pos
@@ -1040,10 +1052,10 @@ def _read_offset_fetch_response_v5(frame: bytes, pos: int) -> tuple[OffsetFetchR
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v5(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1097,10 +1109,10 @@ def _read_offset_fetch_response_offset_fetch_response_topic_v6(frame: bytes, pos
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 20:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partition_v6(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -1125,10 +1137,10 @@ def _read_offset_fetch_response_v6(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v6(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1190,10 +1202,10 @@ def _read_offset_fetch_response_offset_fetch_response_topics_v8(frame: bytes, po
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 20:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartitions] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partitions_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -1226,10 +1238,10 @@ def _read_offset_fetch_response_offset_fetch_response_group_v8(frame: bytes, pos
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopics] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topics_v8(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1256,10 +1268,10 @@ def _read_offset_fetch_response_v8(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("groups", _n)
     groups: list[OffsetFetchResponse.OffsetFetchResponseGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_offset_fetch_response_offset_fetch_response_group_v8(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -1284,10 +1296,10 @@ def _read_offset_fetch_response_offset_fetch_response_topics_v10(frame: bytes, p
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 20:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartitions] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partitions_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -1320,10 +1332,10 @@ def _read_offset_fetch_response_offset_fetch_response_group_v10(frame: bytes, po
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopics] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topics_v10(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1350,10 +1362,10 @@ def _read_offset_fetch_response_v10(frame: bytes, pos: int) -> tuple[OffsetFetch
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 5:
         fail_count("groups", _n)
     groups: list[OffsetFetchResponse.OffsetFetchResponseGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_offset_fetch_response_offset_fetch_response_group_v10(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -1379,26 +1391,26 @@ def _write_offset_fetch_response_offset_fetch_response_topic_v1(message: OffsetF
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_fetch_response_offset_fetch_response_partition_v1(_partitions_item, parts)
 
 
 def _write_offset_fetch_response_v1(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_response_offset_fetch_response_topic_v1(_topics_item, parts)
 
 
 def _write_offset_fetch_response_v2(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_response_offset_fetch_response_topic_v1(_topics_item, parts)
     parts.append(pack_h(message.error_code))
 
 
 def _write_offset_fetch_response_v3(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_response_offset_fetch_response_topic_v1(_topics_item, parts)
     parts.append(pack_h(message.error_code))
 
@@ -1415,13 +1427,13 @@ def _write_offset_fetch_response_offset_fetch_response_topic_v5(message: OffsetF
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_fetch_response_offset_fetch_response_partition_v5(_partitions_item, parts)
 
 
 def _write_offset_fetch_response_v5(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_response_offset_fetch_response_topic_v5(_topics_item, parts)
     parts.append(pack_h(message.error_code))
 
@@ -1443,7 +1455,7 @@ def _write_offset_fetch_response_offset_fetch_response_topic_v6(message: OffsetF
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_fetch_response_offset_fetch_response_partition_v6(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1454,7 +1466,7 @@ def _write_offset_fetch_response_offset_fetch_response_topic_v6(message: OffsetF
 def _write_offset_fetch_response_v6(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_response_offset_fetch_response_topic_v6(_topics_item, parts)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:
@@ -1480,7 +1492,7 @@ def _write_offset_fetch_response_offset_fetch_response_topics_v8(message: Offset
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_fetch_response_offset_fetch_response_partitions_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1493,7 +1505,7 @@ def _write_offset_fetch_response_offset_fetch_response_group_v8(message: OffsetF
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_response_offset_fetch_response_topics_v8(_topics_item, parts)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:
@@ -1505,7 +1517,7 @@ def _write_offset_fetch_response_offset_fetch_response_group_v8(message: OffsetF
 def _write_offset_fetch_response_v8(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_offset_fetch_response_offset_fetch_response_group_v8(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1516,7 +1528,7 @@ def _write_offset_fetch_response_v8(message: OffsetFetchResponse, parts: list[Bu
 def _write_offset_fetch_response_offset_fetch_response_topics_v10(message: OffsetFetchResponse.OffsetFetchResponseTopics, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_fetch_response_offset_fetch_response_partitions_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1529,7 +1541,7 @@ def _write_offset_fetch_response_offset_fetch_response_group_v10(message: Offset
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_fetch_response_offset_fetch_response_topics_v10(_topics_item, parts)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:
@@ -1541,7 +1553,7 @@ def _write_offset_fetch_response_offset_fetch_response_group_v10(message: Offset
 def _write_offset_fetch_response_v10(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_offset_fetch_response_offset_fetch_response_group_v10(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

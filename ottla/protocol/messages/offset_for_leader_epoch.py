@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -111,10 +114,10 @@ def _read_offset_for_leader_epoch_request_offset_for_leader_topic_v2(frame: byte
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 12:
         fail_count("partitions", _n)
     partitions: list[OffsetForLeaderEpochRequest.OffsetForLeaderPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_for_leader_epoch_request_offset_for_leader_partition_v2(frame, pos)
         partitions.append(_partitions_item)
     return OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic, partitions), pos
@@ -125,10 +128,10 @@ def _read_offset_for_leader_epoch_request_v2(frame: bytes, pos: int) -> tuple[Of
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_for_leader_epoch_request_offset_for_leader_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetForLeaderEpochRequest(-2, topics), pos
@@ -139,10 +142,10 @@ def _read_offset_for_leader_epoch_request_v3(frame: bytes, pos: int) -> tuple[Of
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_for_leader_epoch_request_offset_for_leader_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetForLeaderEpochRequest(replica_id, topics), pos
@@ -181,10 +184,10 @@ def _read_offset_for_leader_epoch_request_offset_for_leader_topic_v4(frame: byte
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 13:
         fail_count("partitions", _n)
     partitions: list[OffsetForLeaderEpochRequest.OffsetForLeaderPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_for_leader_epoch_request_offset_for_leader_partition_v4(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -209,10 +212,10 @@ def _read_offset_for_leader_epoch_request_v4(frame: bytes, pos: int) -> tuple[Of
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_for_leader_epoch_request_offset_for_leader_topic_v4(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -235,19 +238,19 @@ def _write_offset_for_leader_epoch_request_offset_for_leader_topic_v2(message: O
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_for_leader_epoch_request_offset_for_leader_partition_v2(_partitions_item, parts)
 
 
 def _write_offset_for_leader_epoch_request_v2(message: OffsetForLeaderEpochRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_for_leader_epoch_request_offset_for_leader_topic_v2(_topics_item, parts)
 
 
 def _write_offset_for_leader_epoch_request_v3(message: OffsetForLeaderEpochRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.replica_id, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_for_leader_epoch_request_offset_for_leader_topic_v2(_topics_item, parts)
 
 
@@ -264,7 +267,7 @@ def _write_offset_for_leader_epoch_request_offset_for_leader_topic_v4(message: O
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_for_leader_epoch_request_offset_for_leader_partition_v4(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -275,7 +278,7 @@ def _write_offset_for_leader_epoch_request_offset_for_leader_topic_v4(message: O
 def _write_offset_for_leader_epoch_request_v4(message: OffsetForLeaderEpochRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.replica_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_for_leader_epoch_request_offset_for_leader_topic_v4(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -373,10 +376,10 @@ def _read_offset_for_leader_epoch_response_offset_for_leader_topic_result_v2(fra
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[OffsetForLeaderEpochResponse.EpochEndOffset] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_for_leader_epoch_response_epoch_end_offset_v2(frame, pos)
         partitions.append(_partitions_item)
     return OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult(topic, partitions), pos
@@ -387,10 +390,10 @@ def _read_offset_for_leader_epoch_response_v2(frame: bytes, pos: int) -> tuple[O
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_for_leader_epoch_response_offset_for_leader_topic_result_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetForLeaderEpochResponse(throttle_time_ms, topics), pos
@@ -429,10 +432,10 @@ def _read_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(fra
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 19:
         fail_count("partitions", _n)
     partitions: list[OffsetForLeaderEpochResponse.EpochEndOffset] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_offset_for_leader_epoch_response_epoch_end_offset_v4(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -457,10 +460,10 @@ def _read_offset_for_leader_epoch_response_v4(frame: bytes, pos: int) -> tuple[O
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -483,13 +486,13 @@ def _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v2(me
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_for_leader_epoch_response_epoch_end_offset_v2(_partitions_item, parts)
 
 
 def _write_offset_for_leader_epoch_response_v2(message: OffsetForLeaderEpochResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v2(_topics_item, parts)
 
 
@@ -506,7 +509,7 @@ def _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(me
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_offset_for_leader_epoch_response_epoch_end_offset_v4(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -517,7 +520,7 @@ def _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(me
 def _write_offset_for_leader_epoch_response_v4(message: OffsetForLeaderEpochResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,13 +8,17 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
     fail_tag,
+    many,
+    many_tags,
     read_length,
     read_string_length,
     read_tag,
@@ -143,10 +147,10 @@ def _read_produce_request_topic_produce_data_v3(frame: bytes, pos: int) -> tuple
     pos += 4
     if _n < 0:
         fail_null("partition_data")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("partition_data", _n)
     partition_data: list[ProduceRequest.PartitionProduceData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partition_data", _n):
         _partition_data_item, pos = _read_produce_request_partition_produce_data_v3(frame, pos)
         partition_data.append(_partition_data_item)
     return ProduceRequest.TopicProduceData(name, ZERO_UUID, partition_data), pos
@@ -165,10 +169,10 @@ def _read_produce_request_v3(frame: bytes, pos: int) -> tuple[ProduceRequest, in
     pos += 10
     if _n < 0:
         fail_null("topic_data")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topic_data", _n)
     topic_data: list[ProduceRequest.TopicProduceData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topic_data", _n):
         _topic_data_item, pos = _read_produce_request_topic_produce_data_v3(frame, pos)
         topic_data.append(_topic_data_item)
     return ProduceRequest(transactional_id, acks, timeout_ms, topic_data), pos
@@ -218,10 +222,10 @@ def _read_produce_request_topic_produce_data_v9(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("partition_data")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("partition_data", _n)
     partition_data: list[ProduceRequest.PartitionProduceData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partition_data", _n):
         _partition_data_item, pos = _read_produce_request_partition_produce_data_v9(frame, pos)
         partition_data.append(_partition_data_item)
     if frame[pos]:
@@ -257,10 +261,10 @@ def _read_produce_request_v9(frame: bytes, pos: int) -> tuple[ProduceRequest, in
     if _n <= 0:
         fail_null("topic_data")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topic_data", _n)
     topic_data: list[ProduceRequest.TopicProduceData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topic_data", _n):
         _topic_data_item, pos = _read_produce_request_topic_produce_data_v9(frame, pos)
         topic_data.append(_topic_data_item)
     if frame[pos]:
@@ -285,10 +289,10 @@ def _read_produce_request_topic_produce_data_v13(frame: bytes, pos: int) -> tupl
     if _n <= 0:
         fail_null("partition_data")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("partition_data", _n)
     partition_data: list[ProduceRequest.PartitionProduceData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partition_data", _n):
         _partition_data_item, pos = _read_produce_request_partition_produce_data_v9(frame, pos)
         partition_data.append(_partition_data_item)
     if frame[pos]:
@@ -324,10 +328,10 @@ def _read_produce_request_v13(frame: bytes, pos: int) -> tuple[ProduceRequest, i
     if _n <= 0:
         fail_null("topic_data")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topic_data", _n)
     topic_data: list[ProduceRequest.TopicProduceData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topic_data", _n):
         _topic_data_item, pos = _read_produce_request_topic_produce_data_v13(frame, pos)
         topic_data.append(_topic_data_item)
     if frame[pos]:
@@ -352,7 +356,7 @@ def _write_produce_request_topic_produce_data_v3(message: ProduceRequest.TopicPr
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partition_data)))
-    for _partition_data_item in message.partition_data:
+    for _partition_data_item in message.partition_data if len(message.partition_data) <= FEW else all_of(message.partition_data):
         _write_produce_request_partition_produce_data_v3(_partition_data_item, parts)
 
 
@@ -361,7 +365,7 @@ def _write_produce_request_v3(message: ProduceRequest, parts: list[Buffer]) -> N
     parts.append(pack_h(-1 if message.transactional_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_hii(message.acks, message.timeout_ms, len(message.topic_data)))
-    for _topic_data_item in message.topic_data:
+    for _topic_data_item in message.topic_data if len(message.topic_data) <= FEW else all_of(message.topic_data):
         _write_produce_request_topic_produce_data_v3(_topic_data_item, parts)
 
 
@@ -381,7 +385,7 @@ def _write_produce_request_topic_produce_data_v9(message: ProduceRequest.TopicPr
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_data) + 1))
-    for _partition_data_item in message.partition_data:
+    for _partition_data_item in message.partition_data if len(message.partition_data) <= FEW else all_of(message.partition_data):
         _write_produce_request_partition_produce_data_v9(_partition_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -395,7 +399,7 @@ def _write_produce_request_v9(message: ProduceRequest, parts: list[Buffer]) -> N
     parts.append(_text)
     parts.append(pack_hi(message.acks, message.timeout_ms))
     parts.append(unsigned_varint(len(message.topic_data) + 1))
-    for _topic_data_item in message.topic_data:
+    for _topic_data_item in message.topic_data if len(message.topic_data) <= FEW else all_of(message.topic_data):
         _write_produce_request_topic_produce_data_v9(_topic_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -406,7 +410,7 @@ def _write_produce_request_v9(message: ProduceRequest, parts: list[Buffer]) -> N
 def _write_produce_request_topic_produce_data_v13(message: ProduceRequest.TopicProduceData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partition_data) + 1))
-    for _partition_data_item in message.partition_data:
+    for _partition_data_item in message.partition_data if len(message.partition_data) <= FEW else all_of(message.partition_data):
         _write_produce_request_partition_produce_data_v9(_partition_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -420,7 +424,7 @@ def _write_produce_request_v13(message: ProduceRequest, parts: list[Buffer]) -> 
     parts.append(_text)
     parts.append(pack_hi(message.acks, message.timeout_ms))
     parts.append(unsigned_varint(len(message.topic_data) + 1))
-    for _topic_data_item in message.topic_data:
+    for _topic_data_item in message.topic_data if len(message.topic_data) <= FEW else all_of(message.topic_data):
         _write_produce_request_topic_produce_data_v13(_topic_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -609,10 +613,10 @@ def _read_produce_response_topic_produce_response_v3(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partition_responses")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 22:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v3(frame, pos)
         partition_responses.append(_partition_responses_item)
     return ProduceResponse.TopicProduceResponse(name, ZERO_UUID, partition_responses), pos
@@ -623,10 +627,10 @@ def _read_produce_response_v3(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     pos += 4
     if _n < 0:
         fail_null("responses")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_produce_response_topic_produce_response_v3(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -652,10 +656,10 @@ def _read_produce_response_topic_produce_response_v5(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partition_responses")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 30:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v5(frame, pos)
         partition_responses.append(_partition_responses_item)
     return ProduceResponse.TopicProduceResponse(name, ZERO_UUID, partition_responses), pos
@@ -666,10 +670,10 @@ def _read_produce_response_v5(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     pos += 4
     if _n < 0:
         fail_null("responses")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_produce_response_topic_produce_response_v5(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -694,10 +698,10 @@ def _read_produce_response_partition_produce_response_v8(frame: bytes, pos: int)
     pos += 34
     if _n < 0:
         fail_null("record_errors")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("record_errors", _n)
     record_errors: list[ProduceResponse.BatchIndexAndErrorMessage] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("record_errors", _n):
         _record_errors_item, pos = _read_produce_response_batch_index_and_error_message_v8(frame, pos)
         record_errors.append(_record_errors_item)
     (_n,) = unpack_h(frame, pos)
@@ -723,10 +727,10 @@ def _read_produce_response_topic_produce_response_v8(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partition_responses")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 36:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v8(frame, pos)
         partition_responses.append(_partition_responses_item)
     return ProduceResponse.TopicProduceResponse(name, ZERO_UUID, partition_responses), pos
@@ -737,10 +741,10 @@ def _read_produce_response_v8(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     pos += 4
     if _n < 0:
         fail_null("responses")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_produce_response_topic_produce_response_v8(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -784,10 +788,10 @@ def _read_produce_response_partition_produce_response_v9(frame: bytes, pos: int)
     if _n <= 0:
         fail_null("record_errors")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("record_errors", _n)
     record_errors: list[ProduceResponse.BatchIndexAndErrorMessage] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("record_errors", _n):
         _record_errors_item, pos = _read_produce_response_batch_index_and_error_message_v9(frame, pos)
         record_errors.append(_record_errors_item)
     _n = frame[pos]
@@ -804,7 +808,7 @@ def _read_produce_response_partition_produce_response_v9(frame: bytes, pos: int)
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 fail_tag(_tag)
@@ -839,10 +843,10 @@ def _read_produce_response_topic_produce_response_v9(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("partition_responses")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 33:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v9(frame, pos)
         partition_responses.append(_partition_responses_item)
     if frame[pos]:
@@ -865,10 +869,10 @@ def _read_produce_response_v9(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_produce_response_topic_produce_response_v9(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -876,7 +880,7 @@ def _read_produce_response_v9(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 fail_tag(_tag)
@@ -917,10 +921,10 @@ def _read_produce_response_partition_produce_response_v10(frame: bytes, pos: int
     if _n <= 0:
         fail_null("record_errors")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("record_errors", _n)
     record_errors: list[ProduceResponse.BatchIndexAndErrorMessage] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("record_errors", _n):
         _record_errors_item, pos = _read_produce_response_batch_index_and_error_message_v9(frame, pos)
         record_errors.append(_record_errors_item)
     _n = frame[pos]
@@ -938,7 +942,7 @@ def _read_produce_response_partition_produce_response_v10(frame: bytes, pos: int
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 current_leader, pos = _read_produce_response_leader_id_and_epoch_v10(frame, pos)
@@ -973,10 +977,10 @@ def _read_produce_response_topic_produce_response_v10(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("partition_responses")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 33:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v10(frame, pos)
         partition_responses.append(_partition_responses_item)
     if frame[pos]:
@@ -1036,10 +1040,10 @@ def _read_produce_response_v10(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_produce_response_topic_produce_response_v10(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -1048,7 +1052,7 @@ def _read_produce_response_v10(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -1059,10 +1063,10 @@ def _read_produce_response_v10(frame: bytes, pos: int) -> tuple[ProduceResponse,
                 if _n <= 0:
                     fail_null("node_endpoints")
                 _n -= 1
-                if _n > len(frame) - pos:
+                if _n > (len(frame) - pos) // 11:
                     fail_count("node_endpoints", _n)
                 node_endpoints = []
-                for _ in range(_n):
+                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
                     _node_endpoints_item, pos = _read_produce_response_node_endpoint_v10(frame, pos)
                     node_endpoints.append(_node_endpoints_item)
             else:
@@ -1088,10 +1092,10 @@ def _read_produce_response_topic_produce_response_v13(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("partition_responses")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 33:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v10(frame, pos)
         partition_responses.append(_partition_responses_item)
     if frame[pos]:
@@ -1114,10 +1118,10 @@ def _read_produce_response_v13(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n):
         _responses_item, pos = _read_produce_response_topic_produce_response_v13(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -1126,7 +1130,7 @@ def _read_produce_response_v13(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_unsigned_varint(frame, pos)
-        for _ in range(_tags):
+        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -1137,10 +1141,10 @@ def _read_produce_response_v13(frame: bytes, pos: int) -> tuple[ProduceResponse,
                 if _n <= 0:
                     fail_null("node_endpoints")
                 _n -= 1
-                if _n > len(frame) - pos:
+                if _n > (len(frame) - pos) // 11:
                     fail_count("node_endpoints", _n)
                 node_endpoints = []
-                for _ in range(_n):
+                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
                     _node_endpoints_item, pos = _read_produce_response_node_endpoint_v10(frame, pos)
                     node_endpoints.append(_node_endpoints_item)
             else:
@@ -1164,13 +1168,13 @@ def _write_produce_response_topic_produce_response_v3(message: ProduceResponse.T
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partition_responses)))
-    for _partition_responses_item in message.partition_responses:
+    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses):
         _write_produce_response_partition_produce_response_v3(_partition_responses_item, parts)
 
 
 def _write_produce_response_v3(message: ProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.responses)))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_produce_response_topic_produce_response_v3(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -1184,13 +1188,13 @@ def _write_produce_response_topic_produce_response_v5(message: ProduceResponse.T
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partition_responses)))
-    for _partition_responses_item in message.partition_responses:
+    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses):
         _write_produce_response_partition_produce_response_v5(_partition_responses_item, parts)
 
 
 def _write_produce_response_v5(message: ProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.responses)))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_produce_response_topic_produce_response_v5(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -1203,7 +1207,7 @@ def _write_produce_response_batch_index_and_error_message_v8(message: ProduceRes
 
 def _write_produce_response_partition_produce_response_v8(message: ProduceResponse.PartitionProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqqi(message.index, message.error_code, message.base_offset, message.log_append_time_ms, message.log_start_offset, len(message.record_errors)))
-    for _record_errors_item in message.record_errors:
+    for _record_errors_item in message.record_errors if len(message.record_errors) <= FEW else all_of(message.record_errors):
         _write_produce_response_batch_index_and_error_message_v8(_record_errors_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(-1 if message.error_message is None else len(_text)))
@@ -1215,13 +1219,13 @@ def _write_produce_response_topic_produce_response_v8(message: ProduceResponse.T
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partition_responses)))
-    for _partition_responses_item in message.partition_responses:
+    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses):
         _write_produce_response_partition_produce_response_v8(_partition_responses_item, parts)
 
 
 def _write_produce_response_v8(message: ProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.responses)))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_produce_response_topic_produce_response_v8(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -1240,7 +1244,7 @@ def _write_produce_response_batch_index_and_error_message_v9(message: ProduceRes
 def _write_produce_response_partition_produce_response_v9(message: ProduceResponse.PartitionProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqq(message.index, message.error_code, message.base_offset, message.log_append_time_ms, message.log_start_offset))
     parts.append(unsigned_varint(len(message.record_errors) + 1))
-    for _record_errors_item in message.record_errors:
+    for _record_errors_item in message.record_errors if len(message.record_errors) <= FEW else all_of(message.record_errors):
         _write_produce_response_batch_index_and_error_message_v9(_record_errors_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
@@ -1256,7 +1260,7 @@ def _write_produce_response_topic_produce_response_v9(message: ProduceResponse.T
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_responses) + 1))
-    for _partition_responses_item in message.partition_responses:
+    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses):
         _write_produce_response_partition_produce_response_v9(_partition_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1266,7 +1270,7 @@ def _write_produce_response_topic_produce_response_v9(message: ProduceResponse.T
 
 def _write_produce_response_v9(message: ProduceResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_produce_response_topic_produce_response_v9(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     if message.unknown_tagged_fields is None:
@@ -1286,7 +1290,7 @@ def _write_produce_response_leader_id_and_epoch_v10(message: ProduceResponse.Lea
 def _write_produce_response_partition_produce_response_v10(message: ProduceResponse.PartitionProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqq(message.index, message.error_code, message.base_offset, message.log_append_time_ms, message.log_start_offset))
     parts.append(unsigned_varint(len(message.record_errors) + 1))
-    for _record_errors_item in message.record_errors:
+    for _record_errors_item in message.record_errors if len(message.record_errors) <= FEW else all_of(message.record_errors):
         _write_produce_response_batch_index_and_error_message_v9(_record_errors_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
@@ -1307,7 +1311,7 @@ def _write_produce_response_topic_produce_response_v10(message: ProduceResponse.
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_responses) + 1))
-    for _partition_responses_item in message.partition_responses:
+    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses):
         _write_produce_response_partition_produce_response_v10(_partition_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1332,14 +1336,14 @@ def _write_produce_response_node_endpoint_v10(message: ProduceResponse.NodeEndpo
 
 def _write_produce_response_v10(message: ProduceResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_produce_response_topic_produce_response_v10(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.node_endpoints != []:
         _tag: list[Buffer] = []
         _tag.append(unsigned_varint(len(message.node_endpoints) + 1))
-        for _node_endpoints_item in message.node_endpoints:
+        for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints):
             _write_produce_response_node_endpoint_v10(_node_endpoints_item, _tag)
         tagged.append((0, _tag))
     if message.unknown_tagged_fields is None and not tagged:
@@ -1351,7 +1355,7 @@ def _write_produce_response_v10(message: ProduceResponse, parts: list[Buffer]) -
 def _write_produce_response_topic_produce_response_v13(message: ProduceResponse.TopicProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partition_responses) + 1))
-    for _partition_responses_item in message.partition_responses:
+    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses):
         _write_produce_response_partition_produce_response_v10(_partition_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1361,14 +1365,14 @@ def _write_produce_response_topic_produce_response_v13(message: ProduceResponse.
 
 def _write_produce_response_v13(message: ProduceResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses:
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
         _write_produce_response_topic_produce_response_v13(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.node_endpoints != []:
         _tag: list[Buffer] = []
         _tag.append(unsigned_varint(len(message.node_endpoints) + 1))
-        for _node_endpoints_item in message.node_endpoints:
+        for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints):
             _write_produce_response_node_endpoint_v10(_node_endpoints_item, _tag)
         tagged.append((0, _tag))
     if message.unknown_tagged_fields is None and not tagged:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -116,10 +119,10 @@ def _read_read_share_group_state_request_read_state_data_v0(frame: bytes, pos: i
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 9:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateRequest.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_read_share_group_state_request_partition_data_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -152,10 +155,10 @@ def _read_read_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[Rea
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ReadShareGroupStateRequest.ReadStateData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_read_share_group_state_request_read_state_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -180,7 +183,7 @@ def _write_read_share_group_state_request_partition_data_v0(message: ReadShareGr
 def _write_read_share_group_state_request_read_state_data_v0(message: ReadShareGroupStateRequest.ReadStateData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_read_share_group_state_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -193,7 +196,7 @@ def _write_read_share_group_state_request_v0(message: ReadShareGroupStateRequest
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_read_share_group_state_request_read_state_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -333,10 +336,10 @@ def _read_read_share_group_state_response_partition_result_v0(frame: bytes, pos:
     if _n <= 0:
         fail_null("state_batches")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 20:
         fail_count("state_batches", _n)
     state_batches: list[ReadShareGroupStateResponse.StateBatch] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("state_batches", _n):
         _state_batches_item, pos = _read_read_share_group_state_response_state_batch_v0(frame, pos)
         state_batches.append(_state_batches_item)
     if frame[pos]:
@@ -361,10 +364,10 @@ def _read_read_share_group_state_response_read_state_result_v0(frame: bytes, pos
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 21:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateResponse.PartitionResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_read_share_group_state_response_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -387,10 +390,10 @@ def _read_read_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[Re
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[ReadShareGroupStateResponse.ReadStateResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_read_share_group_state_response_read_state_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -419,7 +422,7 @@ def _write_read_share_group_state_response_partition_result_v0(message: ReadShar
     parts.append(_text)
     parts.append(pack_iq(message.state_epoch, message.start_offset))
     parts.append(unsigned_varint(len(message.state_batches) + 1))
-    for _state_batches_item in message.state_batches:
+    for _state_batches_item in message.state_batches if len(message.state_batches) <= FEW else all_of(message.state_batches):
         _write_read_share_group_state_response_state_batch_v0(_state_batches_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -430,7 +433,7 @@ def _write_read_share_group_state_response_partition_result_v0(message: ReadShar
 def _write_read_share_group_state_response_read_state_result_v0(message: ReadShareGroupStateResponse.ReadStateResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_read_share_group_state_response_partition_result_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -440,7 +443,7 @@ def _write_read_share_group_state_response_read_state_result_v0(message: ReadSha
 
 def _write_read_share_group_state_response_v0(message: ReadShareGroupStateResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_read_share_group_state_response_read_state_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -116,10 +119,10 @@ def _read_read_share_group_state_summary_request_read_state_summary_data_v0(fram
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 9:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateSummaryRequest.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_read_share_group_state_summary_request_partition_data_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -152,10 +155,10 @@ def _read_read_share_group_state_summary_request_v0(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ReadShareGroupStateSummaryRequest.ReadStateSummaryData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_read_share_group_state_summary_request_read_state_summary_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -180,7 +183,7 @@ def _write_read_share_group_state_summary_request_partition_data_v0(message: Rea
 def _write_read_share_group_state_summary_request_read_state_summary_data_v0(message: ReadShareGroupStateSummaryRequest.ReadStateSummaryData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_read_share_group_state_summary_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -193,7 +196,7 @@ def _write_read_share_group_state_summary_request_v0(message: ReadShareGroupStat
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_read_share_group_state_summary_request_read_state_summary_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -315,10 +318,10 @@ def _read_read_share_group_state_summary_response_read_state_summary_result_v0(f
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 24:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateSummaryResponse.PartitionResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_read_share_group_state_summary_response_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -341,10 +344,10 @@ def _read_read_share_group_state_summary_response_v0(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[ReadShareGroupStateSummaryResponse.ReadStateSummaryResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_read_share_group_state_summary_response_read_state_summary_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -396,10 +399,10 @@ def _read_read_share_group_state_summary_response_read_state_summary_result_v1(f
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 28:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateSummaryResponse.PartitionResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_read_share_group_state_summary_response_partition_result_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -422,10 +425,10 @@ def _read_read_share_group_state_summary_response_v1(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[ReadShareGroupStateSummaryResponse.ReadStateSummaryResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_read_share_group_state_summary_response_read_state_summary_result_v1(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -454,7 +457,7 @@ def _write_read_share_group_state_summary_response_partition_result_v0(message: 
 def _write_read_share_group_state_summary_response_read_state_summary_result_v0(message: ReadShareGroupStateSummaryResponse.ReadStateSummaryResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_read_share_group_state_summary_response_partition_result_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -464,7 +467,7 @@ def _write_read_share_group_state_summary_response_read_state_summary_result_v0(
 
 def _write_read_share_group_state_summary_response_v0(message: ReadShareGroupStateSummaryResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_read_share_group_state_summary_response_read_state_summary_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -487,7 +490,7 @@ def _write_read_share_group_state_summary_response_partition_result_v1(message: 
 def _write_read_share_group_state_summary_response_read_state_summary_result_v1(message: ReadShareGroupStateSummaryResponse.ReadStateSummaryResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_read_share_group_state_summary_response_partition_result_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -497,7 +500,7 @@ def _write_read_share_group_state_summary_response_read_state_summary_result_v1(
 
 def _write_read_share_group_state_summary_response_v1(message: ReadShareGroupStateSummaryResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_read_share_group_state_summary_response_read_state_summary_result_v1(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

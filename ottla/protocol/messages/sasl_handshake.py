@@ -8,10 +8,13 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
+    all_of,
     fail_count,
     fail_null,
+    many,
 )
 
 _h = struct.Struct(">h")
@@ -85,10 +88,10 @@ def _read_sasl_handshake_response_v0(frame: bytes, pos: int) -> tuple[SaslHandsh
     pos += 6
     if _n < 0:
         fail_null("mechanisms")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 2:
         fail_count("mechanisms", _n)
     mechanisms: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("mechanisms", _n):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -102,7 +105,7 @@ def _read_sasl_handshake_response_v0(frame: bytes, pos: int) -> tuple[SaslHandsh
 
 def _write_sasl_handshake_response_v0(message: SaslHandshakeResponse, parts: list[Buffer]) -> None:
     parts.append(pack_hi(message.error_code, len(message.mechanisms)))
-    for _mechanisms_item in message.mechanisms:
+    for _mechanisms_item in message.mechanisms if len(message.mechanisms) <= FEW else all_of(message.mechanisms):
         _text = _mechanisms_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)

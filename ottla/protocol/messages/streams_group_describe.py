@@ -8,11 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
+    count_elements,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -77,7 +81,7 @@ def _read_streams_group_describe_request_v0(frame: bytes, pos: int) -> tuple[Str
     if _n > len(frame) - pos:
         fail_count("group_ids", _n)
     group_ids: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("group_ids", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -104,7 +108,7 @@ def _read_streams_group_describe_request_v0(frame: bytes, pos: int) -> tuple[Str
 
 def _write_streams_group_describe_request_v0(message: StreamsGroupDescribeRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.group_ids) + 1))
-    for _group_ids_item in message.group_ids:
+    for _group_ids_item in message.group_ids if len(message.group_ids) <= FEW else all_of(message.group_ids):
         _text = _group_ids_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -447,10 +451,10 @@ def _read_streams_group_describe_response_topic_info_v0(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("topic_configs")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topic_configs", _n)
     topic_configs: list[StreamsGroupDescribeResponse.KeyValue] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topic_configs", _n):
         _topic_configs_item, pos = _read_streams_group_describe_response_key_value_v0(frame, pos)
         topic_configs.append(_topic_configs_item)
     if frame[pos]:
@@ -486,7 +490,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n > len(frame) - pos:
         fail_count("source_topics", _n)
     source_topics: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("source_topics", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -509,7 +513,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n > len(frame) - pos:
         fail_count("repartition_sink_topics", _n)
     repartition_sink_topics: list[str] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("repartition_sink_topics", _n):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -529,10 +533,10 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n <= 0:
         fail_null("state_changelog_topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 9:
         fail_count("state_changelog_topics", _n)
     state_changelog_topics: list[StreamsGroupDescribeResponse.TopicInfo] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("state_changelog_topics", _n):
         _state_changelog_topics_item, pos = _read_streams_group_describe_response_topic_info_v0(frame, pos)
         state_changelog_topics.append(_state_changelog_topics_item)
     _n = frame[pos]
@@ -543,10 +547,10 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n <= 0:
         fail_null("repartition_source_topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 9:
         fail_count("repartition_source_topics", _n)
     repartition_source_topics: list[StreamsGroupDescribeResponse.TopicInfo] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("repartition_source_topics", _n):
         _repartition_source_topics_item, pos = _read_streams_group_describe_response_topic_info_v0(frame, pos)
         repartition_source_topics.append(_repartition_source_topics_item)
     if frame[pos]:
@@ -572,10 +576,10 @@ def _read_streams_group_describe_response_topology_v0(frame: bytes, pos: int) ->
         subtopologies: list[StreamsGroupDescribeResponse.Subtopology] | None = None
     else:
         _n -= 1
-        if _n > len(frame) - pos:
+        if _n > (len(frame) - pos) // 6:
             fail_count("subtopologies", _n)
         subtopologies = []
-        for _ in range(_n):
+        for _ in range(_n) if _n <= FEW else many("subtopologies", _n):
             _subtopologies_item, pos = _read_streams_group_describe_response_subtopology_v0(frame, pos)
             subtopologies.append(_subtopologies_item)
     if frame[pos]:
@@ -656,8 +660,10 @@ def _read_streams_group_describe_response_task_ids_v0(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 4:
         fail_count("partitions", _n)
+    if _n > FEW:
+        count_elements("partitions", _n)
     partitions: list[int] = list(struct.unpack_from(f">{_n}i", frame, pos))
     pos += 4 * _n
     if frame[pos]:
@@ -680,10 +686,10 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("active_tasks")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("active_tasks", _n)
     active_tasks: list[StreamsGroupDescribeResponse.TaskIds] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("active_tasks", _n):
         _active_tasks_item, pos = _read_streams_group_describe_response_task_ids_v0(frame, pos)
         active_tasks.append(_active_tasks_item)
     _n = frame[pos]
@@ -694,10 +700,10 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("standby_tasks")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("standby_tasks", _n)
     standby_tasks: list[StreamsGroupDescribeResponse.TaskIds] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("standby_tasks", _n):
         _standby_tasks_item, pos = _read_streams_group_describe_response_task_ids_v0(frame, pos)
         standby_tasks.append(_standby_tasks_item)
     _n = frame[pos]
@@ -708,10 +714,10 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("warmup_tasks")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("warmup_tasks", _n)
     warmup_tasks: list[StreamsGroupDescribeResponse.TaskIds] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n):
         _warmup_tasks_item, pos = _read_streams_group_describe_response_task_ids_v0(frame, pos)
         warmup_tasks.append(_warmup_tasks_item)
     if frame[pos]:
@@ -806,10 +812,10 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("client_tags")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("client_tags", _n)
     client_tags: list[StreamsGroupDescribeResponse.KeyValue] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("client_tags", _n):
         _client_tags_item, pos = _read_streams_group_describe_response_key_value_v0(frame, pos)
         client_tags.append(_client_tags_item)
     _n = frame[pos]
@@ -820,10 +826,10 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("task_offsets")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 14:
         fail_count("task_offsets", _n)
     task_offsets: list[StreamsGroupDescribeResponse.TaskOffset] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("task_offsets", _n):
         _task_offsets_item, pos = _read_streams_group_describe_response_task_offset_v0(frame, pos)
         task_offsets.append(_task_offsets_item)
     _n = frame[pos]
@@ -834,10 +840,10 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("task_end_offsets")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 14:
         fail_count("task_end_offsets", _n)
     task_end_offsets: list[StreamsGroupDescribeResponse.TaskOffset] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("task_end_offsets", _n):
         _task_end_offsets_item, pos = _read_streams_group_describe_response_task_offset_v0(frame, pos)
         task_end_offsets.append(_task_end_offsets_item)
     assignment, pos = _read_streams_group_describe_response_assignment_v0(frame, pos)
@@ -905,10 +911,10 @@ def _read_streams_group_describe_response_described_group_v0(frame: bytes, pos: 
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 28:
         fail_count("members", _n)
     members: list[StreamsGroupDescribeResponse.Member] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("members", _n):
         _members_item, pos = _read_streams_group_describe_response_member_v0(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -935,10 +941,10 @@ def _read_streams_group_describe_response_v0(frame: bytes, pos: int) -> tuple[St
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 20:
         fail_count("groups", _n)
     groups: list[StreamsGroupDescribeResponse.DescribedGroup] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n):
         _groups_item, pos = _read_streams_group_describe_response_described_group_v0(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -971,7 +977,7 @@ def _write_streams_group_describe_response_topic_info_v0(message: StreamsGroupDe
     parts.append(_text)
     parts.append(pack_ih(message.partitions, message.replication_factor))
     parts.append(unsigned_varint(len(message.topic_configs) + 1))
-    for _topic_configs_item in message.topic_configs:
+    for _topic_configs_item in message.topic_configs if len(message.topic_configs) <= FEW else all_of(message.topic_configs):
         _write_streams_group_describe_response_key_value_v0(_topic_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -984,20 +990,20 @@ def _write_streams_group_describe_response_subtopology_v0(message: StreamsGroupD
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.source_topics) + 1))
-    for _source_topics_item in message.source_topics:
+    for _source_topics_item in message.source_topics if len(message.source_topics) <= FEW else all_of(message.source_topics):
         _text = _source_topics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.repartition_sink_topics) + 1))
-    for _repartition_sink_topics_item in message.repartition_sink_topics:
+    for _repartition_sink_topics_item in message.repartition_sink_topics if len(message.repartition_sink_topics) <= FEW else all_of(message.repartition_sink_topics):
         _text = _repartition_sink_topics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.state_changelog_topics) + 1))
-    for _state_changelog_topics_item in message.state_changelog_topics:
+    for _state_changelog_topics_item in message.state_changelog_topics if len(message.state_changelog_topics) <= FEW else all_of(message.state_changelog_topics):
         _write_streams_group_describe_response_topic_info_v0(_state_changelog_topics_item, parts)
     parts.append(unsigned_varint(len(message.repartition_source_topics) + 1))
-    for _repartition_source_topics_item in message.repartition_source_topics:
+    for _repartition_source_topics_item in message.repartition_source_topics if len(message.repartition_source_topics) <= FEW else all_of(message.repartition_source_topics):
         _write_streams_group_describe_response_topic_info_v0(_repartition_source_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1008,7 +1014,7 @@ def _write_streams_group_describe_response_subtopology_v0(message: StreamsGroupD
 def _write_streams_group_describe_response_topology_v0(message: StreamsGroupDescribeResponse.Topology, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.epoch))
     parts.append(unsigned_varint(0 if message.subtopologies is None else len(message.subtopologies) + 1))
-    for _subtopologies_item in message.subtopologies or ():
+    for _subtopologies_item in message.subtopologies or () if not message.subtopologies or len(message.subtopologies) <= FEW else all_of(message.subtopologies):
         _write_streams_group_describe_response_subtopology_v0(_subtopologies_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1053,13 +1059,13 @@ def _write_streams_group_describe_response_task_ids_v0(message: StreamsGroupDesc
 
 def _write_streams_group_describe_response_assignment_v0(message: StreamsGroupDescribeResponse.Assignment, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.active_tasks) + 1))
-    for _active_tasks_item in message.active_tasks:
+    for _active_tasks_item in message.active_tasks if len(message.active_tasks) <= FEW else all_of(message.active_tasks):
         _write_streams_group_describe_response_task_ids_v0(_active_tasks_item, parts)
     parts.append(unsigned_varint(len(message.standby_tasks) + 1))
-    for _standby_tasks_item in message.standby_tasks:
+    for _standby_tasks_item in message.standby_tasks if len(message.standby_tasks) <= FEW else all_of(message.standby_tasks):
         _write_streams_group_describe_response_task_ids_v0(_standby_tasks_item, parts)
     parts.append(unsigned_varint(len(message.warmup_tasks) + 1))
-    for _warmup_tasks_item in message.warmup_tasks:
+    for _warmup_tasks_item in message.warmup_tasks if len(message.warmup_tasks) <= FEW else all_of(message.warmup_tasks):
         _write_streams_group_describe_response_task_ids_v0(_warmup_tasks_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1094,13 +1100,13 @@ def _write_streams_group_describe_response_member_v0(message: StreamsGroupDescri
         parts.append(b"\x01")
         _write_streams_group_describe_response_endpoint_v0(message.user_endpoint, parts)
     parts.append(unsigned_varint(len(message.client_tags) + 1))
-    for _client_tags_item in message.client_tags:
+    for _client_tags_item in message.client_tags if len(message.client_tags) <= FEW else all_of(message.client_tags):
         _write_streams_group_describe_response_key_value_v0(_client_tags_item, parts)
     parts.append(unsigned_varint(len(message.task_offsets) + 1))
-    for _task_offsets_item in message.task_offsets:
+    for _task_offsets_item in message.task_offsets if len(message.task_offsets) <= FEW else all_of(message.task_offsets):
         _write_streams_group_describe_response_task_offset_v0(_task_offsets_item, parts)
     parts.append(unsigned_varint(len(message.task_end_offsets) + 1))
-    for _task_end_offsets_item in message.task_end_offsets:
+    for _task_end_offsets_item in message.task_end_offsets if len(message.task_end_offsets) <= FEW else all_of(message.task_end_offsets):
         _write_streams_group_describe_response_task_offset_v0(_task_end_offsets_item, parts)
     _write_streams_group_describe_response_assignment_v0(message.assignment, parts)
     _write_streams_group_describe_response_assignment_v0(message.target_assignment, parts)
@@ -1129,7 +1135,7 @@ def _write_streams_group_describe_response_described_group_v0(message: StreamsGr
         parts.append(b"\x01")
         _write_streams_group_describe_response_topology_v0(message.topology, parts)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members:
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
         _write_streams_group_describe_response_member_v0(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1141,7 +1147,7 @@ def _write_streams_group_describe_response_described_group_v0(message: StreamsGr
 def _write_streams_group_describe_response_v0(message: StreamsGroupDescribeResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups:
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
         _write_streams_group_describe_response_described_group_v0(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

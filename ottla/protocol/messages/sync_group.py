@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -125,10 +128,10 @@ def _read_sync_group_request_v0(frame: bytes, pos: int) -> tuple[SyncGroupReques
     pos += 4
     if _n < 0:
         fail_null("assignments")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("assignments", _n)
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n):
         _assignments_item, pos = _read_sync_group_request_sync_group_request_assignment_v0(frame, pos)
         assignments.append(_assignments_item)
     return SyncGroupRequest(group_id, generation_id, member_id, None, None, None, assignments), pos
@@ -161,10 +164,10 @@ def _read_sync_group_request_v3(frame: bytes, pos: int) -> tuple[SyncGroupReques
     pos += 4
     if _n < 0:
         fail_null("assignments")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("assignments", _n)
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n):
         _assignments_item, pos = _read_sync_group_request_sync_group_request_assignment_v0(frame, pos)
         assignments.append(_assignments_item)
     return SyncGroupRequest(group_id, generation_id, member_id, group_instance_id, None, None, assignments), pos
@@ -244,10 +247,10 @@ def _read_sync_group_request_v4(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n <= 0:
         fail_null("assignments")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("assignments", _n)
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n):
         _assignments_item, pos = _read_sync_group_request_sync_group_request_assignment_v4(frame, pos)
         assignments.append(_assignments_item)
     if frame[pos]:
@@ -325,10 +328,10 @@ def _read_sync_group_request_v5(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n <= 0:
         fail_null("assignments")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("assignments", _n)
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n):
         _assignments_item, pos = _read_sync_group_request_sync_group_request_assignment_v4(frame, pos)
         assignments.append(_assignments_item)
     if frame[pos]:
@@ -359,7 +362,7 @@ def _write_sync_group_request_v0(message: SyncGroupRequest, parts: list[Buffer])
     parts.append(pack_ih(message.generation_id, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.assignments)))
-    for _assignments_item in message.assignments:
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
         _write_sync_group_request_sync_group_request_assignment_v0(_assignments_item, parts)
 
 
@@ -374,7 +377,7 @@ def _write_sync_group_request_v3(message: SyncGroupRequest, parts: list[Buffer])
     parts.append(pack_h(-1 if message.group_instance_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.assignments)))
-    for _assignments_item in message.assignments:
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
         _write_sync_group_request_sync_group_request_assignment_v0(_assignments_item, parts)
 
 
@@ -403,7 +406,7 @@ def _write_sync_group_request_v4(message: SyncGroupRequest, parts: list[Buffer])
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.assignments) + 1))
-    for _assignments_item in message.assignments:
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
         _write_sync_group_request_sync_group_request_assignment_v4(_assignments_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -429,7 +432,7 @@ def _write_sync_group_request_v5(message: SyncGroupRequest, parts: list[Buffer])
     parts.append(string_length(0 if message.protocol_name is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.assignments) + 1))
-    for _assignments_item in message.assignments:
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
         _write_sync_group_request_sync_group_request_assignment_v4(_assignments_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

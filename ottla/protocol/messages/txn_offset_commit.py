@@ -8,11 +8,14 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -147,10 +150,10 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_topic_v0(frame: by
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 14:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     return TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name, partitions), pos
@@ -175,10 +178,10 @@ def _read_txn_offset_commit_request_v0(frame: bytes, pos: int) -> tuple[TxnOffse
     pos += 14
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
@@ -208,10 +211,10 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_topic_v2(frame: by
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_partition_v2(frame, pos)
         partitions.append(_partitions_item)
     return TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name, partitions), pos
@@ -236,10 +239,10 @@ def _read_txn_offset_commit_request_v2(frame: bytes, pos: int) -> tuple[TxnOffse
     pos += 14
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_topic_v2(frame, pos)
         topics.append(_topics_item)
     return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
@@ -289,10 +292,10 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_topic_v3(frame: by
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_partition_v3(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -358,10 +361,10 @@ def _read_txn_offset_commit_request_v3(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_topic_v3(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -386,7 +389,7 @@ def _write_txn_offset_commit_request_txn_offset_commit_request_topic_v0(message:
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_txn_offset_commit_request_txn_offset_commit_request_partition_v0(_partitions_item, parts)
 
 
@@ -398,7 +401,7 @@ def _write_txn_offset_commit_request_v0(message: TxnOffsetCommitRequest, parts: 
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_qhi(message.producer_id, message.producer_epoch, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_txn_offset_commit_request_txn_offset_commit_request_topic_v0(_topics_item, parts)
 
 
@@ -413,7 +416,7 @@ def _write_txn_offset_commit_request_txn_offset_commit_request_topic_v2(message:
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_txn_offset_commit_request_txn_offset_commit_request_partition_v2(_partitions_item, parts)
 
 
@@ -425,7 +428,7 @@ def _write_txn_offset_commit_request_v2(message: TxnOffsetCommitRequest, parts: 
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_qhi(message.producer_id, message.producer_epoch, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_txn_offset_commit_request_txn_offset_commit_request_topic_v2(_topics_item, parts)
 
 
@@ -445,7 +448,7 @@ def _write_txn_offset_commit_request_txn_offset_commit_request_topic_v3(message:
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_txn_offset_commit_request_txn_offset_commit_request_partition_v3(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -468,7 +471,7 @@ def _write_txn_offset_commit_request_v3(message: TxnOffsetCommitRequest, parts: 
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_txn_offset_commit_request_txn_offset_commit_request_topic_v3(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -566,10 +569,10 @@ def _read_txn_offset_commit_response_txn_offset_commit_response_topic_v0(frame: 
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_txn_offset_commit_response_txn_offset_commit_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     return TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic(name, partitions), pos
@@ -580,10 +583,10 @@ def _read_txn_offset_commit_response_v0(frame: bytes, pos: int) -> tuple[TxnOffs
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_txn_offset_commit_response_txn_offset_commit_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     return TxnOffsetCommitResponse(throttle_time_ms, topics), pos
@@ -622,10 +625,10 @@ def _read_txn_offset_commit_response_txn_offset_commit_response_topic_v3(frame: 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 7:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_txn_offset_commit_response_txn_offset_commit_response_partition_v3(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -650,10 +653,10 @@ def _read_txn_offset_commit_response_v3(frame: bytes, pos: int) -> tuple[TxnOffs
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_txn_offset_commit_response_txn_offset_commit_response_topic_v3(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -676,13 +679,13 @@ def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v0(messag
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_txn_offset_commit_response_txn_offset_commit_response_partition_v0(_partitions_item, parts)
 
 
 def _write_txn_offset_commit_response_v0(message: TxnOffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_txn_offset_commit_response_txn_offset_commit_response_topic_v0(_topics_item, parts)
 
 
@@ -699,7 +702,7 @@ def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v3(messag
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_txn_offset_commit_response_txn_offset_commit_response_partition_v3(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -710,7 +713,7 @@ def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v3(messag
 def _write_txn_offset_commit_response_v3(message: TxnOffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_txn_offset_commit_response_txn_offset_commit_response_topic_v3(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
+    FEW,
     ZERO_UUID,
     Buffer,
     Message,
     TaggedFields,
+    all_of,
     fail_count,
     fail_null,
+    many,
     read_length,
     read_string_length,
     read_tagged_fields,
@@ -151,10 +154,10 @@ def _read_write_share_group_state_request_partition_data_v0(frame: bytes, pos: i
     if _n <= 0:
         fail_null("state_batches")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 20:
         fail_count("state_batches", _n)
     state_batches: list[WriteShareGroupStateRequest.StateBatch] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("state_batches", _n):
         _state_batches_item, pos = _read_write_share_group_state_request_state_batch_v0(frame, pos)
         state_batches.append(_state_batches_item)
     if frame[pos]:
@@ -179,10 +182,10 @@ def _read_write_share_group_state_request_write_state_data_v0(frame: bytes, pos:
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 22:
         fail_count("partitions", _n)
     partitions: list[WriteShareGroupStateRequest.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_write_share_group_state_request_partition_data_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -215,10 +218,10 @@ def _read_write_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[Wr
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[WriteShareGroupStateRequest.WriteStateData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_write_share_group_state_request_write_state_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -243,10 +246,10 @@ def _read_write_share_group_state_request_partition_data_v1(frame: bytes, pos: i
     if _n <= 0:
         fail_null("state_batches")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 20:
         fail_count("state_batches", _n)
     state_batches: list[WriteShareGroupStateRequest.StateBatch] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("state_batches", _n):
         _state_batches_item, pos = _read_write_share_group_state_request_state_batch_v0(frame, pos)
         state_batches.append(_state_batches_item)
     if frame[pos]:
@@ -271,10 +274,10 @@ def _read_write_share_group_state_request_write_state_data_v1(frame: bytes, pos:
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 26:
         fail_count("partitions", _n)
     partitions: list[WriteShareGroupStateRequest.PartitionData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_write_share_group_state_request_partition_data_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -307,10 +310,10 @@ def _read_write_share_group_state_request_v1(frame: bytes, pos: int) -> tuple[Wr
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[WriteShareGroupStateRequest.WriteStateData] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n):
         _topics_item, pos = _read_write_share_group_state_request_write_state_data_v1(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -335,7 +338,7 @@ def _write_write_share_group_state_request_state_batch_v0(message: WriteShareGro
 def _write_write_share_group_state_request_partition_data_v0(message: WriteShareGroupStateRequest.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_iiiq(message.partition, message.state_epoch, message.leader_epoch, message.start_offset))
     parts.append(unsigned_varint(len(message.state_batches) + 1))
-    for _state_batches_item in message.state_batches:
+    for _state_batches_item in message.state_batches if len(message.state_batches) <= FEW else all_of(message.state_batches):
         _write_write_share_group_state_request_state_batch_v0(_state_batches_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -346,7 +349,7 @@ def _write_write_share_group_state_request_partition_data_v0(message: WriteShare
 def _write_write_share_group_state_request_write_state_data_v0(message: WriteShareGroupStateRequest.WriteStateData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_write_share_group_state_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -359,7 +362,7 @@ def _write_write_share_group_state_request_v0(message: WriteShareGroupStateReque
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_write_share_group_state_request_write_state_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -370,7 +373,7 @@ def _write_write_share_group_state_request_v0(message: WriteShareGroupStateReque
 def _write_write_share_group_state_request_partition_data_v1(message: WriteShareGroupStateRequest.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_iiiqi(message.partition, message.state_epoch, message.leader_epoch, message.start_offset, message.delivery_complete_count))
     parts.append(unsigned_varint(len(message.state_batches) + 1))
-    for _state_batches_item in message.state_batches:
+    for _state_batches_item in message.state_batches if len(message.state_batches) <= FEW else all_of(message.state_batches):
         _write_write_share_group_state_request_state_batch_v0(_state_batches_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -381,7 +384,7 @@ def _write_write_share_group_state_request_partition_data_v1(message: WriteShare
 def _write_write_share_group_state_request_write_state_data_v1(message: WriteShareGroupStateRequest.WriteStateData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_write_share_group_state_request_partition_data_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -394,7 +397,7 @@ def _write_write_share_group_state_request_v1(message: WriteShareGroupStateReque
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics:
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
         _write_write_share_group_state_request_write_state_data_v1(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -502,10 +505,10 @@ def _read_write_share_group_state_response_write_state_result_v0(frame: bytes, p
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 8:
         fail_count("partitions", _n)
     partitions: list[WriteShareGroupStateResponse.PartitionResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n):
         _partitions_item, pos = _read_write_share_group_state_response_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -528,10 +531,10 @@ def _read_write_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[W
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > len(frame) - pos:
+    if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[WriteShareGroupStateResponse.WriteStateResult] = []
-    for _ in range(_n):
+    for _ in range(_n) if _n <= FEW else many("results", _n):
         _results_item, pos = _read_write_share_group_state_response_write_state_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -559,7 +562,7 @@ def _write_write_share_group_state_response_partition_result_v0(message: WriteSh
 def _write_write_share_group_state_response_write_state_result_v0(message: WriteShareGroupStateResponse.WriteStateResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions:
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
         _write_write_share_group_state_response_partition_result_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -569,7 +572,7 @@ def _write_write_share_group_state_response_write_state_result_v0(message: Write
 
 def _write_write_share_group_state_response_v0(message: WriteShareGroupStateResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results:
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
         _write_write_share_group_state_response_write_state_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -1,0 +1,234 @@
+"""One request may be long; those behind it still get their turn.
+
+A request is worked off by a `Worker`, a greenlet: a stack of its own, which may be left in the middle of a call and
+gone back to. What may take long says where that is allowed:
+
+    for topic in paced(request.topics):     breathe()
+
+When the worker's slice of this turn of the loop is over, the loop goes on there, and comes back in a later turn. Within
+a slice nothing else runs, so between two such places code is as safe as it ever was. Who calls them outside of a worker
+(a test, a tool, a timer) just goes on. Most requests are done long before their slice is.
+
+A worker also knows what its request has cost so far: see `Costs`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from time import perf_counter
+from typing import Any, Final, TypeAlias, TypeVar
+
+from greenlet import getcurrent, greenlet
+
+T = TypeVar("T")
+Task: TypeAlias = Callable[[], None]
+
+#: How long the requests of one turn may hold the loop, all together; each goes on to its next breath.
+SLICE_SECONDS: Final = 0.002
+#: After so many elements a look at the clock.
+BREATH_ELEMENTS: Final = 8
+#: How many requests go on in turn; the others wait, hardly begun.
+ACTIVE_MAX: Final = 4
+#: Workers that are kept for the next request.
+_IDLE_MAX: Final = 8
+
+MIB: Final = 1024 * 1024
+#: Elements of arrays and tagged fields in one request. Each costs some hundred bytes and some microseconds more than it
+#: has on the wire. Kafka 4.4 allows a million in each array.
+REQUEST_ELEMENTS_MAX: Final = 100_000
+#: The same in one answer, which may tell of all there is.
+ANSWER_ELEMENTS_MAX: Final = 500_000
+#: What the compressed batches of a request may unpack to, together: so much, or so many times its size if that is more.
+UNPACKED_BYTES_MAX: Final = 100 * MIB
+UNPACKED_TIMES_MAX: Final = 16
+#: And to how many records. Alike ones take no space, and each costs as long as any other.
+UNPACKED_RECORDS_MAX: Final = 1_000_000
+BYTES_PER_RECORD: Final = 10
+#: Records of a request that are named as refused, each with the reason.
+FAULTS_MAX: Final = 10_000
+
+
+class TooCostly(Exception):
+    """A request or its answer goes beyond what one may cost; the text says what."""
+
+
+class Costs:
+    """What a request may still cost."""
+
+    __slots__ = ("elements", "elements_max", "faults", "unpacked_bytes", "unpacked_records")
+
+    def __init__(self) -> None:
+        self.begin(0)
+
+    def begin(self, request_bytes: int) -> None:
+        """A request of so many bytes is taken up."""
+        self.elements = self.elements_max = REQUEST_ELEMENTS_MAX
+        self.faults = FAULTS_MAX
+        self.unpacked_bytes = max(UNPACKED_BYTES_MAX, UNPACKED_TIMES_MAX * request_bytes)
+        self.unpacked_records = max(UNPACKED_RECORDS_MAX, request_bytes // BYTES_PER_RECORD)
+
+    def begin_answer(self) -> None:
+        """Its answer is about to be written."""
+        self.elements = self.elements_max = ANSWER_ELEMENTS_MAX
+
+
+class Worker(greenlet):
+    """Works off requests, one after the other."""
+
+    def __init__(self, pace: Pace) -> None:
+        super().__init__(parent=pace.loop_stack)
+        self.pace = pace
+        self.costs = Costs()
+        #: Is this one of the few that go on in turn?
+        self.is_active = False
+        self.switch()  # to where it waits for its first task
+
+    def run(self) -> None:
+        while (task := self.pace.next_task(self)) is not None:
+            task()
+            del task  # what is done is let go of before this waits
+
+
+class Pace:
+    """The long requests of one event loop: who works, and who has to wait for the next turn."""
+
+    def __init__(self, call_soon: Callable[[Task], object], now: Callable[[], float] = perf_counter) -> None:
+        """`call_soon`: the loop's. `now`: the machine's clock in seconds, for this is about how long clients wait."""
+        self.loop_stack: Any = getcurrent()
+        self._call_soon = call_soon
+        self._now = now
+        self._turn_ends = 0.0
+        self._is_closed = False
+        self._turn_is_begun = False
+        #: Those out of breath: a few that go on in turn, and those who wait until one of them is done.
+        self._active: deque[Worker] = deque()
+        self._waiting: deque[Worker] = deque()
+        self._idle: list[Worker] = []
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is half done."""
+        return not self._active and not self._waiting
+
+    def run(self, task: Task) -> None:
+        """Do it now, as far as this turn's slice goes, and the rest in the turns that follow. It must not raise."""
+        if type(getcurrent()) is Worker:
+            task()
+            return
+        if not self._turn_is_begun:
+            self._begin_turn()
+        if not self._idle:
+            Worker(self)
+        self._idle.pop().switch(task)
+
+    def next_task(self, worker: Worker) -> Task | None:
+        """Called by a worker that is done: waits until there is something else for it. None: it is not needed."""
+        worker.is_active = False
+        if len(self._idle) >= _IDLE_MAX:
+            return None
+        self._idle.append(worker)
+        task: Task = self.loop_stack.switch()
+        return task
+
+    def breathe(self, worker: Worker) -> None:
+        """Called by a worker where it may be interrupted."""
+        if self._now() >= self._turn_ends and not self._is_closed:
+            (self._active if worker.is_active else self._waiting).append(worker)
+            self.loop_stack.switch()
+
+    def close(self) -> None:
+        """Finish what is half done, and take no breath any more."""
+        self._is_closed = True
+        while (worker := self._next_worker()) is not None:
+            worker.switch()
+
+    def _begin_turn(self) -> None:
+        self._turn_is_begun = True
+        self._turn_ends = self._now() + SLICE_SECONDS
+        self._call_soon(self._end_turn)
+
+    def _end_turn(self) -> None:
+        """A new turn: those who wait go on, for one slice together."""
+        self._turn_is_begun = False
+        if self.is_settled:
+            return
+        self._begin_turn()
+        while (worker := self._next_worker()) is not None:
+            worker.switch()
+            if self._now() >= self._turn_ends:
+                return
+
+    def _next_worker(self) -> Worker | None:
+        """Whose turn it is. What is half done takes memory, so those who came later wait until others are done."""
+        active = self._active
+        while self._waiting and len(active) < ACTIVE_MAX:
+            worker = self._waiting.popleft()
+            worker.is_active = True
+            active.append(worker)
+        return active.popleft() if active else None
+
+
+def breathe() -> None:
+    """Others may have their turn here."""
+    worker = getcurrent()
+    if type(worker) is Worker:
+        worker.pace.breathe(worker)
+
+
+def paced(items: Iterable[T]) -> Iterator[T]:
+    """The same items, with breath in between."""
+    worker = getcurrent()
+    if type(worker) is not Worker:
+        yield from items
+        return
+    left = BREATH_ELEMENTS
+    for item in items:
+        yield item
+        left -= 1
+        if not left:
+            left = BREATH_ELEMENTS
+            worker.pace.breathe(worker)
+
+
+def costs() -> Costs | None:
+    """What the request that is being worked off may still cost; None: this is none."""
+    worker = getcurrent()
+    return worker.costs if type(worker) is Worker else None
+
+
+def charge_unpacked(size: int) -> bool:
+    """So many bytes were unpacked; returns whether that was within what the request may have."""
+    worker = getcurrent()
+    if type(worker) is not Worker:
+        return True
+    worker.costs.unpacked_bytes -= size
+    worker.pace.breathe(worker)
+    return worker.costs.unpacked_bytes >= 0
+
+
+def charge_records(count: int) -> bool:
+    """So many records that were unpacked are about to be looked at; returns whether the request may have them."""
+    worker = getcurrent()
+    if type(worker) is not Worker:
+        return True
+    worker.costs.unpacked_records -= count
+    return worker.costs.unpacked_records >= 0
+
+
+def charge_fault() -> bool:
+    """Another record is refused; returns whether it is to be named."""
+    worker = getcurrent()
+    if type(worker) is not Worker:
+        return True
+    worker.costs.faults -= 1
+    return worker.costs.faults >= 0
+
+
+def charge_elements(count: int) -> None:
+    """So many elements are about to be read or written. Raises `TooCostly`."""
+    worker = getcurrent()
+    if type(worker) is Worker:
+        worker.costs.elements -= count
+        if worker.costs.elements < 0:
+            raise TooCostly(f"it has more than {worker.costs.elements_max} elements")

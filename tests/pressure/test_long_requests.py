@@ -1,0 +1,152 @@
+"""Requests that are long for their size: others are served meanwhile, and what they may cost has an end."""
+
+from __future__ import annotations
+
+import struct
+from itertools import count
+
+import pytest
+
+from ottla.broker.network.holdings import Holdings
+from ottla.protocol.compression import CompressionType, compress
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.fetch import FetchRequest
+from ottla.protocol.messages.list_offsets import ListOffsetsRequest
+from ottla.protocol.messages.metadata import MetadataRequest
+from ottla.protocol.messages.produce import ProduceRequest
+from ottla.protocol.primitives import Message
+from tests.pressure.stage import create_topic, ends, is_served
+from tests.support.batches import batch, record
+from tests.support.client import API, Client
+from tests.support.running_broker import RunningBroker
+
+MANY = 20_000
+
+
+def out_of_breath(broker: RunningBroker) -> None:
+    """From now on every breath is the last of its slice, however quick the machine."""
+    ticks = count()
+    broker.server.cluster.pace._now = lambda: float(next(ticks))
+
+
+def metadata() -> Message:
+    return MetadataRequest([MetadataRequest.MetadataRequestTopic(name=f"no-{number}") for number in range(MANY)], False)
+
+
+def fetch() -> Message:
+    partitions = [FetchRequest.FetchPartition(index) for index in range(MANY)]
+    return FetchRequest(min_bytes=0, topics=[FetchRequest.FetchTopic("none", partitions=partitions)])
+
+
+def list_offsets() -> Message:
+    partitions = [ListOffsetsRequest.ListOffsetsPartition(index, timestamp=-1) for index in range(MANY)]
+    return ListOffsetsRequest(-1, topics=[ListOffsetsRequest.ListOffsetsTopic("none", partitions)])
+
+
+def produce() -> Message:
+    partitions = [ProduceRequest.PartitionProduceData(index, b"") for index in range(MANY)]
+    return ProduceRequest(None, -1, 1_000, [ProduceRequest.TopicProduceData("none", partition_data=partitions)])
+
+
+def one_batch() -> Message:
+    packed = compress(CompressionType.ZSTD, record(None, None) * 100_000)
+    records = batch(payload=packed, attributes=4, count=100_000, last_offset_delta=99_999)
+    data = ProduceRequest.PartitionProduceData(0, records)
+    return ProduceRequest(None, -1, 1_000, [ProduceRequest.TopicProduceData("orders", partition_data=[data])])
+
+
+@pytest.mark.parametrize(
+    ("request_", "version"),
+    [(metadata(), 8), (fetch(), 11), (list_offsets(), 5), (produce(), 8), (one_batch(), 8)],
+    ids=["Metadata", "Fetch", "ListOffsets", "Produce", "one batch"],
+)
+def test_others_are_served_in_between(request_: Message, version: int) -> None:
+    """Bo asks after Ana and is answered before her."""
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        create_topic(bo, "orders")
+        pace = broker.server.cluster.pace
+        broker.look(lambda: out_of_breath(broker))
+        ana.send(request_, version)
+        broker.wait_until("Ana's request is half done", lambda: not pace.is_settled)
+        assert is_served(bo)
+        assert broker.look(lambda: not pace.is_settled)
+        assert not ana.connection.has_received
+        ana.receive()
+
+
+def test_who_hangs_up_before_it_is_done() -> None:
+    """Nothing of ours fails, and nothing is left."""
+    with RunningBroker() as broker, Client(broker.bootstrap) as bo:
+        pace = broker.server.cluster.pace
+        assert is_served(bo)
+        broker.look(lambda: out_of_breath(broker))
+        for way in (Client.close, lambda client: client.connection.reset(), lambda client: client.connection.end()):
+            ana = Client(broker.bootstrap)
+            ana.send(metadata(), 8)
+            broker.wait_until("the request is half done", lambda: not pace.is_settled)
+            way(ana)
+            broker.wait_until("it is done", lambda: pace.is_settled)
+            ana.close()
+        assert is_served(bo)
+        broker.wait_until("only Bo is connected", lambda: len(broker.connections) == 1)
+
+
+def test_more_elements_than_a_request_may_have() -> None:
+    """However they are spread over its arrays."""
+    name = struct.pack(">h", 1) + b"x"
+    nested = name + struct.pack(">i", 30_000) + struct.pack(">iiq", 0, -1, -1) * 30_000
+    body = struct.pack(">ib", -1, 0) + struct.pack(">i", 4) + nested * 4
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        ana.send_body(API["ListOffsets"], 5, body)
+        assert ends(ana.connection)
+        assert "elements" in broker.refusals[0]
+        assert is_served(bo)
+
+
+def test_batches_of_one_request_share_what_may_be_unpacked() -> None:
+    """A million records in all, be they in one batch or in many; what is within is taken."""
+    packed = compress(CompressionType.ZSTD, b"".join(record(None, None, offset_delta=n) for n in range(400_000)))
+    records = batch(payload=packed, attributes=4, count=400_000, last_offset_delta=399_999)
+    with RunningBroker() as broker, Client(broker.bootstrap, timeout_seconds=60) as ana:
+        create_topic(ana, "orders", partitions=4)
+        partitions = [ProduceRequest.PartitionProduceData(index, records) for index in range(4)]
+        topic = ProduceRequest.TopicProduceData("orders", partition_data=partitions)
+        for _ in range(2):
+            answer = ana.ask(ProduceRequest(None, -1, 1_000, [topic]), 8).responses[0].partition_responses
+            refused = ErrorCode.MESSAGE_TOO_LARGE
+            assert [partition.error_code for partition in answer] == [0, 0, refused, refused]
+
+
+def test_frames_half_sent_by_many() -> None:
+    """The one with most of them is closed, and says why; the others go on."""
+    with RunningBroker() as broker, Client(broker.bootstrap) as bo:
+        receiving = Holdings("a request it has not sent whole", 5_000_000)
+        broker.server._listeners[0].receiving = receiving
+        clients = [Client(broker.bootstrap) for _ in range(3)]
+        for client, size in zip(clients, (3_000_000, 1_000_000, 1_000_000), strict=True):
+            client.connection.send(struct.pack(">i", size) + bytes(size - 1))
+        broker.wait_until("somebody had to go", lambda: len(broker.connections) == 3 or None)
+        assert ends(clients[0].connection)
+        assert "has not sent whole" in broker.refusals[0]
+        assert is_served(bo)
+        for client in clients:
+            client.close()
+        broker.wait_until("nothing is held", lambda: receiving.bytes_held == 0)
+
+
+def test_answers_that_many_do_not_read() -> None:
+    """The one who has most of them is closed."""
+    topics = [MetadataRequest.MetadataRequestTopic(name=f"no-{number:0200}") for number in range(MANY)]
+    request = MetadataRequest(topics, False)
+    with RunningBroker() as broker, Client(broker.bootstrap) as bo:
+        unread = Holdings("answers it does not read", 6_000_000)
+        broker.server._listeners[0].unread = unread
+        clients = [Client(broker.bootstrap) for _ in range(2)]
+        for client in clients:
+            client.send(request, 8)
+        broker.wait_until("somebody had to go", lambda: broker.refusals)
+        assert "does not read" in broker.refusals[0]
+        assert is_served(bo)
+        for client in clients:
+            client.close()
+        broker.wait_until("nothing is held", lambda: unread.bytes_held == 0)

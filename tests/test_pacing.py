@@ -1,0 +1,217 @@
+"""Long requests in slices: when they stop for breath, who goes on, and what they may cost."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections import deque
+from collections.abc import Callable
+
+import pytest
+
+from ottla.pacing import (
+    ACTIVE_MAX,
+    BREATH_ELEMENTS,
+    FAULTS_MAX,
+    REQUEST_ELEMENTS_MAX,
+    SLICE_SECONDS,
+    UNPACKED_BYTES_MAX,
+    UNPACKED_RECORDS_MAX,
+    Pace,
+    TooCostly,
+    breathe,
+    charge_elements,
+    charge_fault,
+    charge_records,
+    charge_unpacked,
+    costs,
+    paced,
+)
+
+
+class Loop:
+    """Turns of a loop, and a clock that stands still until it is told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.soon: deque[Callable[[], None]] = deque()
+        self.pace = Pace(self.soon.append, lambda: self.now)
+
+    def turn(self) -> None:
+        for _ in range(len(self.soon)):
+            self.soon.popleft()()
+
+    def take_long(self) -> None:
+        self.now += SLICE_SECONDS
+
+
+class Work:
+    """Steps with breath between them, each of which takes all of a slice."""
+
+    def __init__(self, loop: Loop, steps: int) -> None:
+        self.done = 0
+        self._loop, self._steps = loop, steps
+
+    def __call__(self) -> None:
+        for _ in range(self._steps):
+            self.done += 1
+            self._loop.take_long()
+            breathe()
+
+
+def test_short_work_is_done_at_once() -> None:
+    """And no turn of the loop is needed but the one that ends the slice."""
+    loop = Loop()
+    done: list[int] = []
+    loop.pace.run(lambda: done.extend(paced(range(1_000))))
+    assert len(done) == 1_000
+    assert loop.pace.is_settled
+    loop.turn()
+    assert not loop.soon
+
+
+def test_long_work_goes_on_a_slice_each_turn() -> None:
+    loop = Loop()
+    work = Work(loop, 3)
+    loop.pace.run(work)
+    assert (work.done, loop.pace.is_settled) == (1, False)
+    loop.turn()
+    assert work.done == 2
+    loop.turn()
+    loop.turn()
+    assert (work.done, loop.pace.is_settled) == (3, True)
+
+
+def test_a_turn_has_one_slice_for_all() -> None:
+    """Who comes when it is used up stops at the first breath."""
+    loop = Loop()
+    works = [Work(loop, 2) for _ in range(3)]
+    for work in works:
+        loop.pace.run(work)
+    loop.turn()
+    assert sum(work.done for work in works) == len(works) + 1
+
+
+def test_a_few_go_on_in_turn_and_the_others_wait() -> None:
+    """What is half done takes memory."""
+    loop = Loop()
+    works = [Work(loop, 10) for _ in range(ACTIVE_MAX + 2)]
+    for work in works:
+        loop.pace.run(work)
+    for _ in range(5 * ACTIVE_MAX):
+        loop.turn()
+    assert [work.done for work in works] == [6] * ACTIVE_MAX + [1] * 2
+    while not loop.pace.is_settled:
+        loop.turn()
+    assert [work.done for work in works] == [10] * len(works)
+
+
+def test_a_look_at_the_clock_after_so_many_elements() -> None:
+    loop = Loop()
+    seen: list[int] = []
+
+    def work() -> None:
+        loop.take_long()
+        seen.extend(paced(range(2 * BREATH_ELEMENTS)))
+
+    loop.pace.run(work)
+    turns = 0
+    while not loop.pace.is_settled:
+        loop.take_long()
+        loop.turn()
+        turns += 1
+    assert turns == 1, "the second breath is in a slice that has just begun"
+    assert seen == list(range(2 * BREATH_ELEMENTS))
+
+
+def test_work_within_work_is_done_there() -> None:
+    loop = Loop()
+    works = [Work(loop, 2), Work(loop, 2)]
+    loop.pace.run(lambda: [loop.pace.run(work) for work in works] and None)
+    assert [work.done for work in works] == [1, 0]
+    while not loop.pace.is_settled:
+        loop.turn()
+    assert [work.done for work in works] == [2, 2]
+
+
+def test_at_the_end_all_is_finished() -> None:
+    loop = Loop()
+    works = [Work(loop, 5) for _ in range(10)]
+    for work in works:
+        loop.pace.run(work)
+    loop.pace.close()
+    assert [work.done for work in works] == [5] * 10
+    late = Work(loop, 5)
+    loop.pace.run(late)
+    assert late.done == 5
+
+
+def test_what_was_done_is_let_go_of() -> None:
+    """A worker waits for the next request without the last one."""
+    loop = Loop()
+    work = Work(loop, 1)
+    gone = weakref.ref(work)
+    loop.pace.run(work)
+    del work
+    while not loop.pace.is_settled:
+        loop.turn()
+    gc.collect()
+    assert gone() is None
+
+
+def within(request_bytes: int, work: Callable[[], None]) -> None:
+    """Do it as a request of this size."""
+
+    def begun() -> None:
+        spent = costs()
+        assert spent is not None
+        spent.begin(request_bytes)
+        work()
+
+    Loop().pace.run(begun)
+
+
+def test_elements_of_a_request() -> None:
+    def spend() -> None:
+        charge_elements(REQUEST_ELEMENTS_MAX)
+        with pytest.raises(TooCostly):
+            charge_elements(1)
+
+    within(0, spend)
+
+
+@pytest.mark.parametrize(("request_bytes", "bytes_max"), [(0, UNPACKED_BYTES_MAX), (10**8, 16 * 10**8)])
+def test_unpacked_bytes_of_a_request(request_bytes: int, bytes_max: int) -> None:
+    """A large one may unpack to more."""
+
+    def spend() -> None:
+        assert charge_unpacked(bytes_max)
+        assert not charge_unpacked(1)
+
+    within(request_bytes, spend)
+
+
+@pytest.mark.parametrize(("request_bytes", "records_max"), [(0, UNPACKED_RECORDS_MAX), (10**8, 10**7)])
+def test_unpacked_records_of_a_request(request_bytes: int, records_max: int) -> None:
+    def spend() -> None:
+        assert charge_records(records_max)
+        assert not charge_records(1)
+
+    within(request_bytes, spend)
+
+
+def test_faults_of_a_request() -> None:
+    named = []
+    within(0, lambda: named.extend(charge_fault() for _ in range(FAULTS_MAX + 5)))
+    assert sum(named) == FAULTS_MAX
+
+
+def test_nothing_is_counted_outside() -> None:
+    """A tool or a test reads what it likes."""
+    charge_elements(10**9)
+    breathe()
+    assert costs() is None
+    assert charge_unpacked(10**12)
+    assert charge_records(10**12)
+    assert charge_fault()
+    assert list(paced(range(100))) == list(range(100))
