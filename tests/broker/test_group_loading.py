@@ -169,6 +169,17 @@ async def test_a_partition_that_moves_on_while_it_is_read_is_let_go(monkeypatch:
         assert await scene.committed(node_id=2) == 99
 
 
+async def test_a_group_that_moves_on_before_it_is_read_anew_is_let_go() -> None:
+    """Its partition was unloaded while others were read: nobody asks for it here any more, and nobody is told."""
+    async with running_scene() as scene:
+        scene.write([offset(7)])
+        told: list[Exception | None] = []
+        scene.coordination._loading.recover(scene.coordinator().runtime, scene.group_log, "group", told.append)
+        await scene.settle()
+        assert told == []
+        assert scene.log.named("job.failed") == []
+
+
 async def test_a_broker_that_stops_while_it_reads_just_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     """No task is left, as `running_scene` sees."""
     monkeypatch.setattr(background, "SLICE_SECONDS", 0.0)
