@@ -78,6 +78,7 @@ class DiskStorage:
         "_epochs_saved",
         "_is_known",
         "_log_start_saved",
+        "_names_awaited",
         "_names_changed",
         "_names_synced",
         "_producers",
@@ -108,6 +109,8 @@ class DiskStorage:
         self.flushed_offset = 0
         #: How often names in the directory changed, and how much of that is on the device.
         self._names_changed, self._names_synced = 1, 0
+        #: How much of that has to be before segments are replaced again.
+        self._names_awaited = 0
         #: Whether it is on the device that there is such a log.
         self._is_known = False
         self.snapshot_offset = _NO_SNAPSHOT
@@ -123,7 +126,7 @@ class DiskStorage:
 
     @property
     def is_replacing(self) -> bool:
-        return any(segment.is_swapped_in for segment in self.segments)
+        return self._names_synced < self._names_awaited or any(segment.is_swapped_in for segment in self.segments)
 
     def when_replaced(self, then: Callable[[], None]) -> None:
         """Call `then` when what is being replaced is in place for good; never, if the log goes offline before."""
@@ -131,7 +134,7 @@ class DiskStorage:
         self.note_replaced()
 
     def note_replaced(self) -> None:
-        """A segment may have got its last name."""
+        """A segment may have got its last name, and that may be on the device."""
         if self.is_offline:
             self._when_replaced.clear()
         elif not self.is_replacing:
@@ -316,6 +319,7 @@ class DiskStorage:
                 self._is_known = True
                 self.flushed_offset = max(self.flushed_offset, min(end_offset, self.end_offset))
                 then()
+                self.note_replaced()
 
         self.disk.worker.do(sync, synced)
 
@@ -329,6 +333,12 @@ class DiskStorage:
     def note_name_changed(self) -> None:
         """A file of the log was made, renamed or removed."""
         self._names_changed += 1
+
+    def await_name(self) -> None:
+        """A replacement has got its last name: there is no other before that is on the device."""
+        self.note_name_changed()
+        self._names_awaited = self._names_changed
+        self.flush_soon()
 
     def _sync_names(self) -> None:
         """Have on the device what files there are, and that there is such a log. Raises OSError."""

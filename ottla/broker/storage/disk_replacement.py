@@ -4,7 +4,7 @@
     2  <base>-<end>.swap.log           renamed so: from here on it stands for the segments from base up to end
     3  the recovery point              moves beyond it when 2 is on the device, for only what is before may have gaps
     4  the others are removed          by the worker, the first of them before the rest
-    5  <base>.log                      renamed so
+    5  <base>.log                      renamed so; the next replacement waits until this is on the device
 
 Until 5 it must not be replaced itself: the next start could not tell which of two swaps came last, and their names may
 be the same. After a crash between 2 and 5 the next start looks whether the first of the others is there, which is the
@@ -136,7 +136,7 @@ class DiskReplacement:
                 error = refused
             else:
                 segment.stem = stem
-                log.note_name_changed()
+                log.await_name()
         if error is not None:
             log.go_offline("replace segments in", log.directory, error)
         log.note_replaced()

@@ -323,12 +323,11 @@ class DiskSegment(Segment):
             return
         self.next_offset = self.base_offset + (1 << 31)  # until it is known
         index = SparseIndex.load(self.path, self.size_bytes, 1 << 31, is_trusted=False)
-        try:
-            self._measure_by(index or self.rebuild_index())
-        except DamagedError:
-            if index is None:
-                raise
-            self._measure_by(self.rebuild_index())
+        if index is not None:
+            with suppress(DamagedError):
+                self._measure_by(index)
+                return
+        self._measure_by(self.rebuild_index())
 
     def _measure_by(self, index: SparseIndex) -> None:
         """As `index` says; raises `DamagedError` if that is wrong."""
@@ -342,8 +341,7 @@ class DiskSegment(Segment):
             self.max_timestamp = max(self.max_timestamp, batch.max_timestamp)
 
     def _expect(self, relative_offset: int, position: int, max_timestamp: int | None = None) -> None:
-        """Raise `DamagedError` unless from `position` on there is a batch with this last offset. None is looked for if
-        that is -1."""
+        """Raise `DamagedError` unless there is a batch with this last offset from `position` on; -1: none is sought."""
         if relative_offset < 0:
             return
         offset = self.base_offset + relative_offset

@@ -168,6 +168,7 @@ def _finish_swap(
         if (found := _LOG_NAME.fullmatch(name)) and base_offset <= int(found[1]) < end_offset:
             remove_segment_files(operations, f"{directory}/{name.removesuffix(LOG_SUFFIX)}")
     rename_segment_files(operations, path, f"{directory}/{base}")
+    operations.sync_directory(directory)
 
 
 def _recover_segments(log: DiskStorage, base_offsets: Sequence[int], recovery_point: int | None) -> None:

@@ -39,6 +39,8 @@ class LogTale:
     flushed: list[tuple[Moment, int]] = field(default_factory=list)
     #: (when it was begun, from which offset on it was to begin)
     starts: list[tuple[Moment, int]] = field(default_factory=list)
+    #: Where it ended when this life of the device began, be there records up to there or not.
+    end_found: int = 0
 
     def end_promised(self, moment: Moment) -> int:
         return max((end for promised, end in self.flushed if promised <= moment), default=0)
@@ -46,7 +48,7 @@ class LogTale:
     def end_begun(self, moment: Moment) -> int:
         """Where the log ends if everything arrived."""
         number = bisect_right(self.sent, moment, key=lambda sent: sent.begun)
-        return self.sent[number - 1].end_offset if number else 0
+        return max(self.sent[number - 1].end_offset if number else 0, self.end_found)
 
     def start_asked(self, moment: Moment) -> int:
         return max((start for begun, start in self.starts if begun <= moment), default=0)
@@ -59,6 +61,7 @@ class LogTale:
         """The log was found so, and goes on."""
         self.sent = [sent._replace(begun=0) for sent in self.sent if sent.end_offset <= end_offset]
         self.flushed = [(0, end_offset)]
+        self.end_found = end_offset
         self.starts = [(0, start) for start in (*(start for _, start in self.starts), start_offset)]
 
 

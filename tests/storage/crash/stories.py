@@ -37,15 +37,15 @@ def produce(site: Site, random: Random) -> None:
 def roll(site: Site, random: Random) -> None:
     """Segments are begun, by size and otherwise."""
     site.create("t")
-    for _ in range(_STEPS):
+    for _ in range(2 * _STEPS):
         _one_of(
             random,
             {
                 lambda: site.send("t", _records(random, 900)): 8,
                 lambda: site.roll("t"): 3,
                 lambda: site.flush("t"): 1,
-                site.checkpoint: 1,
-                lambda: _restart(site, random): 1,
+                site.checkpoint: 2,
+                lambda: _restart(site, random): 3,
             },
         )
 
@@ -53,7 +53,7 @@ def roll(site: Site, random: Random) -> None:
 def compaction(site: Site, random: Random) -> None:
     """Segments take the place of others, again and again."""
     site.create("t", cleanup_policy="compact", min_cleanable_dirty_ratio="0.01")
-    for number in range(_STEPS):
+    for number in range(2 * _STEPS):
         _one_of(
             random,
             {

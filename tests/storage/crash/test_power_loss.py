@@ -24,7 +24,7 @@ from tests.storage.crash.stories import STORIES, Story, goes_on
 from tests.storage.crash.verdict import check
 
 #: How often each story is told, and on how many states of its machine a broker is started.
-TELLINGS: Final = int(os.environ.get("OTTLA_ROUNDS") or 100) if IS_LONG else 4
+TELLINGS: Final = int(os.environ.get("OTTLA_ROUNDS") or 40) if IS_LONG else 4
 STATES: Final = 50
 #: How likely a broker goes on with what it found, and on how many states of its machine another is started then.
 GOING_ON: Final = 0.2
