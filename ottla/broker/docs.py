@@ -2,7 +2,7 @@
 
     python -m ottla.broker.docs docs
 
-docs/groups.md comes from `ottla.coordinator.tables`.
+docs/groups.md comes from `ottla.coordinator.groups.tables`.
 """
 
 from __future__ import annotations

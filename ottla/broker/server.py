@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.interception import Interceptor
     from ottla.broker.storage.contract import WrapStorage
     from ottla.broker.storage.file_operations import FileOperations
-    from ottla.coordinator.owner import GroupLog
+    from ottla.coordinator.runtime.owner import Log as GroupLog
 
 #: How long clients have to take their last answers when the broker stops.
 FLUSH_SECONDS_MAX: Final = 5.0

@@ -1,15 +1,17 @@
-"""Who owns which partition, and how far they read: consumer groups, their members, their offsets, their log.
+"""Who owns which partition, and how far they read: groups, their members, their offsets, their log.
 
-Everything but `owner.py` and `coordinator.py` is pure: `step(group, now_ms, event)` changes the group and returns what
-is to be done (answer, append, arm), without I/O, without waiting, without a clock. A good order to read in:
+A group is a *machine*: data, and a pure function (machine, now_ms, event) -> effects, without I/O, without waiting,
+without a clock, without dice. The rooms, each of which knows only those below it:
 
-    states     the tables: what is answered in which state to whom
-    group      what a group is, and what always holds
-    step       one event in, effects out; events and effects beside it
-    round      one rebalance, from the cause to the new generation
-    join, sync, heartbeat, leave, offsets    one kind of request each
-    group_log  what is written, and how a group comes back from it
-    owner      the task that owns a group; coordinator: all groups of a node
+    groups/     the group coordinator of a node: its shards, and which requests get to a group
+    classic/    the machine of JoinGroup and SyncGroup. A good order to read in: states, situations and decisions (the
+                tables), group, step, rebalance; then join, sync, heartbeat, leave: one kind of request each
+    offsets/    what groups of every kind commit
+    notes, config, write_errors, java_hash, journal    what they all speak of
+    runtime/    what drives machines of any kind, and loads them from an internal topic: all of asyncio is here
 
-Kafka: org.apache.kafka.coordinator.group, the classic groups.
+A new kind of group is a room beside classic/, and a line in `groups/shard.py` for each type of its records. A new
+internal topic is a shard of its own on another runtime: tests/coordinator/runtime/toy.py is one.
+
+Kafka: org.apache.kafka.coordinator.group, the classic groups; org.apache.kafka.coordinator.common.runtime.
 """

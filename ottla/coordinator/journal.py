@@ -4,7 +4,7 @@
      "state": "PreparingRebalance", "generation": 2, "cause": "session_expired", "member_id": "ana-..."}
 
 The fields are told in docs/journal.md. A group only makes small notes; they are put aside here and written later, all
-that came in one turn of the loop in one go, so no group waits for a file. `write` is whoever has the file.
+that came in one turn of the loop in one go, so no group waits for a file. `write` is the file's.
 """
 
 from __future__ import annotations

@@ -1,20 +1,17 @@
-"""What is worth telling people about a group: small notes the core makes when somebody keeps a journal.
+"""What is worth telling people about a group: small notes that groups of every kind make when somebody reads them.
 
 A note says what happened, the group's state and generation after it, and the details in Kafka's words. `sequence`
 counts a group's notes from 1, so a reader knows that none is missing. `journal.py` writes them down; docs/journal.md is
-for their readers. Without a journal none is made.
+for their readers. Without a reader none is made.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from ottla.coordinator.effects import Effects
-    from ottla.coordinator.group import Group
-    from ottla.coordinator.states import GroupState
+from ottla.coordinator.runtime.effects import Effects, Notice
+from ottla.coordinator.runtime.frozen import frozen
 
 
 class Happened(Enum):
@@ -75,18 +72,42 @@ class Cause(Enum):
     TOPICS_DELETED = "topics_deleted"
 
 
-@dataclass(slots=True)
-class Note:
+@frozen
+class Note(Notice):
     """One thing that happened to a group."""
 
     sequence: int
     happened: Happened
-    state: GroupState
+    state: Enum
+    """A state of the group's kind; its value is the name that clients see."""
     generation_id: int
     details: dict[str, object]
 
 
-def note(group: Group, effects: Effects, happened: Happened, **details: object) -> None:
+class NoteSink(Protocol):
+    """A reader of what happens in groups."""
+
+    def __call__(self, group_id: str, timestamp_ms: int, note: Note, /) -> None: ...
+
+
+class Noted(Protocol):
+    """A group of any kind, as its notes see it."""
+
+    notes: int
+    """How many there were."""
+
+    @property
+    def is_journaled(self) -> bool:
+        """Whether anybody reads notes."""
+
+    @property
+    def state(self) -> Enum: ...
+
+    @property
+    def generation_id(self) -> int: ...
+
+
+def note(group: Noted, effects: Effects, happened: Happened, **details: object) -> None:
     """Note something, if anybody reads notes. What has no value is left out."""
     if group.is_journaled:
         group.notes += 1

@@ -1,4 +1,4 @@
-"""What a failed append is called in the answer to whoever waits for it. An error not named here keeps its name."""
+"""What a failed append is called in the answer that waits for it. An error not named here keeps its name."""
 
 from __future__ import annotations
 

@@ -23,17 +23,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
-from ottla.coordinator.effects import Append, Arm, Completion, Disarm, Ended
-from ottla.coordinator.events import AppendCompleted, TimerExpired
+from ottla.coordinator.classic.step import step
 from ottla.coordinator.notes import Note
-from ottla.coordinator.step import step
+from ottla.coordinator.runtime.effects import Append, Arm, Completion, Disarm, Ended
+from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from ottla.coordinator.effects import Effect, Record
-    from ottla.coordinator.events import Event
-    from ottla.coordinator.group import Group
-    from ottla.coordinator.states import GroupState
+    from ottla.coordinator.classic.events import Event
+    from ottla.coordinator.classic.group import Group
+    from ottla.coordinator.classic.states import GroupState
+    from ottla.coordinator.runtime.effects import Effect
+    from ottla.coordinator.runtime.records import Record
 
 
 @dataclass(frozen=True)

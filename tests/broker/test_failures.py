@@ -13,14 +13,16 @@ import pytest
 
 from ottla.broker.delayed import fetch as delayed_fetch
 from ottla.broker.groups import loading
+from ottla.broker.groups.coordination import GroupLogOnTopic
 from ottla.broker.handlers import describe_cluster, metadata, produce
-from ottla.coordinator import step
-from ottla.coordinator.coordinator import Coordinator
-from ottla.coordinator.effects import Effect
-from ottla.coordinator.events import HeartbeatRequested, Loaded
-from ottla.coordinator.group import Group
-from ottla.coordinator.heartbeat import heartbeat
-from ottla.coordinator.members import refuse_join
+from ottla.coordinator.classic import step
+from ottla.coordinator.classic.events import HeartbeatRequested
+from ottla.coordinator.classic.group import Group
+from ottla.coordinator.classic.heartbeat import heartbeat
+from ottla.coordinator.classic.members import refuse_join
+from ottla.coordinator.runtime.effects import Effect
+from ottla.coordinator.runtime.events import Loaded
+from ottla.coordinator.runtime.runtime import Runtime
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
@@ -256,16 +258,16 @@ class TestGroup:
 
     def test_bringing_it_to_life_may_fail_too(self, broker: RunningBroker, monkeypatch: pytest.MonkeyPatch) -> None:
         """It is read again, and so is another one meanwhile."""
-        new_owner = Coordinator._new_owner
+        new_owner = Runtime._new_owner
 
-        def fails_once(coordinator: Coordinator, group: Group, partition: int) -> Any:
-            monkeypatch.setattr(Coordinator, "_new_owner", new_owner)
+        def fails_once(*_arguments: object) -> Any:
+            monkeypatch.setattr(Runtime, "_new_owner", new_owner)
             fails()
 
         with Client(broker.bootstrap) as ana:
             self.join(ana, "sick")
             self.join(ana, "sick too")
-            monkeypatch.setattr(Coordinator, "_new_owner", fails_once)
+            monkeypatch.setattr(Runtime, "_new_owner", fails_once)
             for group_id in ("sick", "sick too"):
                 poison = HeartbeatRequest(group_id, 1, "poison")
                 assert ana.ask(poison, 3).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
@@ -289,11 +291,11 @@ class TestGroup:
         with Client(broker.bootstrap) as ana:
             self.join(ana, "sick")
             before = broker.look(lambda: set(broker.server.cluster.tasks._tasks))
-            assert broker.look(lambda: broker.coordinator.surroundings.heartbeats.delayed) == 1
+            assert broker.look(lambda: broker.coordinator.runtime.purgatories["Heartbeat"].delayed) == 1
             ana.ask(HeartbeatRequest("sick", 1, "poison"), 3)
             broker.wait_until("it is there again", lambda: broker.log.named("group.recovered"))
             broker.wait_until("all is settled", lambda: broker.server.cluster.is_settled)
-            assert broker.look(lambda: broker.coordinator.surroundings.heartbeats.delayed) == 1
+            assert broker.look(lambda: broker.coordinator.runtime.purgatories["Heartbeat"].delayed) == 1
             after = broker.look(lambda: set(broker.server.cluster.tasks._tasks))
             assert (len(before), len(after), before & after) == (1, 1, set())
 
@@ -304,7 +306,7 @@ class TestGroup:
         with Client(broker.bootstrap) as ana:
             ana.ask(CreateTopicsRequest([CreateTopicsRequest.CreatableTopic("orders", 1, 1)], 1000), 7)
             self.join(ana, "sick")
-            monkeypatch.setattr(type(broker.coordinator.surroundings.log), "append", fails)
+            monkeypatch.setattr(GroupLogOnTopic, "append", fails)
             for _ in range(5):
                 ana.send(self.commit_request("sick", 5), 7)
             answers = [ana.receive().message.topics[0].partitions[0].error_code for _ in range(5)]

@@ -14,11 +14,11 @@ from ottla.broker.cluster.topic_creation import create_on_demand
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.transaction_marker import TransactionMarker
-from ottla.coordinator.coordinator import Coordinator
-from ottla.coordinator.effects import Record
-from ottla.coordinator.events import Event
-from ottla.coordinator.group_log import offset_record, offset_tombstone
-from ottla.coordinator.offset_store import CommittedOffset
+from ottla.coordinator.classic.events import Event
+from ottla.coordinator.groups.coordinator import Coordinator
+from ottla.coordinator.offsets.committed import CommittedOffset
+from ottla.coordinator.offsets.records import offset_record, offset_tombstone
+from ottla.coordinator.runtime.records import Record
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest
@@ -169,6 +169,17 @@ async def test_a_partition_that_moves_on_while_it_is_read_is_let_go(monkeypatch:
         assert await scene.committed(node_id=2) == 99
 
 
+async def test_a_group_that_moves_on_before_it_is_read_anew_is_let_go() -> None:
+    """Its partition was unloaded while others were read: nobody asks for it here any more, and nobody is told."""
+    async with running_scene() as scene:
+        scene.write([offset(7)])
+        told: list[Exception | None] = []
+        scene.coordination._loading.recover(scene.coordinator().runtime, scene.group_log, "group", told.append)
+        await scene.settle()
+        assert told == []
+        assert scene.log.named("job.failed") == []
+
+
 async def test_a_broker_that_stops_while_it_reads_just_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     """No task is left, as `running_scene` sees."""
     monkeypatch.setattr(background, "SLICE_SECONDS", 0.0)
@@ -204,6 +215,22 @@ async def test_the_later_of_two_transactional_commits_counts() -> None:
         scene.group_log.append_marker(COMMIT, 1, 0, 1, WALL_MS)
         await scene.load()
         assert [await scene.committed(partition) for partition in range(3)] == [2, 1, -1]
+
+
+async def test_offsets_of_an_open_transaction_are_held_back_after_a_load() -> None:
+    """Stable offsets are UNSTABLE_OFFSET_COMMIT until the marker is read; others see what counted before."""
+    async with running_scene() as scene:
+        scene.group_log.producers._settings.transaction_partition_verification_enable = False
+        scene.write([offset(3)])
+        scene.write([offset(5)], producer_id=1, producer_epoch=0, is_transactional=True)
+        await scene.load()
+        stable = await scene.submit(lambda: fetches(("orders", 0), require_stable=True))
+        assert committed_error(stable) == ErrorCode.UNSTABLE_OFFSET_COMMIT
+        assert await scene.committed() == 3
+        scene.group_log.append_marker(COMMIT, 1, 0, 1, WALL_MS)
+        await scene.load()
+        stable = await scene.submit(lambda: fetches(("orders", 0), require_stable=True))
+        assert (committed_error(stable), await scene.committed()) == (ErrorCode.NONE, 5)
 
 
 @pytest.mark.parametrize("codec", CompressionType)

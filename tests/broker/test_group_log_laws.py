@@ -13,15 +13,15 @@ from ottla.broker.compaction.cleanable import look_at
 from ottla.broker.compaction.log_cleaner import KEYS_BYTES_MAX, clean
 from ottla.broker.groups.loading import replay_log
 from ottla.broker.logs.partition import Partition
+from ottla.coordinator.classic.group import Group
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.effects import Record
-from ottla.coordinator.group import Group
-from ottla.coordinator.group_log import Replay
+from ottla.coordinator.groups.shard import GroupShard
+from ottla.coordinator.runtime.records import Record
 from ottla.protocol.record_building import build_batch
 from ottla.protocol.record_reading import read_records
 from ottla.protocol.records import read_header
 from tests.broker.partitions import HOUR_MS, NOW_MS, new_partition
-from tests.coordinator.test_walks import Walk, persisted
+from tests.coordinator.classic.test_walks import Walk, committed, persisted
 
 
 class CleanedWalk(Walk):
@@ -55,7 +55,7 @@ class CleanedWalk(Walk):
         self.clean()
         replayed = read_back(self.log, self.world.now_ms)
         lives = self.world.replayed(self.world.log)
-        assert (replayed.offsets if replayed else {}) == (lives.offsets if lives else {})
+        assert committed(replayed) == committed(lives)
         assert dict(persisted(replayed)) == dict(persisted(lives))
         alive = {key for key, value in dict(self.world.log).items() if value is not None}
         assert kept_keys(self.log) == alive, "a tombstone goes, and what it stands for"
@@ -76,10 +76,10 @@ def clean_all(log: Partition, wall_ms: int) -> None:
 
 
 def read_back(log: Partition, now_ms: int) -> Group | None:
-    replay = Replay(GroupConfig(), now_ms)
-    for _ in replay_log(log, replay):
+    shard = GroupShard(0, GroupConfig(), now_ms)
+    for _ in replay_log(log, shard):
         pass
-    return replay.groups.get("group")
+    return shard.machines.get("group")
 
 
 def kept_keys(log: Partition) -> set[bytes | None]:

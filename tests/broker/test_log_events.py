@@ -18,8 +18,8 @@ from ottla.broker.events import EVENTS
 from ottla.broker.groups.notes import NotesToLog
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.server import Server
+from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.notes import Cause, Happened, Note
-from ottla.coordinator.states import GroupState
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest

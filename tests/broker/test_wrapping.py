@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from ottla.broker.storage.contract import LogStorage, StorageError
 from ottla.coordinator.effects import Record
 from ottla.coordinator.owner import GroupLog
+
+from ottla.broker.storage.contract import LogStorage, StorageError
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest

@@ -16,8 +16,9 @@ from ottla.broker.log_dump.values import OFFSETS
 from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.transaction_marker import TransactionMarker, build_marker
 from ottla.broker.storage.disk import DiskStorage
-from ottla.coordinator.group_log import group_record, group_tombstone, offset_record, offset_tombstone
-from ottla.coordinator.offset_store import CommittedOffset
+from ottla.coordinator.classic.records import group_record, group_tombstone
+from ottla.coordinator.offsets.committed import CommittedOffset
+from ottla.coordinator.offsets.records import offset_record, offset_tombstone
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.messages.group_metadata_value import GroupMetadataValue
 from ottla.protocol.messages.offset_commit_value import OffsetCommitValue
@@ -27,7 +28,7 @@ from ottla.protocol.record_building import build_batch, build_batch_of
 from ottla.protocol.record_reading import Record
 from ottla.protocol.records import assign_offset, read_header
 from tests.broker.partitions import fill, new_partition
-from tests.coordinator.test_group_log import GROUP_KEY, OFFSET_KEY, stable_group
+from tests.coordinator.groups.test_group_log import GROUP_KEY, OFFSET_KEY, stable_group
 from tests.storage.disks import new_log
 from tests.support.batches import TIMESTAMP, batch
 from tests.support.kafka_process import TOOL_JARS, missing_tools

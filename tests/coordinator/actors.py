@@ -6,7 +6,7 @@
     >> ana.joins(member_id="made up")          any field of the request can be another
 
 What an actor does is put together when its line is played, from what it knows by then. Its member id is its name and a
-number, since `new_group` counts instead of drawing UUIDs.
+number: instead of drawing UUIDs they count.
 """
 
 from __future__ import annotations
@@ -16,22 +16,14 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from ottla.coordinator.classic.events import Event, HeartbeatRequested, JoinRequested, LeaveRequested, SyncRequested
+from ottla.coordinator.classic.group import Group
+from ottla.coordinator.classic.states import GroupState
+from ottla.coordinator.classic.step import step
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.effects import Append, Effect, Reply
-from ottla.coordinator.events import (
-    AppendCompleted,
-    Event,
-    HeartbeatRequested,
-    JoinRequested,
-    LeaveRequested,
-    OffsetCommitRequested,
-    OffsetFetchRequested,
-    SyncRequested,
-    TimerExpired,
-)
-from ottla.coordinator.group import Group
-from ottla.coordinator.states import GroupState
-from ottla.coordinator.step import step
+from ottla.coordinator.offsets.events import OffsetCommitRequested, OffsetFetchRequested
+from ottla.coordinator.runtime.effects import Append, Effect, Reply
+from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.heartbeat import HeartbeatRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
@@ -48,6 +40,22 @@ LATEST_FETCH = 10
 
 #: A subscription to the topic "orders", as every consumer's metadata begins: version, topics, user data.
 ORDERS = b"\x00\x00" + b"\x00\x00\x00\x01" + b"\x00\x06orders" + b"\xff\xff\xff\xff"
+
+
+class _Uuids:
+    """What is drawn instead of UUIDs: 1, 2, 3; and from 1 again in each new group."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        self._numbers = count(1)
+
+    def draw(self) -> str:
+        return str(next(self._numbers))
+
+
+_UUIDS = _Uuids()
 
 Topics = Mapping[tuple[str, int], int]
 
@@ -133,7 +141,10 @@ class Actor:
             }
             api_version = self.version if version is None else version
             request = JoinGroupRequest(**said)
-            return JoinRequested(Name(token or f"{self} join"), request, api_version, self.name, f"/{self.name}")
+            new_uuid = "" if request.member_id else _UUIDS.draw()
+            return JoinRequested(
+                Name(token or f"{self} join"), request, api_version, self.name, f"/{self.name}", new_uuid
+            )
 
         return Line(f"{self} joins", event)
 
@@ -305,14 +316,13 @@ class _Committed:
 
 def new_group(*, is_unwritten: bool = True, is_journaled: bool = False, **settings: int) -> Group:
     """A group that was just created, whose member ids are numbered."""
-    numbers = count(1)
+    _UUIDS.restart()
     return Group(
         "group",
         GroupConfig(**settings),
         0,
         is_unwritten=is_unwritten,
         is_journaled=is_journaled,
-        new_uuid=lambda: str(next(numbers)),
     )
 
 

@@ -8,13 +8,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from ottla.coordinator.classic.events import Event
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.coordinator import Coordinator
-from ottla.coordinator.effects import Record
-from ottla.coordinator.events import Event
+from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.coordinator.notes import Note
+from ottla.coordinator.runtime.records import Record
+from ottla.coordinator.runtime.runtime import exhaust
 from ottla.protocol.errors import ErrorCode
-from ottla.purgatory import Timer, VirtualClock
+from ottla.purgatory import Purgatory, Timer, VirtualClock
 
 WALL_MS = 1_767_225_600_000
 """The date when the clock is at its start."""
@@ -69,10 +70,9 @@ class Node:
         self.notes.append((group_id, timestamp_ms, note))
 
     def load(self, partition: int) -> None:
-        loading = self.coordinator.start_loading(partition)
-        loading.replay.apply_all(self.log.records(partition))
-        for _ in self.coordinator.finish_loading(partition, loading):
-            pass
+        loading = self.coordinator.runtime.start_loading(partition)
+        loading.shard.replay_all(self.log.records(partition))
+        exhaust(self.coordinator.runtime.finish_loading(partition, loading))
 
     def ask(self, line: Callable[[], Event], group_id: str = "group") -> asyncio.Future[Any]:
         """Send a request to a group; the future is its answer."""
@@ -87,6 +87,14 @@ class Node:
     @property
     def group_partition(self) -> int:
         return self.coordinator.partition_of("group")
+
+    @property
+    def heartbeats(self) -> Purgatory[Any]:
+        return self.coordinator.runtime.purgatories["Heartbeat"]
+
+    @property
+    def rebalances(self) -> Purgatory[Any]:
+        return self.coordinator.runtime.purgatories["Rebalance"]
 
     @property
     def tasks(self) -> set[str]:
@@ -107,5 +115,4 @@ async def running_node(*, log: MemoryLog | None = None, is_loaded: bool = True, 
             node.coordinator.close()
     assert node.tasks == set()
     assert node.timer.size == 0
-    surroundings = node.coordinator.surroundings
-    assert surroundings.heartbeats.watched == surroundings.rebalances.watched == 0
+    assert not any(purgatory.watched for purgatory in node.coordinator.runtime.purgatories.values())

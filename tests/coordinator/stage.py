@@ -13,17 +13,18 @@ from typing import Any, TypeVar
 
 import pytest
 
-from ottla.coordinator.effects import Append, Effect, Reply
-from ottla.coordinator.events import AppendCompleted, Event, Unloaded
-from ottla.coordinator.states import (
+from ottla.coordinator.classic.events import Event
+from ottla.coordinator.classic.situations import (
     CommitSituation,
-    GroupState,
     JoinSituation,
     LeaveSituation,
     MemberSituation,
     SyncSituation,
 )
-from ottla.coordinator.step import step
+from ottla.coordinator.classic.states import GroupState
+from ottla.coordinator.classic.step import step
+from ottla.coordinator.runtime.effects import Append, Effect, Reply
+from ottla.coordinator.runtime.events import AppendCompleted, Unloaded
 from ottla.protocol.errors import ErrorCode
 from tests.coordinator.actors import Actor, Line, bring_in, make_stable, new_group, perform, protocols
 

@@ -8,14 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ottla.coordinator.effects import Append
-from ottla.coordinator.events import AppendCompleted, DeleteRequested, Event, Loaded, SweepDue, TimerExpired, Unloaded
-from ottla.coordinator.group import Group
+from ottla.coordinator.classic.events import Event
+from ottla.coordinator.classic.group import Group
+from ottla.coordinator.classic.states import GroupState
+from ottla.coordinator.classic.step import step
 from ottla.coordinator.journal import VERSION, Journal, line
 from ottla.coordinator.notes import Cause, Happened, Note
-from ottla.coordinator.offset_store import CommittedOffset, keep_offset
-from ottla.coordinator.states import GroupState
-from ottla.coordinator.step import step
+from ottla.coordinator.offsets.committed import CommittedOffset
+from ottla.coordinator.offsets.events import DeleteRequested, SweepDue
+from ottla.coordinator.runtime.effects import Append
+from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, Unloaded
 from ottla.protocol.errors import ErrorCode
 from tests.coordinator.actors import Actor, Name, bring_in, make_stable, new_group, protocols
 from tests.coordinator.node import running_node
@@ -269,7 +271,7 @@ def test_everything_that_can_happen_is_told_somewhere(ana: Actor, bo: Actor) -> 
     static = Actor("static", group_instance_id="i")
     group = new_group(is_journaled=True)
     make_stable(group, static)
-    keep_offset(group, "payments", 0, CommittedOffset(1, -1, "", 0))
+    group.offsets.keep("payments", 0, CommittedOffset(1, -1, "", 0))
     play(group, static.joins()(), static.syncs(generation_id=2)(), static.joins(member_id="")())
     play(group, static.syncs(member_id="i-2", generation_id=2)(), static.joins(member_id="i-2")())
     play(group, static.leaves(member_id="i-2")(), error=ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ottla.coordinator.states import (
+from ottla.coordinator.classic.situations import (
     CommitSituation,
-    GroupState,
     JoinSituation,
     LeaveSituation,
     MemberSituation,
     SyncSituation,
 )
+from ottla.coordinator.classic.states import GroupState
 
 HERE = Path(__file__).parent
 PAGE = (HERE.parents[1] / "docs" / "kafka-tests.md").read_text()
@@ -31,7 +31,8 @@ SITUATIONS = {
 @pytest.mark.parametrize("file", sorted({row[1] for row in ROWS}))
 def test_named_tests_exist(file: str) -> None:
     """By their names, and cells of tables by state and situation."""
-    source = (HERE / file).read_text()
+    (path,) = HERE.rglob(file)
+    source = path.read_text()
     there = set(re.findall(r"^(?:async )?def (test_\w+)|^(Test\w+) =", source, re.MULTILINE))
     names = {name or alias for name, alias in there}
     for kafkas, _, ours, state, situation in (row for row in ROWS if row[1] == file):

@@ -11,14 +11,16 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from ottla.coordinator.classic.events import Event, Request
+from ottla.coordinator.classic.group import Group
+from ottla.coordinator.classic.states import GroupState
+from ottla.coordinator.classic.step import step
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.effects import Append, Arm, Disarm, Effect, Ended, Record, Reply
-from ottla.coordinator.events import AppendCompleted, Event, Loaded, Request, TimerExpired, Unloaded
-from ottla.coordinator.group import Group
-from ottla.coordinator.group_log import Replay
-from ottla.coordinator.refusals import REFUSALS, Outside, creates_group, refusal
-from ottla.coordinator.states import GroupState
-from ottla.coordinator.step import step
+from ottla.coordinator.groups.refusals import REFUSALS, Outside, creates_group, refusal
+from ottla.coordinator.groups.shard import GroupShard
+from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect, Ended, Reply
+from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, Unloaded
+from ottla.coordinator.runtime.records import Record
 from ottla.protocol.errors import ErrorCode
 from tests.coordinator.actors import Name
 
@@ -97,12 +99,10 @@ class World:
             self.happen(Loaded())
 
     def replayed(self, records: list[Record]) -> Group | None:
-        replay = Replay(self.config, self.now_ms)
-        replay.apply_all(records)
-        assert not replay.unknown_types
-        for group in replay.groups.values():
-            group.new_uuid = self._uuid
-        return replay.groups.get("group")
+        shard = GroupShard(0, self.config, self.now_ms)
+        shard.replay_all(records)
+        assert not shard.unknown_types
+        return shard.machines.get("group")
 
     @property
     def compacted_log(self) -> list[Record]:
@@ -122,12 +122,9 @@ class World:
 
     # ── Inside ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _uuid(self) -> str:
-        return str(next(self._numbers))
-
     def _new_group(self) -> Group:
         self.is_group_written = True
-        return Group("group", self.config, self.now_ms, is_unwritten=True, is_journaled=True, new_uuid=self._uuid)
+        return Group("group", self.config, self.now_ms, is_unwritten=True, is_journaled=True)
 
     def _step(self, group: Group, event: Event) -> None:
         generation_before = group.generation_id

@@ -90,10 +90,9 @@ def leftovers(broker: RunningBroker) -> dict[str, int]:
 
     def count() -> dict[str, int]:
         cluster = broker.server.cluster
-        surroundings = broker.coordinator.surroundings
         operations = cluster.delayed_operations
         purgatories: list[Purgatory[Any]] = [
-            surroundings.heartbeats, surroundings.rebalances, operations.fetch, operations.produce
+            *broker.coordinator.runtime.purgatories.values(), operations.fetch, operations.produce
         ]  # fmt: skip
         return {
             "connections": len(broker.connections),

@@ -21,8 +21,8 @@ from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.producer_state import ProducerStates
 from ottla.broker.storage import disk
 from ottla.broker.storage.data_dir import DataDir
-from ottla.coordinator import step
-from ottla.coordinator.events import SweepDue
+from ottla.coordinator.classic import step
+from ottla.coordinator.offsets.events import SweepDue
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from ottla.coordinator.states import GroupState
+from ottla.coordinator.classic.states import GroupState
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest

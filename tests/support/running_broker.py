@@ -30,7 +30,7 @@ from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.server import Server
 from ottla.broker.storage.file_operations import FileOperations
-from ottla.coordinator.coordinator import Coordinator
+from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.purgatory import Clock, SystemClock
 from tests.broker.scene import Log
 

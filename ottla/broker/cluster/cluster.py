@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from ottla.broker.logs.logs import Logs
     from ottla.broker.network.address import Address
     from ottla.broker.storage.contract import WrapStorage
-    from ottla.coordinator.owner import GroupLog, NoteSink
+    from ottla.coordinator.notes import NoteSink
+    from ottla.coordinator.runtime.owner import Log as GroupLog
     from ottla.purgatory import Clock, Timer
 
 #: What of the cluster keeps clients waiting or has work to do, once it is needed.

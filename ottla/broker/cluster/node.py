@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster
     from ottla.broker.configs.settings import Layer, NodeSettings
     from ottla.broker.logs.fetch_session import FetchSessionCache
-    from ottla.coordinator.coordinator import Coordinator
+    from ottla.coordinator.groups.coordinator import Coordinator
 
 
 class Node:

@@ -30,7 +30,7 @@ from ottla.broker.server import Stopping, UnknownNode
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server
-    from ottla.coordinator.group import Group
+    from ottla.coordinator.classic.group import Group
     from ottla.purgatory import Purgatory
 
 #: Timers that come round every few minutes fire all the way, so a longer leap takes a while.
@@ -165,7 +165,7 @@ class Control:
         purgatories: list[tuple[int | None, Purgatory[Any]]] = [
             (node_id, purgatory)
             for node_id, coordinator in coordinators
-            for purgatory in (coordinator.surroundings.heartbeats, coordinator.surroundings.rebalances)
+            for purgatory in coordinator.runtime.purgatories.values()
         ]
         purgatories += [(None, cluster.delayed_operations.produce), (None, cluster.delayed_operations.fetch)]
         return {

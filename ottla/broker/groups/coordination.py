@@ -20,7 +20,7 @@ from ottla.broker.groups.notes import NotesToLog, tell_all
 from ottla.broker.rounds import PAUSE_MS_MIN
 from ottla.broker.setbacks import Setbacks, reason_of
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.coordinator import Coordinator
+from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch
 from ottla.purgatory import Alarm
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ottla.broker.cluster.topic import Topic
     from ottla.broker.configs.settings import Settings
     from ottla.broker.logs.partition import Partition
-    from ottla.coordinator.effects import Record
-    from ottla.coordinator.owner import GroupLog
+    from ottla.coordinator.runtime.owner import Log as GroupLog
+    from ottla.coordinator.runtime.records import Record
 
 _MS_PER_MINUTE = 60_000
 #: A group that was well for so long starts from the beginning with its next failure.
@@ -118,11 +118,11 @@ class GroupCoordination:
 
         Until then clients are told to wait. Whoever coordinated them before has to resign first.
         """
-        self._loading.load(self.of_node[node_id], log)
+        self._loading.load(self.of_node[node_id].runtime, log)
 
     def resign(self, partition: int, node_id: int) -> None:
         """A node does not lead this partition any more: who waits in its groups is told to look for the coordinator."""
-        self.of_node[node_id].unload(partition)
+        self.of_node[node_id].runtime.unload(partition)
 
     def _leader_changed(self, topic: Topic, index: int, former_leader_id: int) -> None:
         if topic.name != GROUP_TOPIC:
@@ -154,7 +154,7 @@ class GroupCoordination:
 
     def _recover(self, node_id: int, group_id: str) -> None:
         coordinator, topic = self.of_node[node_id], self._cluster.topics.get(GROUP_TOPIC)
-        if topic is None or not coordinator.is_given_up(group_id):
+        if topic is None or not coordinator.runtime.is_given_up(group_id):
             return
 
         def then(error: Exception | None) -> None:
@@ -163,7 +163,7 @@ class GroupCoordination:
             elif self._setbacks.failures(group_id) == 1:
                 self._cluster.log.info("group.recovered", group_id=group_id)
 
-        self._loading.recover(coordinator, topic.partitions[coordinator.partition_of(group_id)], group_id, then)
+        self._loading.recover(coordinator.runtime, topic.partitions[coordinator.partition_of(group_id)], group_id, then)
 
     def _topic_created(self, topic: Topic) -> None:
         if topic.name == GROUP_TOPIC:

@@ -1,6 +1,6 @@
 """Reading groups back: a partition of __consumer_offsets, record by record, as a job in the background.
 
-    batches ──▶ records ──▶ Loading.replay ──▶ groups come to life ──▶ clients find them
+    batches ──▶ records ──▶ Shard.replay ──▶ groups come to life ──▶ clients find them
 
 Partitions are read one after another, in the order in which they were asked for. Until one is read its clients are
 told to wait. One that can't be read is refused from then on, and the log says why. A group that has met a bug of ours
@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla.broker.logs.transaction_marker import read_marker
 from ottla.broker.setbacks import reason_of
 from ottla.broker.storage.contract import StorageError
 from ottla.broker.supervision import tell
-from ottla.coordinator.group_log import CorruptRecordError
+from ottla.coordinator.runtime.records import CorruptRecordError
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.record_reading import read_records
 from ottla.protocol.records import batch_spans, read_header
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from ottla.broker.background import Job
     from ottla.broker.cluster.cluster import Cluster
     from ottla.broker.logs.partition import Partition
-    from ottla.coordinator.coordinator import Coordinator, Loading
-    from ottla.coordinator.group_log import Replay
+    from ottla.coordinator.runtime.runtime import Loading, Runtime
+    from ottla.coordinator.runtime.shard import Shard
 
 #: How much of a log is looked at at once; more if a batch is larger.
 READ_BYTES: Final = 256 * 1024
@@ -48,19 +48,19 @@ class GroupLoading:
         self._waiting: deque[Job] = deque()
         self._is_reading = False
 
-    def load(self, coordinator: Coordinator, log: Partition) -> None:
-        """Let the coordinator load this partition. An empty one is loaded when this returns."""
-        loading = coordinator.start_loading(log.index)
-        job = self._load(coordinator, loading, log)
+    def load(self, runtime: Runtime[Any], log: Partition) -> None:
+        """Let the runtime load this partition. An empty one is loaded when this returns."""
+        loading = runtime.start_loading(log.index)
+        job = self._load(runtime, loading, log)
         if log.log_start_offset == log.log_end_offset:
             for _ in job:
                 pass
             return
         self._read_soon(job)
 
-    def recover(self, coordinator: Coordinator, log: Partition, group_id: str, then: Then) -> None:
+    def recover(self, runtime: Runtime[Any], log: Partition, group_id: str, then: Then) -> None:
         """Read a group anew that was given up. `then` is told when it is there again, or what failed."""
-        self._read_soon(self._recover(coordinator, log, group_id, then))
+        self._read_soon(self._recover(runtime, log, group_id, then))
 
     def _read_soon(self, job: Job) -> None:
         self._waiting.append(job)
@@ -80,42 +80,44 @@ class GroupLoading:
         self._cluster.on_groups_loaded.clear()
         tell(log, listeners)
 
-    def _load(self, coordinator: Coordinator, loading: Loading, log: Partition) -> Job:
+    def _load(self, runtime: Runtime[Any], loading: Loading[Any], log: Partition) -> Job:
         """Go on as long as the partition is still to be loaded there."""
         index, begun_ms = log.index, self._cluster.clock.now_ms()
         try:
-            for _ in chain([None], _steps(coordinator, loading, log)):
-                if not coordinator.is_loading(index, loading):
+            for _ in chain([None], _steps(runtime, loading, log)):
+                if not runtime.is_loading(index, loading):
                     return
                 yield
         except (BatchError, CorruptRecordError, StorageError) as error:
-            coordinator.fail_loading(index, loading)
+            runtime.fail_loading(index, loading)
             self._cluster.log.error("group_log.load.failed", partition=index, reason=str(error))
             return
         except Exception as error:
-            coordinator.fail_loading(index, loading)
+            runtime.fail_loading(index, loading)
             self._cluster.log.exception("group_log.load.failed", partition=index, reason=reason_of(error))
             return
-        replay = loading.replay
-        for record_type, records in replay.unknown_types.items():
+        shard = loading.shard
+        for record_type, records in shard.unknown_types.items():
             self._cluster.log.warning(
                 "group_log.records.ignored", partition=index, record_type=record_type, records=records
             )
-        if replay.groups:
+        if shard.machines:
             duration_ms = self._cluster.clock.now_ms() - begun_ms
             self._cluster.log.info(
-                "group_log.loaded", partition=index, groups=len(replay.groups), duration_ms=duration_ms
+                "group_log.loaded", partition=index, groups=len(shard.machines), duration_ms=duration_ms
             )
 
-    def _recover(self, coordinator: Coordinator, log: Partition, group_id: str, then: Then) -> Job:
+    def _recover(self, runtime: Runtime[Any], log: Partition, group_id: str, then: Then) -> Job:
         """Go on as long as the group is still to be read there."""
-        replay = coordinator.start_recovery(group_id)
+        if not runtime.is_given_up(group_id):
+            return  # its partition was unloaded while others were read
+        shard = runtime.start_recovery(group_id)
         try:
-            for _ in chain([None], replay_log(log, replay)):
-                if not coordinator.is_given_up(group_id):
+            for _ in chain([None], replay_log(log, shard)):
+                if not runtime.is_given_up(group_id):
                     return
                 yield
-            is_back = coordinator.finish_recovery(group_id, replay)
+            is_back = runtime.finish_recovery(group_id, shard)
         except Exception as error:
             then(error)
             return
@@ -123,13 +125,13 @@ class GroupLoading:
             then(None)
 
 
-def _steps(coordinator: Coordinator, loading: Loading, log: Partition) -> Iterator[None]:
-    yield from replay_log(log, loading.replay)
-    yield from coordinator.finish_loading(log.index, loading)
+def _steps(runtime: Runtime[Any], loading: Loading[Any], log: Partition) -> Iterator[None]:
+    yield from replay_log(log, loading.shard)
+    yield from runtime.finish_loading(log.index, loading)
 
 
-def replay_log(log: Partition, replay: Replay) -> Iterator[None]:
-    """Apply every record of the log, a few with each step.
+def replay_log(log: Partition, shard: Shard[Any]) -> Iterator[None]:
+    """Replay every record of the log, a few with each step.
 
     Raises `BatchError` or `CorruptRecordError` for what can't be understood, `StorageError` for what can't be read.
     """
@@ -140,10 +142,10 @@ def replay_log(log: Partition, replay: Replay) -> Iterator[None]:
             header = read_header(batch)
             if header.is_control:
                 if (marker := read_marker(batch, header)) is not None:
-                    replay.end_transaction(header.producer_id, is_commit=marker.is_commit)
+                    shard.end_transaction(header.producer_id, is_commit=marker.is_commit)
             else:
                 for number, record in enumerate(read_records(batch, header)):
-                    replay.apply(record.key, record.value, header.producer_id)
+                    shard.replay(record.key, record.value, header.producer_id)
                     if number % _RECORDS_PER_STEP == 0:
                         yield
             offset = header.last_offset + 1

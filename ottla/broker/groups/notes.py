@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ottla.broker.log import Log
-    from ottla.coordinator.notes import Note
-    from ottla.coordinator.owner import NoteSink
+    from ottla.coordinator.notes import Note, NoteSink
 
 #: Details that are lists or maps of members go into the log as how many they are.
 _COUNTED: Final = {"member_ids": "members"}

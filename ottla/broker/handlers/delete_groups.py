@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
-from ottla.coordinator.events import DeleteRequested
+from ottla.coordinator.offsets.events import DeleteRequested
 from ottla.pacing import paced
 from ottla.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from ottla.broker.authorized_operations import AclResourceType, authorized_operations
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
-from ottla.coordinator.events import DescribeRequested
+from ottla.coordinator.classic.events import DescribeRequested
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse

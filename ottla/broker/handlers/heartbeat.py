@@ -13,7 +13,7 @@ Kafka: GroupMetadataManager.classicGroupHeartbeat.
 from __future__ import annotations
 
 from ottla.broker.network.call import Call
-from ottla.coordinator.events import HeartbeatRequested
+from ottla.coordinator.classic.events import HeartbeatRequested
 from ottla.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 

@@ -15,13 +15,16 @@ COORDINATOR_NOT_AVAILABLE. Kafka: GroupMetadataManager.classicGroupJoin.
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from ottla.broker.network.call import Call
-from ottla.coordinator.events import JoinRequested
+from ottla.coordinator.classic.events import JoinRequested
 from ottla.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 
 def handle(request: JoinGroupRequest, call: Call) -> None:
-    event = JoinRequested(call, request, call.api_version, call.client_id, call.client_host)
+    new_uuid = "" if request.member_id else str(uuid4())
+    event = JoinRequested(call, request, call.api_version, call.client_id, call.client_host, new_uuid)
     call.node.coordinator.submit(request.group_id, event)
 
 

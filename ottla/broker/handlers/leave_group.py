@@ -10,7 +10,7 @@ COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE. Kafka: GroupMetadataMan
 from __future__ import annotations
 
 from ottla.broker.network.call import Call
-from ottla.coordinator.events import LeaveRequested
+from ottla.coordinator.classic.events import LeaveRequested
 from ottla.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 
 

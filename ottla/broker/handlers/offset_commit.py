@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Final
 
 from ottla.broker.network.call import Call
-from ottla.coordinator.answers import commit_refused
-from ottla.coordinator.events import OffsetCommitRequested
+from ottla.coordinator.offsets.answers import commit_refused
+from ottla.coordinator.offsets.events import OffsetCommitRequested
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse

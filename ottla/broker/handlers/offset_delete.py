@@ -12,8 +12,8 @@ Kafka: KafkaApis.handleOffsetDeleteRequest, OffsetMetadataManager.deleteOffsets.
 from __future__ import annotations
 
 from ottla.broker.network.call import Call
-from ottla.coordinator.answers import offset_delete_refused
-from ottla.coordinator.events import OffsetDeleteRequested
+from ottla.coordinator.offsets.answers import offset_delete_refused
+from ottla.coordinator.offsets.events import OffsetDeleteRequested
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse

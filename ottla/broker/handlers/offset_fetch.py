@@ -18,8 +18,8 @@ from typing import Final
 from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
-from ottla.coordinator.answers import no_offset
-from ottla.coordinator.events import OffsetFetchRequested
+from ottla.coordinator.offsets.answers import no_offset
+from ottla.coordinator.offsets.events import OffsetFetchRequested
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Final
 
 from ottla.broker.network.call import Call
-from ottla.coordinator.events import SyncRequested
+from ottla.coordinator.classic.events import SyncRequested
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ottla.coordinator.group_log import offset_record
-from ottla.coordinator.offset_store import NO_EXPIRY, CommittedOffset
+from ottla.coordinator.offsets.committed import NO_EXPIRY, CommittedOffset
+from ottla.coordinator.offsets.records import offset_record
 from ottla.pipeline.transforms.offset_commits import newest_commits, offset_commits
 from ottla.protocol.messages.offset_commit_value import OffsetCommitValue
 from ottla.protocol.primitives import ZERO_UUID

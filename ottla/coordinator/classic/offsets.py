@@ -1,0 +1,98 @@
+"""What a classic group has to say about its offsets: who may commit, what expires, when they and the group may go.
+
+A commit is checked once for the whole request (`decisions.OFFSET_COMMIT`): members commit in their generation, anybody
+may commit without one as long as the group is Empty. From when on an offset's retention counts depends on the group's
+state: `decisions.EXPIRY`. Topics that the group reads never expire. A group that is Empty and keeps no offsets goes
+with the next sweep, however young it is. All else is the same for groups of every kind: `coordinator/offsets/`.
+
+Kafka: ClassicGroup.validateOffsetCommit, validateOffsetDelete, validateDeleteGroup, offsetExpirationCondition.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ottla.coordinator.classic.decisions import DELETE_GROUP, EXPIRY, OFFSET_COMMIT, OFFSET_DELETE
+from ottla.coordinator.classic.ending import end_deleted, end_unwritten
+from ottla.coordinator.classic.members import keep_alive
+from ottla.coordinator.classic.records import group_tombstone
+from ottla.coordinator.classic.situations import situate_commit, situate_expiry, situate_offset_delete
+from ottla.coordinator.classic.states import GroupState
+from ottla.coordinator.classic.subscription import is_subscribed
+from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.offsets import answers, removal
+from ottla.coordinator.offsets.commit import keep_offsets, write_offsets
+from ottla.coordinator.offsets.expiry import is_expired
+from ottla.coordinator.runtime.effects import Reply
+from ottla.coordinator.write_errors import WRITE_ERRORS
+from ottla.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from ottla.coordinator.classic.group import Group
+    from ottla.coordinator.offsets.commit import OffsetsWritten
+    from ottla.coordinator.offsets.committed import CommittedOffset
+    from ottla.coordinator.offsets.events import DeleteRequested, OffsetCommitRequested, OffsetDeleteRequested
+    from ottla.coordinator.offsets.removal import TombstonesWritten
+    from ottla.coordinator.runtime.effects import Effects
+
+
+def commit_offsets(group: Group, now_ms: int, event: OffsetCommitRequested, effects: Effects) -> None:
+    """Write the offsets down, or say why not."""
+    request = event.request
+    creates_group, group.is_unwritten = group.is_unwritten, False
+    if creates_group:
+        note(group, effects, Happened.GROUP_CREATED, cause=Cause.COMMIT)
+    error, keeps_session = OFFSET_COMMIT[group.state][situate_commit(group, request)]
+    if error is not ErrorCode.NONE:
+        effects.append(Reply(event.token, answers.commit_refused(request, error)))
+        return
+    if keeps_session:
+        keep_alive(group.members[request.member_id], now_ms, effects)
+    write_offsets(group, now_ms, event, creates_group, effects)
+
+
+def offsets_written(group: Group, now_ms: int, written: OffsetsWritten, error: ErrorCode, effects: Effects) -> None:
+    """The offsets are in the log; or they are not, and a group that was there only for them never was."""
+    keep_offsets(group, written, error, effects)
+    if error is not ErrorCode.NONE and written.creates_group:
+        end_unwritten(group, now_ms, WRITE_ERRORS.get(error, error), effects)
+
+
+def delete_offsets(group: Group, event: OffsetDeleteRequested, effects: Effects) -> None:
+    """Delete the offsets of topics that the group does not read."""
+    error = OFFSET_DELETE[group.state][situate_offset_delete(group)]
+    if error is ErrorCode.NONE:
+        removal.delete_offsets(group, event, partial(is_subscribed, group), effects)
+    else:
+        effects.append(Reply(event.token, answers.offset_delete_refused(error)))
+
+
+def delete_group(group: Group, event: DeleteRequested, effects: Effects) -> None:
+    """Delete the group with all its offsets, if nobody is a member."""
+    error = DELETE_GROUP[group.state]
+    if error is ErrorCode.NONE:
+        removal.delete_all(group, event, group_tombstone(group.group_id), effects)
+    else:
+        effects.append(Reply(event.token, answers.delete_answered(group.group_id, error)))
+
+
+def sweep(group: Group, now_ms: int, effects: Effects) -> None:
+    """Delete what has expired, and the group if it has nothing left."""
+    expiry = EXPIRY[group.state][situate_expiry(group)]
+    retention_ms, since_ms = group.config.offsets_retention_ms, group.state_timestamp_ms
+
+    def expires(topic: str, committed: CommittedOffset) -> bool:
+        return not is_subscribed(group, topic) and is_expired(committed, expiry, now_ms, retention_ms, since_ms)
+
+    tombstone = group_tombstone(group.group_id) if group.state is GroupState.EMPTY else None
+    removal.sweep(group, expires, tombstone, effects)
+
+
+def tombstones_written(
+    group: Group, now_ms: int, written: TombstonesWritten, error: ErrorCode, effects: Effects
+) -> None:
+    """They are in the log, and the group is gone if they are its own; or nothing has changed."""
+    removal.tombstones_written(group, written, error, effects)
+    if error is ErrorCode.NONE and written.ends_group:
+        end_deleted(group, now_ms, written.cause, effects)

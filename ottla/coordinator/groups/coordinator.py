@@ -1,0 +1,171 @@
+"""All groups of one node: requests get to their groups here, or are refused.
+
+A request is refused if the group's partition is not here, or is being loaded, or if the group does not exist
+(`refusals`); else it goes into the inbox of the group's owner. Groups come into being by a first JoinGroup or a commit
+without generation, and leave nothing behind when they go. Once every offsets.retention.check.interval.ms all groups
+look for what has expired.
+
+Kafka: GroupCoordinatorService.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ottla.coordinator.classic.describe import listed
+from ottla.coordinator.classic.events import JoinRequested, Request
+from ottla.coordinator.classic.group import Group
+from ottla.coordinator.classic.timers import REBALANCES, SESSIONS
+from ottla.coordinator.groups.refusals import REFUSALS, Outside, creates_group, refusal
+from ottla.coordinator.groups.shard import GroupShard
+from ottla.coordinator.java_hash import partition_for
+from ottla.coordinator.offsets.events import SweepDue, TopicsDeleted
+from ottla.coordinator.runtime.records import is_writable
+from ottla.coordinator.runtime.runtime import PartitionState, Runtime, Tasks, exhaust
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from ottla.coordinator.config import GroupConfig
+    from ottla.coordinator.notes import NoteSink
+    from ottla.coordinator.runtime.owner import Log, Owner
+    from ottla.purgatory import Timer
+
+
+class Coordinator:
+    """The group coordinator of one node."""
+
+    def __init__(
+        self,
+        config: GroupConfig,
+        log: Log,
+        timer: Timer,
+        tasks: Tasks,
+        notes: NoteSink | None = None,
+        failed: Callable[[str, Exception], None] | None = None,
+        start: Callable[[Iterator[None]], None] = exhaust,
+    ) -> None:
+        """`tasks`: where the owners of groups live; `notes`: the reader of what happens in groups, if any.
+
+        `failed` and `start`: as for a `Runtime`.
+        """
+        self.config = config
+        self.is_started = True
+        self.runtime: Runtime[Group] = Runtime(
+            self._new_shard,
+            log,
+            timer,
+            tasks,
+            resubmit=self._resubmit,
+            refuse=_refuse_failed,
+            purgatories=(SESSIONS, REBALANCES),
+            notices=notes,
+            failed=failed,
+            start=start,
+            sweep=(SweepDue(), config.offsets_retention_check_interval_ms),
+        )
+        self._clock = timer.clock
+        self._start = start
+        #: Topics whose offsets are to go, ids by name.
+        self._deleted: dict[str, bytes] = {}
+        self._is_journaled = notes is not None
+        self._owners = self.runtime.owners
+
+    def partition_of(self, group_id: str) -> int:
+        """The partition of __consumer_offsets that keeps this group."""
+        return partition_for(group_id, self.config.offsets_topic_num_partitions)
+
+    @property
+    def groups(self) -> list[Group]:
+        """The groups as they are now: to look at, not to change."""
+        return [owner.machine for owner in self._owners.values()]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is on its way in any inbox."""
+        return self.runtime.is_settled
+
+    def close(self) -> None:
+        """Coordinate nothing any more."""
+        self.is_started = False
+        self.runtime.close()
+
+    def submit(self, group_id: str, event: Request) -> None:
+        """Give a request to its group. Its token is answered: at once, or in time."""
+        owner = self._owners.get(group_id)
+        if owner is not None and group_id and (type(event) is not JoinRequested or self._allows_session(event)):
+            owner.post(event)  # the way nearly all go
+        elif (outside := self._outside(group_id, event)) is not None:
+            event.token.answer(refusal(group_id, event, outside))
+        else:
+            (owner or self._create(group_id)).post(event)
+
+    def list_groups(self, request: ListGroupsRequest) -> ListGroupsResponse:
+        """ListGroups (api key 16). As long as one partition is being loaded, the answer is only that."""
+        if not self.is_started:
+            return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if self.runtime.is_any_loading:
+            return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        return ListGroupsResponse(groups=listed(self.groups, request))
+
+    def topics_deleted(self, topic_ids: Mapping[str, bytes]) -> None:
+        """Topics were deleted, ids by name: what was committed for them goes, soon."""
+        if not self._deleted.keys().isdisjoint(topic_ids):
+            exhaust(self._forget_deleted())  # of a name that was taken again meanwhile there are two ids
+        is_under_way = bool(self._deleted)
+        self._deleted.update(topic_ids)
+        if not is_under_way:
+            self._start(self._forget_deleted())
+
+    def _forget_deleted(self) -> Iterator[None]:
+        """A group with each step, for all topics that were deleted until the first."""
+        event, self._deleted = TopicsDeleted(self._deleted), {}
+        if event.topic_ids:
+            yield from self.runtime.broadcast(event)
+
+    def _outside(self, group_id: str, event: Request) -> Outside | None:
+        """The first reason there is to refuse this request."""
+        refused = REFUSALS[event.__class__]
+        partition = self.runtime.state_of(self.partition_of(group_id))
+        is_absent = partition is PartitionState.ACTIVE and group_id not in self._owners
+        is_loading = partition is PartitionState.LOADING or self.runtime.is_given_up(group_id)
+        reasons = {
+            Outside.NOT_STARTED: not self.is_started,
+            Outside.EMPTY_GROUP_ID: not group_id,
+            Outside.BAD_SESSION_TIMEOUT: isinstance(event, JoinRequested) and not self._allows_session(event),
+            Outside.NOT_COORDINATOR: partition in (None, PartitionState.FAILED),
+            Outside.LOADING: is_loading,
+            Outside.ABSENT: is_absent and not (creates_group(event) and is_writable(group_id)),
+        }
+        return next((reason for reason, applies in reasons.items() if applies and refused[reason] is not None), None)
+
+    def _allows_session(self, event: JoinRequested) -> bool:
+        config = self.config
+        timeout_ms = event.request.session_timeout_ms
+        return config.group_min_session_timeout_ms <= timeout_ms <= config.group_max_session_timeout_ms
+
+    def _create(self, group_id: str) -> Owner[Group]:
+        group = Group(group_id, self.config, self._clock.wall_ms(), is_unwritten=True, is_journaled=self._is_journaled)
+        return self.runtime.bring_in(group_id, group, self.partition_of(group_id))
+
+    def _resubmit(self, group_id: str, event: Any) -> None:
+        """A group has ended before this was taken up: a request finds no group, anything else is void."""
+        if event.__class__ in REFUSALS:
+            self.submit(group_id, event)
+
+    def _new_shard(self, partition: int, only_group_id: str | None) -> GroupShard:
+        return GroupShard(
+            partition,
+            self.config,
+            self._clock.wall_ms(),
+            is_journaled=self._is_journaled,
+            only_group_id=only_group_id,
+        )
+
+
+def _refuse_failed(group_id: str, event: Any) -> None:
+    """Answer the request at which a group has met a bug; of anything else nobody waits for an answer."""
+    if event.__class__ in REFUSALS:
+        event.token.answer(refusal(group_id, event, Outside.FAILED))

@@ -1,0 +1,97 @@
+"""A partition of __consumer_offsets: the groups in it, as they come out of its records, and what spans them.
+
+    type 0, 1    an offset that a group of any kind has committed
+    type 2       a classic group
+
+A committed offset makes a *simple* group if there is no group: a classic one that never had members. A producer's
+transaction may commit the offsets of several groups: which, is known here, and when its marker comes each of them is
+told. The offsets themselves are the groups' own.
+
+Kafka: GroupCoordinatorShard.replay, replayEndTransactionMarker.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ottla.coordinator.classic.group import Group
+from ottla.coordinator.classic.records import GROUP_TYPE, read_group, read_group_id
+from ottla.coordinator.classic.step import CLASSIC
+from ottla.coordinator.offsets.records import OFFSET_TYPES, read_offset, read_place
+from ottla.coordinator.runtime.shard import Shard
+from ottla.protocol.records import NO_PRODUCER_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ottla.coordinator.config import GroupConfig
+    from ottla.coordinator.runtime.kind import Kind
+    from ottla.coordinator.runtime.shard import Replay
+
+
+class GroupShard(Shard[Group]):
+    """The groups of one partition, by their ids."""
+
+    def __init__(
+        self,
+        partition: int,
+        config: GroupConfig,
+        now_ms: int,
+        *,
+        is_journaled: bool = False,
+        only_group_id: str | None = None,
+    ) -> None:
+        """`now_ms`: the date of the load; `is_journaled`: whether anybody reads notes.
+
+        `only_group_id`: the group that is read anew, alone; None: all are read.
+        """
+        super().__init__(partition, only_group_id)
+        self._config = config
+        self._now_ms = now_ms
+        self._is_journaled = is_journaled
+        self._replays = {**dict.fromkeys(OFFSET_TYPES, self._replay_offset), GROUP_TYPE: self._replay_group}
+        #: The groups that an open transaction has committed offsets of, by producer id.
+        self._of_transaction: dict[int, set[str]] = {}
+
+    @property
+    def replays(self) -> Mapping[int, Replay]:
+        return self._replays
+
+    def kind_of(self, _machine: Group) -> Kind[Group]:
+        return CLASSIC
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        for group_id in self._of_transaction.pop(producer_id, ()):
+            if (group := self.machines.get(group_id)) is not None:
+                group.offsets.end_transaction(producer_id, is_commit=is_commit)
+
+    def _replay_offset(self, key: bytes, value: bytes | None, producer_id: int) -> None:
+        group_id, topic, partition = read_place(key)
+        if not self.is_about(group_id):
+            return
+        group = self.machines.get(group_id)
+        if value is None:
+            if group is not None:
+                group.offsets.drop(topic, partition)
+            return
+        committed = read_offset(value)
+        if group is None:
+            group = Group(group_id, self._config, self._now_ms, is_journaled=self._is_journaled)
+            self.machines[group_id] = group
+        if producer_id == NO_PRODUCER_ID:
+            group.offsets.keep(topic, partition, committed)
+        else:
+            group.offsets.pending.add(producer_id, (topic, partition), committed)
+            self._of_transaction.setdefault(producer_id, set()).add(group_id)
+
+    def _replay_group(self, key: bytes, value: bytes | None, _producer_id: int) -> None:
+        group_id = read_group_id(key)
+        if not self.is_about(group_id):
+            return
+        former = self.machines.pop(group_id, None)
+        if value is None:
+            return  # its offsets went before it
+        group = self.machines[group_id] = read_group(group_id, value, self._config)
+        group.is_journaled = self._is_journaled
+        if former is not None:
+            group.offsets = former.offsets

@@ -1,0 +1,65 @@
+"""What groups of every kind are asked and told: their offsets, that they go, that topics went.
+
+Requests come as the broker's handlers decoded and checked them: authorized, with topics that exist. `token` is the
+sender, to be answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ottla.coordinator.runtime.effects import Token
+from ottla.protocol.messages.offset_commit import OffsetCommitRequest
+from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
+from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
+
+
+@dataclass(slots=True)
+class OffsetCommitRequested:
+    """Topics by name, and by id where the id is known. Answered with an OffsetCommitResponse of these topics."""
+
+    token: Token
+    request: OffsetCommitRequest
+    api_version: int
+
+
+@dataclass(slots=True)
+class OffsetFetchRequested:
+    """One group of an OffsetFetch; topics None: all. Answered with an OffsetFetchResponseGroup."""
+
+    token: Token
+    request: OffsetFetchRequest.OffsetFetchRequestGroup
+    api_version: int
+    require_stable: bool = False
+
+
+@dataclass(slots=True)
+class OffsetDeleteRequested:
+    """Answered with an OffsetDeleteResponse of these topics."""
+
+    token: Token
+    request: OffsetDeleteRequest
+
+
+@dataclass(slots=True)
+class DeleteRequested:
+    """One group of a DeleteGroups. Answered with a DeletableGroupResult."""
+
+    token: Token
+
+
+@dataclass(slots=True)
+class TopicsDeleted:
+    """Topics were deleted: their ids by name. Offsets committed for them go."""
+
+    topic_ids: Mapping[str, bytes]
+
+
+@dataclass(slots=True)
+class SweepDue:
+    """Time to look for expired offsets, and for groups that are no longer needed."""
+
+
+OffsetsRequest: TypeAlias = OffsetCommitRequested | OffsetFetchRequested | OffsetDeleteRequested | DeleteRequested

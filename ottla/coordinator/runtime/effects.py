@@ -1,0 +1,75 @@
+"""What a machine asks for. The runtime performs the effects in order, before the machine's next event.
+
+An answer, an append, a timer, something to tell. An append is special: its `completion` comes back in an
+`AppendCompleted` event, and only then does what waits for the write move on. Timers go by their key: arming one that
+runs already moves it.
+
+Effects don't change once they are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeAlias
+
+from ottla.coordinator.runtime.frozen import frozen
+from ottla.coordinator.runtime.records import Record
+from ottla.protocol.primitives import Message
+
+
+class Token(Protocol):
+    """The sender of a request. It comes with the request and is given the answer, once."""
+
+    def answer(self, response: Any, /) -> None: ...
+
+
+class Completion:
+    """What a machine wants to be reminded of when an append is done. Only the machine looks inside."""
+
+    __slots__ = ()
+
+
+@frozen
+class Reply:
+    """Answer a request: with the API's response, or with the struct for one key where a response has several."""
+
+    token: Token
+    response: Message
+
+
+@frozen
+class Append:
+    """Append the records to the machine's partition as one batch, then say how it went in an `AppendCompleted`."""
+
+    records: Sequence[Record]
+    completion: Completion
+
+
+@frozen
+class Arm:
+    """Send `TimerExpired(timer_key)` at `deadline_ms`, and only then if a timer of this key is running already."""
+
+    timer_key: str
+    deadline_ms: int
+
+
+@frozen
+class Disarm:
+    """Stop a timer."""
+
+    timer_key: str
+
+
+@frozen
+class Ended:
+    """The machine is no more, and neither are its timers. Nothing may be sent to it any longer."""
+
+
+class Notice:
+    """Something that happened and that people may want to know. Its readers know what is in it, the runtime doesn't."""
+
+    __slots__ = ()
+
+
+Effect: TypeAlias = Reply | Append | Arm | Disarm | Ended | Notice
+Effects: TypeAlias = list[Effect]

@@ -1,0 +1,38 @@
+"""What the runtime has to know of a kind of machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from ottla.coordinator.runtime.effects import Effects
+
+M = TypeVar("M")
+
+
+class StepFailed(Exception):
+    """A bug of ours in a step. `effects` are those there were by then: the machine thinks that it has answered."""
+
+    def __init__(self, effects: Effects) -> None:
+        super().__init__("a step of a machine failed")
+        self.effects = effects
+
+
+@dataclass(slots=True, frozen=True)
+class Kind(Generic[M]):
+    """A kind of machine."""
+
+    name: str
+    """Tasks are named by it and the machine's key: "group orders"."""
+    step: Callable[[M, int, Any], Effects]
+    """(machine, now_ms, event) -> effects. It changes the machine; it never waits and reads no clock.
+
+    `now_ms` is the date, and deadlines in effects are instants of the same clock. It knows the kind's requests and all
+    of `RuntimeEvent`, and raises for nothing that a client can send. What it raises is a bug, best `StepFailed` from
+    the cause, and the machine is not to be trusted any more.
+    """
+    purgatory_of: Callable[[str], str]
+    """The name of the purgatory that the timer of this key waits in."""
+    sharing: type | None = None
+    """The class of events whose appends share a batch when they follow one another; None: there is none."""

@@ -1,0 +1,247 @@
+"""The task that owns a machine: it takes events from an inbox, steps, and performs the effects.
+
+    requests ──post──▶ inbox ──drain──▶ step(machine, now_ms, event) ──effects──▶ answers · log · timers · notices
+                         ▲                                                           │
+                         └──────────────────── a timer ran out ◀─────────────────────┘
+
+Nobody else touches the machine, and between a step and its effects nobody else runs, so there are no locks. When woken
+the owner takes everything there is; the inbox holds no more than what arrived within one turn of the loop. Appends are
+done at once, and the machine hears of them before its next event; only those of one class of events, which its kind
+names, share a batch when they follow one another: commits of offsets, in groups.
+
+A step that raises is a bug, and the machine is not to be trusted from then on: it ends. The request at which it
+happened is answered by the caller of the runtime, the senders of what waits are told to look for the coordinator, and
+that one reads the machine anew from its log (`Runtime.start_recovery`). Other machines go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, Generic, Protocol
+
+from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect, Ended, Notice, Reply
+from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired, Unloaded
+from ottla.coordinator.runtime.kind import M, StepFailed
+from ottla.coordinator.runtime.records import Record
+from ottla.coordinator.runtime.shard import Shard
+from ottla.coordinator.runtime.timers import MachineTimer, Timers
+from ottla.protocol.errors import ErrorCode
+from ottla.purgatory import Purgatory, Timer
+
+
+class Log(Protocol):
+    """The partitions of an internal topic."""
+
+    def append(self, partition: int, records: Sequence[Record], /) -> ErrorCode:
+        """Append the records as one batch: all of them or none, and say why not. What is NONE is durable."""
+
+
+class NoticeSink(Protocol):
+    """A reader of what machines have to tell. `notice` is of the class that the kind of machine makes."""
+
+    def __call__(self, key: str, timestamp_ms: int, notice: Any, /) -> None: ...
+
+
+class Surroundings:
+    """What all owners of a runtime share."""
+
+    __slots__ = ("ended", "failed", "log", "notices", "purgatories", "refuse", "timer")
+
+    def __init__(
+        self,
+        log: Log,
+        timer: Timer,
+        purgatories: Iterable[str],
+        notices: NoticeSink | None,
+        ended: Callable[[Owner[Any], list[Any]], None],
+        refuse: Callable[[str, Any], None],
+        failed: Callable[[Owner[Any], Exception], None] | None,
+    ) -> None:
+        self.log = log
+        self.timer = timer
+        self.purgatories = {name: Purgatory[MachineTimer](name, timer) for name in purgatories}
+        """By their names; each kind of machine says which of its timers wait in which."""
+        self.notices = notices
+        """The reader of what machines tell; None: there is none."""
+        self.ended = ended
+        """Called by an owner whose machine has ended, with the requests that were still in its inbox."""
+        self.refuse = refuse
+        """Answers the request, if it is one, at which the machine of this key has met a bug."""
+        self.failed = failed
+        """Called by an owner that has met a bug, before that, while the error is being handled. None: it is raised."""
+
+
+class Owner(Generic[M]):
+    """The owner of one machine. `run` is its task."""
+
+    __slots__ = (
+        "_appends",
+        "_now_ms",
+        "_sharing",
+        "_skew_ms",
+        "_step",
+        "_timers",
+        "_waiter",
+        "_with",
+        "inbox",
+        "is_ended",
+        "key",
+        "machine",
+        "shard",
+    )
+
+    def __init__(self, key: str, machine: M, shard: Shard[M], surroundings: Surroundings) -> None:
+        kind = shard.kind_of(machine)
+        self.key = key
+        self.machine = machine
+        self.shard = shard
+        self.inbox: deque[Any] = deque()
+        """Requests, events of the runtime, and timers that ran out."""
+        self.is_ended = False
+        self._step = kind.step
+        self._sharing = kind.sharing
+        self._with = surroundings
+        self._timers = Timers(key, surroundings.timer, surroundings.purgatories, kind.purgatory_of, self.post)
+        self._appends: list[Append] = []
+        self._waiter: asyncio.Future[None] | None = None
+        self._now_ms = 0
+        self._skew_ms = 0  # from dates, which machines think in, to the instants of timers
+
+    def post(self, item: Any) -> None:
+        """Put something into the inbox, and wake the task."""
+        self.inbox.append(item)
+        waiter = self._waiter
+        if waiter is not None:
+            self._waiter = None
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def run(self) -> None:
+        """Live as long as the machine does."""
+        loop = asyncio.get_running_loop()
+        while not self.is_ended:
+            if not self.inbox:
+                self._waiter = loop.create_future()
+                await self._waiter
+            self.drain()
+
+    def drain(self) -> None:
+        """Take everything out of the inbox. It never waits, so it may be called from outside the task too."""
+        clock = self._with.timer.clock
+        self._now_ms = clock.wall_ms()
+        self._skew_ms = clock.now_ms() - self._now_ms
+        machine, step, sharing, now_ms, inbox = self.machine, self._step, self._sharing, self._now_ms, self.inbox
+        item: Any = None
+        try:
+            while inbox and not self.is_ended:
+                item = inbox.popleft()
+                item_class = item.__class__
+                shares = item_class is sharing
+                if self._appends and not shares:
+                    self._write()  # the machine finds what was written before
+                if item_class is not MachineTimer:  # a fifth of what isinstance takes, as it is an abstract class
+                    self._perform(step(machine, now_ms, item))
+                elif self._timers.let_expire(item):
+                    self._perform(step(machine, now_ms, TimerExpired(item.timer_key)))
+                if self._appends and not shares:
+                    self._write()
+            self._write()
+        except Exception as error:
+            if self._with.failed is None:
+                raise
+            try:
+                self._with.failed(self, error)
+            finally:
+                self._give_up(item, error)
+        if self.is_ended:
+            leftover = [item for item in inbox if not isinstance(item, MachineTimer)]
+            inbox.clear()
+            self._with.ended(self, leftover)
+
+    def _give_up(self, item: Any, error: Exception) -> None:
+        """End a machine that has met a bug at `item`: answer what it still knows to be waiting, as far as that goes."""
+        if isinstance(error, StepFailed):
+            self._answer(error.effects)
+        unwritten, self._appends = self._appends, []
+        events = [AppendCompleted(a.completion, ErrorCode.UNKNOWN_SERVER_ERROR) for a in unwritten]
+        for event in (*events, Unloaded()):
+            with suppress(Exception):
+                self._answer(self._step(self.machine, self._now_ms, event))
+        self._end(Ended())
+        self._with.refuse(self.key, item)
+
+    def _answer(self, effects: Iterable[Effect]) -> None:
+        """Do nothing of these but to answer."""
+        self._perform(effect for effect in effects if isinstance(effect, Reply))
+
+    def _perform(self, effects: Iterable[Effect]) -> None:
+        left = iter(effects)
+        try:
+            for effect in left:
+                _PERFORM[effect.__class__](self, effect)
+        except Exception:
+            self._answer(left)  # the machine won't be asked again for the answers it was about to give
+            raise
+
+    def _reply(self, effect: Reply) -> None:
+        effect.token.answer(effect.response)
+
+    def _arm(self, effect: Arm) -> None:
+        self._timers.arm(effect.timer_key, effect.deadline_ms + self._skew_ms)
+
+    def _disarm(self, effect: Disarm) -> None:
+        self._timers.disarm(effect.timer_key)
+
+    def _append(self, effect: Append) -> None:
+        self._appends.append(effect)
+
+    def _write(self) -> None:
+        """Append what was asked for, and let the machine hear how that went; it may then ask for more."""
+        while self._appends:
+            appends, self._appends = self._appends, []
+            try:
+                self._write_together(appends)
+            except Exception:
+                self._appends = appends  # for `_give_up`: what is answered already won't be answered again
+                raise
+
+    def _write_together(self, appends: Sequence[Append]) -> None:
+        error = self._with.log.append(self.shard.partition, [record for append in appends for record in append.records])
+        is_too_large_together = error in _TOO_LARGE and len(appends) > 1
+        for append in appends:
+            if is_too_large_together:
+                error = self._with.log.append(self.shard.partition, append.records)
+            self._perform(self._step(self.machine, self._now_ms, AppendCompleted(append.completion, error)))
+
+    def _tell(self, effect: Notice) -> None:
+        if self._with.notices is not None:
+            self._with.notices(self.key, self._now_ms, effect)
+
+    def _end(self, _effect: Ended) -> None:
+        self.is_ended = True
+        self._timers.disarm_all()
+
+
+class _Performers(dict[type[Effect], Callable[[Owner[Any], Any], None]]):
+    """How each effect is performed. Notices are of classes that the runtime doesn't know."""
+
+    def __missing__(self, effect_class: type[Effect]) -> Callable[[Owner[Any], Any], None]:
+        assert issubclass(effect_class, Notice), f"{effect_class.__name__} is no effect"
+        return self.setdefault(effect_class, self[Notice])
+
+
+_TOO_LARGE: Final = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
+
+_PERFORM: Final[Mapping[type[Effect], Callable[[Owner[Any], Any], None]]] = _Performers(
+    {
+        Reply: Owner._reply,
+        Arm: Owner._arm,
+        Disarm: Owner._disarm,
+        Append: Owner._append,
+        Notice: Owner._tell,
+        Ended: Owner._end,
+    }
+)

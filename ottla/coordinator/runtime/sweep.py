@@ -1,0 +1,58 @@
+"""An event that every machine is sent once an interval. While there are no machines nothing wakes up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ottla.coordinator.runtime.owner import Owner
+from ottla.purgatory import Alarm, Timer
+
+
+def send_all(event: object, owners: Mapping[str, Owner[Any]]) -> Iterator[None]:
+    """Send all machines an event, one with each step."""
+    for owner in list(owners.values()):
+        if not owner.is_ended:
+            owner.post(event)
+            owner.drain()
+        yield
+
+
+class Sweep:
+    """Sends all machines of a node an event at each multiple of the interval since the start."""
+
+    def __init__(
+        self,
+        event: object,
+        interval_ms: int,
+        owners: Mapping[str, Owner[Any]],
+        timer: Timer,
+        start: Callable[[Iterator[None]], None],
+    ) -> None:
+        """`start`: takes up what is long and can be done in steps."""
+        self._event = event
+        self._interval_ms = interval_ms
+        self._owners = owners
+        self._timer = timer
+        self._start = start
+        self._alarm = Alarm(self._send)
+        self._began_ms = timer.now_ms()
+
+    def keep_going(self) -> None:
+        """Arm the alarm, if there are machines and it isn't armed."""
+        if self._owners and not self._alarm.is_pending:
+            intervals = (self._timer.now_ms() - self._began_ms) // self._interval_ms + 1
+            self._timer.add_in(self._alarm, self._began_ms + intervals * self._interval_ms - self._timer.now_ms())
+
+    def stop(self) -> None:
+        self._timer.cancel(self._alarm)
+
+    def _send(self) -> None:
+        """No round begins before the one before it is over."""
+        self._start(self._steps())
+
+    def _steps(self) -> Iterator[None]:
+        try:
+            yield from send_all(self._event, self._owners)
+        finally:
+            self.keep_going()

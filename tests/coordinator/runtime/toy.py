@@ -1,0 +1,116 @@
+"""A machine that is no group, in a topic of its own: tallies, to which anybody may add.
+
+    key                value
+    int16 40, name     int16 0, int64 the sum
+
+A tally that nobody adds to for a while ends and leaves a tombstone. What is added in a transaction counts when the
+transaction is committed. All that the runtime asks of a kind of machine is here, and nothing in `ottla` knows of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any, NamedTuple
+
+from ottla.coordinator.runtime.effects import Append, Arm, Completion, Effects, Ended, Notice, Reply, Token
+from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired, Unloaded
+from ottla.coordinator.runtime.kind import Kind
+from ottla.coordinator.runtime.records import Record
+from ottla.coordinator.runtime.shard import Replay, Shard
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.records import NO_PRODUCER_ID
+
+TALLY_TYPE = 40
+IDLE_MS = 5_000
+_TYPE = Struct(">h")
+_VALUE = Struct(">hq")
+
+
+class AddRequested(NamedTuple):
+    token: Token
+    amount: int
+
+
+@dataclass(slots=True)
+class Tally:
+    name: str
+    total: int = 0
+    promised: int = 0
+    """The total once all is written."""
+
+
+@dataclass(slots=True, frozen=True)
+class TotalWritten(Completion):
+    total: int
+    token: Token
+
+
+@dataclass(slots=True, frozen=True)
+class TombstoneWritten(Completion):
+    pass
+
+
+@dataclass(slots=True, frozen=True)
+class Added(Notice):
+    total: int
+
+
+def tally_record(name: str, total: int | None) -> Record:
+    return _TYPE.pack(TALLY_TYPE) + name.encode(), None if total is None else _VALUE.pack(0, total)
+
+
+def step(tally: Tally, now_ms: int, event: Any) -> Effects:
+    match event:
+        case AddRequested(token, amount):
+            if amount < 0:
+                raise ZeroDivisionError("on purpose")
+            tally.promised += amount
+            written = TotalWritten(tally.promised, token)
+            return [Append([tally_record(tally.name, tally.promised)], written), Arm("idle", now_ms + IDLE_MS)]
+        case AppendCompleted(TotalWritten(total, token), error):
+            if error is ErrorCode.NONE:
+                tally.total = total
+            else:
+                tally.promised = tally.total
+            answer: Any = (error, tally.total)
+            return [Reply(token, answer), Added(tally.total)]
+        case AppendCompleted(TombstoneWritten()) | Unloaded():
+            return [Ended()]
+        case TimerExpired("idle"):
+            return [Append([tally_record(tally.name, None)], TombstoneWritten())]
+    return []
+
+
+class TallyShard(Shard[Tally]):
+    """The tallies of one partition."""
+
+    def __init__(self, partition: int, only_key: str | None = None) -> None:
+        super().__init__(partition, only_key)
+        self._pending: dict[int, dict[str, int]] = {}
+
+    @property
+    def replays(self) -> Mapping[int, Replay]:
+        return {TALLY_TYPE: self._replay_tally}
+
+    def kind_of(self, _machine: Tally) -> Kind[Tally]:
+        return Kind("tally", step, lambda _timer_key: "Idle", sharing=AddRequested)
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        for name, total in self._pending.pop(producer_id, {}).items():
+            if is_commit:
+                self.machines[name] = Tally(name, total, total)
+
+    def _replay_tally(self, key: bytes, value: bytes | None, producer_id: int) -> None:
+        name = key[_TYPE.size :].decode()
+        if not self.is_about(name):
+            return
+        if value is None:
+            self.machines.pop(name, None)
+            return
+        _, total = _VALUE.unpack(value)
+        if producer_id == NO_PRODUCER_ID:
+            self.machines[name] = Tally(name, total, total)
+        else:
+            self._pending.setdefault(producer_id, {})[name] = total
