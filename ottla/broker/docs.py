@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from ottla.broker.configs.settings_table import SETTINGS, all_settings
-from ottla.broker.configs.settings_text import default_text, range_text
 from ottla.broker.events import EVENTS
+from ottla.settings.table import SETTINGS, all_settings
+from ottla.settings.text import default_text, range_text
 
 _CONFIG_HEAD: Final = """\
 # Settings
@@ -59,7 +59,7 @@ def config_page() -> str:
     ]
     head = _CONFIG_HEAD.format(stored=len(all_settings()) - len(SETTINGS), honoured=len(SETTINGS))
     return page(
-        "ottla/broker/configs/settings_table.py",
+        "ottla/settings/table.py",
         head,
         ("Setting", "Default", "Unit", "Values", "Changes", "What it does"),
         rows,

@@ -17,7 +17,6 @@ from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.cluster.failover import NodeState
 from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
-from ottla.broker.configs.settings import ConfigError, Settings
 from ottla.broker.housekeeping import Housekeeping
 from ottla.broker.network.address import Address, MachineRefused
 from ottla.broker.network.endpoints import Endpoint, check_ports
@@ -25,6 +24,7 @@ from ottla.broker.network.listener import Listener, Shared
 from ottla.broker.rounds import Round
 from ottla.broker.supervision import SupervisedTasks, TimerErrors
 from ottla.purgatory import Clock, SystemClock, Timer
+from ottla.settings.settings import ConfigError, Settings
 
 if TYPE_CHECKING:
     from ottla.broker.authorizer import Authorizer

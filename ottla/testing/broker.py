@@ -184,11 +184,11 @@ class Broker:
             self._ready.set_exception(error)
 
     async def _serve(self) -> None:
-        from ottla.broker.configs.settings import Settings
         from ottla.broker.log import make_log
         from ottla.broker.network.endpoints import read_endpoints
         from ottla.broker.server import Server
         from ottla.purgatory import SystemClock, VirtualClock
+        from ottla.settings.settings import Settings
 
         self._loop = asyncio.get_running_loop()
         settings = Settings(self._settings)

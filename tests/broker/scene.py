@@ -18,12 +18,12 @@ from ottla.broker.authorizer import ANONYMOUS, AllowAll, Authorizer
 from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic import Topic
-from ottla.broker.configs.settings import Settings
 from ottla.broker.network.address import Address
 from ottla.broker.network.call import Call
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.primitives import Message
 from ottla.purgatory import VirtualClock
+from ottla.settings.settings import Settings
 from tests.support.client import api_of
 
 #: The wall clock of every scene: a fixed day.

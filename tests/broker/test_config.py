@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import ottla
-from ottla.broker.configs.settings import CLUSTER, ConfigError, ConfigSource, Settings, parse_properties
-from ottla.broker.configs.settings_table import SETTINGS, all_settings, find_setting
+from ottla.settings.settings import CLUSTER, ConfigError, ConfigSource, Settings, parse_properties
+from ottla.settings.table import SETTINGS, all_settings, find_setting
 
 
 def test_file_and_command_line_are_read_the_latter_winning() -> None:
@@ -119,7 +119,7 @@ def test_every_setting_of_kafka_is_known() -> None:
 
 
 def test_the_two_tables_have_no_name_in_common() -> None:
-    from ottla.broker.configs.settings_stored import STORED_SETTINGS
+    from ottla.settings.stored import STORED_SETTINGS
 
     assert not SETTINGS.keys() & STORED_SETTINGS.keys()
 

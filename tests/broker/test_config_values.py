@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.configs.settings_table import Setting
-from ottla.broker.configs.values import BadValueError, format_value, parse_value
+from ottla.settings.table import Setting
+from ottla.settings.values import BadValueError, format_value, parse_value
 
 _LEVEL = Setting("level", "int", -1, -1, 9)
 _POLICY = Setting("policy", "list", ["delete"], choices=("compact", "delete"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.broker.configs.settings import ConfigError, Settings
 from ottla.broker.network import endpoints
 from ottla.broker.network.endpoints import check_ports, read_endpoints
+from ottla.settings.settings import ConfigError, Settings
 
 MAP = "listener.security.protocol.map"
 TWO_MAPPED = f"{MAP}=INTERNAL:PLAINTEXT,HOST:PLAINTEXT"

@@ -13,10 +13,10 @@ from ottla.broker.configs.log_config import (
     LogConfig,
     parse_log_configs,
 )
-from ottla.broker.configs.settings_table import find_setting
-from ottla.broker.configs.values import ConfigError
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.records import TimestampType
+from ottla.settings.table import find_setting
+from ottla.settings.values import ConfigError
 
 
 def test_the_names_are_kafkas() -> None:

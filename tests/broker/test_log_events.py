@@ -12,7 +12,6 @@ import pytest
 import structlog
 
 import ottla
-from ottla.broker.configs.settings import Settings
 from ottla.broker.docs import PAGES
 from ottla.broker.events import EVENTS
 from ottla.broker.groups.notes import NotesToLog
@@ -26,6 +25,7 @@ from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
 from ottla.protocol.messages.leave_group import LeaveGroupRequest
+from ottla.settings.settings import Settings
 from tests.broker.scene import Log
 from tests.support.client import Client
 from tests.support.wire import Connection, ConnectionClosedError

@@ -12,8 +12,8 @@ import pytest
 
 from ottla.broker.configs.group_configs import GROUP_SETTINGS
 from ottla.broker.configs.log_config import LOG_SETTINGS
-from ottla.broker.configs.settings_table import Setting, all_settings
-from ottla.broker.configs.values import format_value
+from ottla.settings.table import Setting, all_settings
+from ottla.settings.values import format_value
 from tests.support.kafka_process import KafkaStartError, class_path, missing_tools
 
 #: What a table says of a setting: type, default, (least, most), allowed values, when a change counts, is it internal?

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from ottla.broker.configs.entries import ConfigEntry, Synonym
-from ottla.broker.configs.settings import CLUSTER, ConfigSource, Settings
 from ottla.broker.configs.topic_configs import (
     check_topic_configs,
     configs_at_creation,
@@ -15,6 +14,7 @@ from ottla.broker.configs.topic_configs import (
 )
 from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
+from ottla.settings.settings import CLUSTER, ConfigSource, Settings
 
 DYNAMIC, CLUSTERS, GIVEN, DEFAULT, TOPIC = (
     ConfigSource.DYNAMIC_BROKER,

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ottla.broker.configs.settings import Settings
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.server import Server
 from ottla.protocol.errors import ErrorCode
@@ -17,6 +16,7 @@ from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.primitives import Message
+from ottla.settings.settings import Settings
 from tests.broker.scene import Log
 from tests.support.client import Client
 

@@ -13,8 +13,8 @@ from typing import Final
 
 import pytest
 
-from ottla.broker.configs.settings import Settings
 from ottla.broker.network.endpoints import read_endpoints
+from ottla.settings.settings import Settings
 from tests.cli.stage import commit, create, join, produce
 from tests.cli.terminal import SECONDS_MAX, Serving, ottla, serving
 from tests.support.client import Client

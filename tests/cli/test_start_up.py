@@ -32,7 +32,7 @@ _WAITING = {
     "ottla.broker.network.logged_call": "--log-level debug",
     "ottla.broker.events": "the first group",
     "ottla.broker.handlers": "the first request of each kind",
-    "ottla.broker.configs.settings_stored": "a setting that nothing goes by",
+    "ottla.settings.stored": "a setting that nothing goes by",
     "ottla.broker.docs": "make docs",
     "ottla.coordinator": "the first group",
     "ottla.protocol.messages.": "the first request of each kind",

@@ -23,7 +23,6 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 
 import pytest
 
-from ottla.broker.configs.settings import Settings
 from ottla.broker.event_loop import new_event_loop
 from ottla.broker.network.address import Address
 from ottla.broker.network.connection import Connection
@@ -32,6 +31,7 @@ from ottla.broker.server import Server
 from ottla.broker.storage.file_operations import FileOperations
 from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.purgatory import Clock, SystemClock
+from ottla.settings.settings import Settings
 from tests.broker.scene import Log
 
 T = TypeVar("T")

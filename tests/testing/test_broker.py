@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.configs.settings import ConfigError
+from ottla.settings.settings import ConfigError
 from ottla.testing import Broker
 
 

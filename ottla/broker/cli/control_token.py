@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser, default: object = None) -> None
 
 def read(options: argparse.Namespace) -> str | None:
     """The token; None: there is none. Raises `ConfigError` and `MachineRefused`, neither of which repeats it."""
-    from ottla.broker.configs.settings import ConfigError
+    from ottla.settings.settings import ConfigError
 
     token: str | None
     if options.control_token_file is not None:

@@ -75,8 +75,8 @@ def _run(options: argparse.Namespace, method: str, path: str, **wish: object) ->
     """Ask, and show the nodes as they are now; returns the exit code."""
     from http import HTTPStatus
 
-    from ottla.broker.configs.settings import ConfigError
     from ottla.broker.network.address import Address, MachineRefused
+    from ottla.settings.settings import ConfigError
 
     try:
         address = Address.parse(options.control.removeprefix("http://"), "--control")

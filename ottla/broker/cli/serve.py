@@ -26,9 +26,9 @@ from ottla.terminal.output import print_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ottla.broker.configs.settings import Settings
     from ottla.broker.log import Log
     from ottla.broker.server import Server
+    from ottla.settings.settings import Settings
 
 #: How many open files are asked for where the hard limit is "unlimited" and the kernel has a lower one of its own.
 _OPEN_FILES_WANTED: Final = (1_048_576, 65_536, 10_240)
@@ -103,12 +103,12 @@ def run(options: argparse.Namespace) -> int:
     for number in _END_SIGNALS:
         signal.signal(number, _nothing_to_end)
     from ottla.broker.collector import spare_what_lives
-    from ottla.broker.configs.settings import ConfigError, Settings
     from ottla.broker.log import make_log
     from ottla.broker.network.address import Address, MachineRefused
     from ottla.broker.network.endpoints import read_endpoints
     from ottla.broker.server import Server
     from ottla.purgatory import SystemClock, VirtualClock
+    from ottla.settings.settings import ConfigError, Settings
 
     log = make_log(options.log_level, options.log_format)
     try:
@@ -150,8 +150,8 @@ def _nothing_to_end(_number: int, _frame: object) -> NoReturn:
 
 
 def _read(path: Path | None) -> str:
-    from ottla.broker.configs.settings import ConfigError
     from ottla.broker.network.address import MachineRefused
+    from ottla.settings.settings import ConfigError
 
     try:
         return path.read_text(encoding="utf-8") if path else ""
@@ -233,8 +233,8 @@ def _tell_ready(server: Server, settings: Settings, log: Log) -> None:
 
 def _settings_help() -> str:
     """The settings this broker goes by, with defaults and units."""
-    from ottla.broker.configs.settings_table import SETTINGS
-    from ottla.broker.configs.settings_text import default_with_unit
+    from ottla.settings.table import SETTINGS
+    from ottla.settings.text import default_with_unit
 
     rows = [(setting.name, default_with_unit(setting), setting.meaning) for setting in SETTINGS.values()]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, unified
-from ottla.broker.configs.settings import Settings
 from ottla.broker.supervision import tell
 from ottla.pacing import Pace
+from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup

@@ -13,9 +13,9 @@ from ottla.broker.network.address import Address
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster
-    from ottla.broker.configs.settings import Layer, NodeSettings
     from ottla.broker.logs.fetch_session import FetchSessionCache
     from ottla.coordinator.groups.coordinator import Coordinator
+    from ottla.settings.settings import Layer, NodeSettings
 
 
 class Node:

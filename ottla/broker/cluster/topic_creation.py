@@ -24,10 +24,10 @@ from ottla.broker.cluster.topic_names import (
     TRANSACTION_TOPIC,
     check_name,
 )
-from ottla.broker.configs.settings_table import find_setting
 from ottla.broker.configs.topic_configs import check_topic_configs
 from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
+from ottla.settings.table import find_setting
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from ottla.broker.configs.resources import ConfigResource, Operation
-from ottla.broker.configs.values import format_value
 from ottla.broker.refused import Refused
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
+from ottla.settings.values import format_value
 
 #: A value is written into Kafka's metadata log with an int16 length; only appending can make one longer.
 _VALUE_LENGTH_MAX: Final = 0x7FFF

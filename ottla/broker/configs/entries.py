@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from ottla.broker.configs.settings import ConfigSource, Layer
+from ottla.settings.settings import ConfigSource, Layer
 
 #: The number of a setting's type on the wire; 0 is "unknown".
 TYPE_NUMBERS: Final = {

@@ -17,11 +17,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ottla.broker.configs.entries import ConfigEntry, Synonym, find_synonyms
-from ottla.broker.configs.settings import ConfigError, ConfigSource, Layer, NodeSettings, parse_value
-from ottla.broker.configs.settings_table import Setting, find_setting
-from ottla.broker.configs.values import format_value
 from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
+from ottla.settings.settings import ConfigError, ConfigSource, Layer, NodeSettings, parse_value
+from ottla.settings.table import Setting, find_setting
+from ottla.settings.values import format_value
 
 _ASSIGNOR: Final = "streams.assignor.name"
 _ASSIGNORS: Final = "group.streams.assignors"

@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from ottla.broker.configs.settings_table import RECORD_BYTES_MAX, Setting
-from ottla.broker.configs.values import ConfigError, parse_value
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.record_validation import AppendRules
 from ottla.protocol.records import TimestampType
+from ottla.settings.table import RECORD_BYTES_MAX, Setting
+from ottla.settings.values import ConfigError, parse_value
 
 _LONG_MAX: Final = 2**63 - 1
 _MS_PER_MINUTE: Final = 60_000

@@ -30,12 +30,12 @@ from ottla.broker.configs.group_configs import (
     describe_group,
 )
 from ottla.broker.configs.log_config import LOG_SETTINGS
-from ottla.broker.configs.settings import CLUSTER, ConfigError, ConfigSource, parse_value
-from ottla.broker.configs.settings_table import PER_BROKER, READ_ONLY, Setting, all_settings, find_setting
 from ottla.broker.configs.topic_configs import check_topic_configs, describe_topic
-from ottla.broker.configs.values import format_value
 from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
+from ottla.settings.settings import CLUSTER, ConfigError, ConfigSource, parse_value
+from ottla.settings.table import PER_BROKER, READ_ONLY, Setting, all_settings, find_setting
+from ottla.settings.values import format_value
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.node import Node

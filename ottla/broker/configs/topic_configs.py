@@ -20,14 +20,14 @@ from ottla.broker.configs.log_config import (
     LogConfig,
     parse_log_configs,
 )
-from ottla.broker.configs.settings import ConfigError, ConfigSource, Layer, NodeSettings, Settings
-from ottla.broker.configs.settings_table import NO_EFFECT, find_setting
-from ottla.broker.configs.values import format_value
 from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
+from ottla.settings.settings import ConfigError, ConfigSource, Layer, NodeSettings, Settings
+from ottla.settings.table import NO_EFFECT, find_setting
+from ottla.settings.values import format_value
 
 if TYPE_CHECKING:
-    from ottla.broker.configs.settings_table import Setting
+    from ottla.settings.table import Setting
 
 #: The configs of a topic that are shown whether it says anything or not.
 SHOWN: Final = tuple(sorted(name for name in LOG_SETTINGS if name != INTERNAL_SEGMENT_BYTES))

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster
     from ottla.broker.cluster.node import Node
     from ottla.broker.cluster.topic import Topic
-    from ottla.broker.configs.settings import Settings
     from ottla.broker.logs.partition import Partition
     from ottla.coordinator.runtime.owner import Log as GroupLog
     from ottla.coordinator.runtime.records import Record
+    from ottla.settings.settings import Settings
 
 _MS_PER_MINUTE = 60_000
 #: A group that was well for so long starts from the beginning with its next failure.

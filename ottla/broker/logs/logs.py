@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.broker.configs.log_config import LogConfig
-from ottla.broker.configs.settings import Settings
 from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.producer_state import ProducerSettings
 from ottla.broker.storage.contract import LogStorage, WrapStorage
 from ottla.broker.storage.log_bytes import LogBytes
 from ottla.broker.storage.memory import MemoryStorage
 from ottla.purgatory import Clock
+from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
     from ottla.broker.background import Job

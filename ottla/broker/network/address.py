@@ -9,7 +9,7 @@ import socket
 from dataclasses import dataclass
 from typing import Final
 
-from ottla.broker.configs.settings import ConfigError
+from ottla.settings.settings import ConfigError
 
 PORT_MAX: Final = 65_535
 

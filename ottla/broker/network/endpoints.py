@@ -20,11 +20,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.configs.settings import ConfigError
 from ottla.broker.network.address import PORT_MAX, Address
+from ottla.settings.settings import ConfigError
 
 if TYPE_CHECKING:
-    from ottla.broker.configs.settings import Settings
+    from ottla.settings.settings import Settings
 
 #: The name of a listener that is given without one.
 DEFAULT_NAME: Final = "PLAINTEXT"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.configs.values import format_value
+from ottla.settings.values import format_value
 
 if TYPE_CHECKING:
-    from ottla.broker.configs.settings_table import Setting
+    from ottla.settings.table import Setting
 
 #: The largest numbers of Java's types; as defaults they mean that there is no limit.
 _NO_LIMIT: Final = (2**31 - 1, 2**63 - 1)

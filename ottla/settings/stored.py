@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ottla.broker.configs.settings_table import READ_ONLY, Setting
-from ottla.broker.configs.values import parse_value
+from ottla.settings.table import READ_ONLY, Setting
+from ottla.settings.values import parse_value
 
 _ROWS: Final = """
 add.partitions.to.txn.retry.backoff.max.ms int 100 0..

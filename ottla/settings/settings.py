@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Any, Final, TypeAlias
 
-from ottla.broker.configs.settings_table import SETTINGS, Setting, find_setting
-from ottla.broker.configs.values import ConfigError, format_value, parse_value
+from ottla.settings.table import SETTINGS, Setting, find_setting
+from ottla.settings.values import ConfigError, format_value, parse_value
 
 __all__ = [
     "CLUSTER",

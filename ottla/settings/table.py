@@ -295,6 +295,6 @@ def all_settings() -> dict[str, Setting]:
 
 
 def _stored() -> dict[str, Setting]:
-    from ottla.broker.configs.settings_stored import STORED_SETTINGS
+    from ottla.settings.stored import STORED_SETTINGS
 
     return STORED_SETTINGS
