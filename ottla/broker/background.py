@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from ottla.broker.setbacks import reason_of
+from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster

@@ -56,7 +56,7 @@ class Housekeeping:
         if cluster.store is not None:
             self._look_after_disk(cluster.store)
         if settings["log.cleaner.enable"]:
-            from ottla.broker.compaction.log_cleaner import LogCleaner
+            from ottla.log.compaction.log_cleaner import LogCleaner
 
             LogCleaner(cluster).start()
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ottla.broker.setbacks import Setbacks, reason_of
+from ottla.events.setbacks import Setbacks, reason_of
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
     from ottla.broker.background import Job
     from ottla.broker.cluster.cluster import Cluster
-    from ottla.broker.logs.partition import Partition
+    from ottla.log.partition import Partition
 
 #: The shortest pause, be a setting shorter.
 PAUSE_MS_MIN: Final = 100

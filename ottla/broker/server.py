@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
     from ottla.broker.network.interception import Interceptor
-    from ottla.broker.storage.contract import WrapStorage
-    from ottla.broker.storage.file_operations import FileOperations
     from ottla.coordinator.runtime.owner import Log as GroupLog
+    from ottla.log.storage.contract import WrapStorage
+    from ottla.log.storage.file_operations import FileOperations
 
 #: How long clients have to take their last answers when the broker stops.
 FLUSH_SECONDS_MAX: Final = 5.0
@@ -337,7 +337,7 @@ class Server:
                     f"--data-dir: logs on disk need what this system has not ({error}); leave it out to have them in "
                     "memory"
                 ) from None
-            from ottla.broker.storage.file_operations import FileOperations
+            from ottla.log.storage.file_operations import FileOperations
 
             persistence = Persistence(self.cluster, self.data_dir, self.file_operations or FileOperations())
             await persistence.open(self._stopping)

@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ottla.broker.setbacks import Setbacks, reason_of
+from ottla.events.setbacks import Setbacks, reason_of
 
 if TYPE_CHECKING:
     from ottla.broker.log import Log

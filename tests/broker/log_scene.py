@@ -21,9 +21,9 @@ from ottla.broker.background import Ended, Job
 from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.delayed.operations import DelayedOperations
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.partition_answers import PartitionEvent
 from ottla.broker.network.call import Call
+from ottla.log.partition import Partition
+from ottla.log.partition_answers import PartitionEvent
 from ottla.pacing import Pace
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest

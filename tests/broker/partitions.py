@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ottla.broker.configs.log_config import LogConfig, parse_log_configs
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.partition_answers import AppendResult, IsolationLevel, ReadResult
-from ottla.broker.logs.producer_state import ProducerSettings, Verification
-from ottla.broker.storage.contract import LogStorage
-from ottla.broker.storage.log_bytes import LogBytes
-from ottla.broker.storage.memory import MemoryStorage
+from ottla.log.config import LogConfig, parse_log_configs
+from ottla.log.partition import Partition
+from ottla.log.partition_answers import AppendResult, IsolationLevel, ReadResult
+from ottla.log.producer_state import ProducerSettings, Verification
+from ottla.log.storage.contract import LogStorage
+from ottla.log.storage.log_bytes import LogBytes
+from ottla.log.storage.memory import MemoryStorage
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.record_reading import Record, read_records
 from ottla.protocol.record_validation import only_batch

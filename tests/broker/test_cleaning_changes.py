@@ -13,11 +13,11 @@ from typing import Final
 
 import pytest
 
-from ottla.broker.compaction.cleanable import look_at
-from ottla.broker.compaction.log_cleaner import KEYS_BYTES_MAX, CleaningAbortedError, clean
-from ottla.broker.configs.log_config import LogConfig, parse_log_configs
-from ottla.broker.logs.partition import Partition
-from ottla.broker.storage.disk import Disk, DiskStorage
+from ottla.log.compaction.cleanable import look_at
+from ottla.log.compaction.log_cleaner import KEYS_BYTES_MAX, CleaningAbortedError, clean
+from ottla.log.config import LogConfig, parse_log_configs
+from ottla.log.partition import Partition
+from ottla.log.storage.disk import Disk, DiskStorage
 from tests.broker.partitions import NOW_MS, fill, new_partition, read_all
 from tests.storage.disks import new_disk, new_log
 from tests.storage.test_replacing import LateWorker

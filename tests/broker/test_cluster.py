@@ -7,7 +7,7 @@ from ottla.broker.cluster.coordinators import group_coordinator, group_partition
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.cluster.topic_creation import create_on_demand
 from ottla.broker.cluster.topic_names import GROUP_TOPIC, SHARE_GROUP_TOPIC, TRANSACTION_TOPIC
-from ottla.broker.logs.partition_answers import PartitionEvent
+from ottla.log.partition_answers import PartitionEvent
 from tests.broker.scene import Scene
 
 

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ottla.broker.compaction.cleanable import look_at, portions
-from ottla.broker.compaction.compaction import KEY_OVERHEAD_BYTES
-from ottla.broker.compaction.log_cleaner import KEYS_BYTES_MAX, CleaningAbortedError, clean
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.producer_state import ProducerSettings
-from ottla.broker.logs.transaction_marker import TransactionMarker
-from ottla.broker.storage.contract import LogStorage
-from ottla.broker.storage.disk import DiskStorage
-from ottla.broker.storage.log_bytes import LogBytes
-from ottla.broker.storage.memory import MemoryStorage
-from ottla.broker.storage.segment import RELATIVE_OFFSET_MAX, Segment
+from ottla.log.compaction.cleanable import look_at, portions
+from ottla.log.compaction.compaction import KEY_OVERHEAD_BYTES
+from ottla.log.compaction.log_cleaner import KEYS_BYTES_MAX, CleaningAbortedError, clean
+from ottla.log.partition import Partition
+from ottla.log.producer_state import ProducerSettings
+from ottla.log.storage.contract import LogStorage
+from ottla.log.storage.disk import DiskStorage
+from ottla.log.storage.log_bytes import LogBytes
+from ottla.log.storage.memory import MemoryStorage
+from ottla.log.storage.segment import RELATIVE_OFFSET_MAX, Segment
+from ottla.log.transaction_marker import TransactionMarker
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode

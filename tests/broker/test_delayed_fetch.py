@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ottla.broker.cluster.topic import Topic
-from ottla.broker.logs.partition import Partition
+from ottla.log.partition import Partition
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from tests.broker.log_scene import LogScene, SentCall, absent_topic, error_codes, fetch_request, only, partitions_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ottla.broker.logs.transaction_marker import TransactionMarker
+from ottla.log.transaction_marker import TransactionMarker
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_producers import DescribeProducersRequest
 from tests.broker.log_scene import LogScene, only, partitions_of

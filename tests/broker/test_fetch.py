@@ -9,8 +9,8 @@ import pytest
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.handlers import fetch
 from ottla.broker.logs.fetch_session import FetchedPartition
-from ottla.broker.logs.transaction_marker import TransactionMarker
 from ottla.broker.network.call import Call
+from ottla.log.transaction_marker import TransactionMarker
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.primitives import ZERO_UUID

@@ -20,7 +20,7 @@ from ottla.broker.logs.fetch_session import (
     Incremental,
     Key,
 )
-from ottla.broker.logs.partition_answers import ReadResult
+from ottla.log.partition_answers import ReadResult
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.primitives import ZERO_UUID

@@ -12,13 +12,13 @@ import pytest
 from ottla.broker import background
 from ottla.broker.cluster.topic_creation import create_on_demand
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.transaction_marker import TransactionMarker
 from ottla.coordinator.classic.events import Event
 from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.coordinator.offsets.committed import CommittedOffset
 from ottla.coordinator.offsets.records import offset_record, offset_tombstone
 from ottla.coordinator.runtime.records import Record
+from ottla.log.partition import Partition
+from ottla.log.transaction_marker import TransactionMarker
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest

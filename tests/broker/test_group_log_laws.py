@@ -9,14 +9,14 @@ from random import Random
 from hypothesis import settings
 from hypothesis.stateful import rule
 
-from ottla.broker.compaction.cleanable import look_at
-from ottla.broker.compaction.log_cleaner import KEYS_BYTES_MAX, clean
 from ottla.broker.groups.loading import replay_log
-from ottla.broker.logs.partition import Partition
 from ottla.coordinator.classic.group import Group
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.shard import GroupShard
 from ottla.coordinator.runtime.records import Record
+from ottla.log.compaction.cleanable import look_at
+from ottla.log.compaction.log_cleaner import KEYS_BYTES_MAX, clean
+from ottla.log.partition import Partition
 from ottla.protocol.record_building import build_batch
 from ottla.protocol.record_reading import read_records
 from ottla.protocol.records import read_header

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.logs.leader_epochs import LeaderEpochs
-from ottla.broker.storage.contract import EpochStart
+from ottla.log.leader_epochs import LeaderEpochs
+from ottla.log.storage.contract import EpochStart
 
 #: (how much higher the next epoch is, how many records it writes)
 TERMS = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 4)), max_size=8)

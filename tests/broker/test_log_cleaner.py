@@ -10,10 +10,10 @@ import pytest
 
 from ottla.broker import background
 from ottla.broker.housekeeping import Housekeeping
-from ottla.broker.logs.partition import Partition
-from ottla.broker.setbacks import BACKOFF_MS_MAX
-from ottla.broker.storage.contract import StorageError
-from ottla.broker.storage.memory import MemoryReplacement
+from ottla.events.setbacks import BACKOFF_MS_MAX
+from ottla.log.partition import Partition
+from ottla.log.storage.contract import StorageError
+from ottla.log.storage.memory import MemoryReplacement
 from ottla.purgatory import Timer
 from tests.broker.partitions import HOUR_MS, batch_of, fill, read_all, sized_batch
 from tests.broker.scene import WALL_MS, Scene

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.configs.log_config import (
+from ottla.log.config import (
     BROKER_NAMES,
     INTERNAL_SEGMENT_BYTES,
     LOG_SETTINGS,

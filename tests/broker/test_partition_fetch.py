@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.partition_answers import IsolationLevel, ReadResult
-from ottla.broker.storage.log_bytes import LogBytes
-from ottla.broker.storage.memory import MemoryStorage
+from ottla.log.partition import Partition
+from ottla.log.partition_answers import IsolationLevel, ReadResult
+from ottla.log.storage.log_bytes import LogBytes
+from ottla.log.storage.memory import MemoryStorage
 from ottla.protocol.errors import ErrorCode
 from tests.broker.partitions import GIB, NOW_MS, base_offsets, batch_of, fill, new_partition, produce, sized_batch
 from tests.support.batches import batch

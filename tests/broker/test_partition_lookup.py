@@ -6,8 +6,8 @@ import gzip
 
 import pytest
 
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.partition_answers import IsolationLevel, OffsetResult
+from ottla.log.partition import Partition
+from ottla.log.partition_answers import IsolationLevel, OffsetResult
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch_of

@@ -8,10 +8,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ottla.broker.configs.log_config import LogConfig, parse_log_configs
-from ottla.broker.logs.partition_answers import IsolationLevel
-from ottla.broker.storage.log_bytes import LogBytes
-from ottla.broker.storage.memory import MemoryStorage
+from ottla.log.config import LogConfig, parse_log_configs
+from ottla.log.partition_answers import IsolationLevel
+from ottla.log.storage.log_bytes import LogBytes
+from ottla.log.storage.memory import MemoryStorage
 from ottla.protocol.errors import ErrorCode
 from tests.broker.partitions import NOW_MS, base_offsets, new_partition, produce, sized_batch
 

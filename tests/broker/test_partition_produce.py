@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.partition_answers import MAX_TIMESTAMP
-from ottla.broker.logs.transaction_marker import TransactionMarker
+from ottla.log.partition import Partition
+from ottla.log.partition_answers import MAX_TIMESTAMP
+from ottla.log.transaction_marker import TransactionMarker
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_validation import only_batch
 from ottla.protocol.records import checksum_matches, read_header

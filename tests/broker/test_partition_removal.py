@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.partition_answers import PartitionEvent
-from ottla.broker.storage.log_bytes import LogBytes
+from ottla.log.partition import Partition
+from ottla.log.partition_answers import PartitionEvent
+from ottla.log.storage.log_bytes import LogBytes
 from ottla.protocol.errors import ErrorCode
 from tests.broker.partitions import (
     HOUR_MS,

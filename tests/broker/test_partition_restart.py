@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.partition_answers import IsolationLevel
-from ottla.broker.logs.producer_state import ProducerEntry, ProducerSettings
-from ottla.broker.logs.transaction_marker import TransactionMarker
-from ottla.broker.storage.contract import EpochStart, LogState
-from ottla.broker.storage.log_bytes import LogBytes
-from ottla.broker.storage.memory import MemoryStorage
+from ottla.log.partition import Partition
+from ottla.log.partition_answers import IsolationLevel
+from ottla.log.producer_state import ProducerEntry, ProducerSettings
+from ottla.log.storage.contract import EpochStart, LogState
+from ottla.log.storage.log_bytes import LogBytes
+from ottla.log.storage.memory import MemoryStorage
+from ottla.log.transaction_marker import TransactionMarker
 from ottla.protocol.errors import ErrorCode
 from tests.broker.partitions import (
     GIB,

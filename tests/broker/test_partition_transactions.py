@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.partition_answers import AppendResult, IsolationLevel
-from ottla.broker.logs.producer_state import ProducerSettings, Verification
-from ottla.broker.logs.transaction_marker import TransactionMarker, read_marker
+from ottla.log.partition import Partition
+from ottla.log.partition_answers import AppendResult, IsolationLevel
+from ottla.log.producer_state import ProducerSettings, Verification
+from ottla.log.transaction_marker import TransactionMarker, read_marker
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records import read_header
 from tests.broker.partitions import (

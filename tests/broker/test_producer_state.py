@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.producer_state import BATCHES_KEPT, ProducerSettings
+from ottla.log.partition import Partition
+from ottla.log.producer_state import BATCHES_KEPT, ProducerSettings
 from ottla.protocol.errors import ErrorCode
 from tests.broker.partitions import NOW_MS, batch_of, fill, new_partition, numbered, produce
 

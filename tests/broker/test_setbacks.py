@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ottla.broker.setbacks import BACKOFF_MS_MAX, BACKOFF_MS_MIN, Setbacks
+from ottla.events.setbacks import BACKOFF_MS_MAX, BACKOFF_MS_MIN, Setbacks
 from ottla.purgatory import VirtualClock
 
 

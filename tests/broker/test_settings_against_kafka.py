@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 import pytest
 
 from ottla.broker.configs.group_configs import GROUP_SETTINGS
-from ottla.broker.configs.log_config import LOG_SETTINGS
+from ottla.log.config import LOG_SETTINGS
 from ottla.settings.table import Setting, all_settings
 from ottla.settings.values import format_value
 from tests.support.kafka_process import KafkaStartError, class_path, missing_tools

@@ -10,7 +10,7 @@ import pytest
 from ottla.coordinator.effects import Record
 from ottla.coordinator.owner import GroupLog
 
-from ottla.broker.storage.contract import LogStorage, StorageError
+from ottla.log.storage.contract import LogStorage, StorageError
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest

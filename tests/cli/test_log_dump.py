@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ottla.broker.cli import main
-from ottla.broker.log_dump.batches import LogFile, Show, batch_lines
-from ottla.broker.log_dump.values import OFFSETS
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.transaction_marker import TransactionMarker, build_marker
-from ottla.broker.storage.disk import DiskStorage
 from ottla.coordinator.classic.records import group_record, group_tombstone
 from ottla.coordinator.offsets.committed import CommittedOffset
 from ottla.coordinator.offsets.records import offset_record, offset_tombstone
+from ottla.log.dump.batches import LogFile, Show, batch_lines
+from ottla.log.dump.values import OFFSETS
+from ottla.log.partition import Partition
+from ottla.log.storage.disk import DiskStorage
+from ottla.log.transaction_marker import TransactionMarker, build_marker
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.messages.group_metadata_value import GroupMetadataValue
 from ottla.protocol.messages.offset_commit_value import OffsetCommitValue

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.logs.producer_state import NumberedBatch, ProducerEntry
-from ottla.broker.storage.contract import EpochStart, LogState, LogStorage, StorageError
-from ottla.broker.storage.segment import AbortedTransaction, Segment
+from ottla.log.producer_state import NumberedBatch, ProducerEntry
+from ottla.log.storage.contract import EpochStart, LogState, LogStorage, StorageError
+from ottla.log.storage.segment import AbortedTransaction, Segment
 from ottla.protocol.crc32c import crc32c
 
 WALL_MS: Final = 1_700_000_000_000

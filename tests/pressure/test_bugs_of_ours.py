@@ -13,16 +13,16 @@ from typing import Any, Final, TypeAlias
 import pytest
 
 from ottla.broker.background import Job
-from ottla.broker.compaction import log_cleaner
 from ottla.broker.delayed.fetch import DelayedFetch
 from ottla.broker.groups import loading
-from ottla.broker.logs.logs import Logs
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.producer_state import ProducerStates
-from ottla.broker.storage import disk
-from ottla.broker.storage.data_dir import DataDir
 from ottla.coordinator.classic import step
 from ottla.coordinator.offsets.events import SweepDue
+from ottla.log.compaction import log_cleaner
+from ottla.log.logs import Logs
+from ottla.log.partition import Partition
+from ottla.log.producer_state import ProducerStates
+from ottla.log.storage import disk
+from ottla.log.storage.data_dir import DataDir
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest

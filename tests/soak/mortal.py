@@ -20,8 +20,8 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from ottla.broker.storage.disk_replacement import CLEANED
-from ottla.broker.storage.disk_segment import LOG_SUFFIX
+from ottla.log.storage.disk_replacement import CLEANED
+from ottla.log.storage.disk_segment import LOG_SUFFIX
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.metadata import MetadataRequest

@@ -10,11 +10,11 @@ from typing import Final
 
 import pytest
 
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.producer_state import ProducerSettings
-from ottla.broker.logs.transaction_marker import TransactionMarker
-from ottla.broker.storage.disk import DiskStorage
-from ottla.broker.storage.sparse_index import SparseIndex
+from ottla.log.partition import Partition
+from ottla.log.producer_state import ProducerSettings
+from ottla.log.storage.disk import DiskStorage
+from ottla.log.storage.sparse_index import SparseIndex
+from ottla.log.transaction_marker import TransactionMarker
 from ottla.protocol.records import read_header
 from tests.broker.partitions import NOW_MS, batch_of, fill, new_partition, numbered, sized_batch
 from tests.cli.stage import create, produce

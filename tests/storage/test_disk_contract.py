@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ottla.broker.storage.contract import LogStorage
-from ottla.broker.storage.disk import DiskStorage
+from ottla.log.storage.contract import LogStorage
+from ottla.log.storage.disk import DiskStorage
 from tests.conformance.log_storage import LogStorageContract
 from tests.storage.disks import after_crash, new_disk, new_log, reopened
 

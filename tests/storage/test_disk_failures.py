@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.partition_answers import LATEST_TIMESTAMP
-from ottla.broker.storage.contract import StorageError
-from ottla.broker.storage.disk import DiskStorage
+from ottla.log.partition import Partition
+from ottla.log.partition_answers import LATEST_TIMESTAMP
+from ottla.log.storage.contract import StorageError
+from ottla.log.storage.disk import DiskStorage
 from ottla.protocol.errors import ErrorCode
 from tests.broker.partitions import NOW_MS, batch_of, fill, new_partition, numbered, produce, sized_batch
 from tests.conformance.log_storage import WALL_MS, append, content

@@ -11,11 +11,11 @@ from typing import Final
 
 import pytest
 
-import ottla.broker.storage
+import ottla.log.storage
 from ottla.broker.groups.journal_file import JournalFile
-from ottla.broker.storage.data_dir import DataDir
-from ottla.broker.storage.file_operations import FileOperations
-from ottla.broker.storage.worker import InlineWorker
+from ottla.log.storage.data_dir import DataDir
+from ottla.log.storage.file_operations import FileOperations
+from ottla.log.storage.worker import InlineWorker
 from tests.broker.scene import Log
 from tests.conformance.log_storage import WALL_MS, append
 from tests.storage.disks import TOPIC_ID
@@ -61,7 +61,7 @@ def names_used(tree: ast.AST) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "module", sorted(Path(ottla.broker.storage.__path__[0]).glob("*.py")), ids=lambda module: module.stem
+    "module", sorted(Path(ottla.log.storage.__path__[0]).glob("*.py")), ids=lambda module: module.stem
 )
 def test_nobody_goes_round_the_door(module: Path) -> None:
     """What the crash simulator doesn't see it can't lose."""

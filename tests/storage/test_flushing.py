@@ -14,14 +14,14 @@ from typing import Final
 
 import pytest
 
-from ottla.broker.storage.cluster_journal import JOURNAL, JournalDamagedError
-from ottla.broker.storage.contract import StorageError
-from ottla.broker.storage.data_dir import DataDir
-from ottla.broker.storage.disk import Disk, DiskStorage
-from ottla.broker.storage.file_operations import FileOperations
-from ottla.broker.storage.files import OpenFiles
-from ottla.broker.storage.segment import AbortedTransaction
-from ottla.broker.storage.worker import InlineWorker, Worker
+from ottla.log.storage.cluster_journal import JOURNAL, JournalDamagedError
+from ottla.log.storage.contract import StorageError
+from ottla.log.storage.data_dir import DataDir
+from ottla.log.storage.disk import Disk, DiskStorage
+from ottla.log.storage.file_operations import FileOperations
+from ottla.log.storage.files import OpenFiles
+from ottla.log.storage.segment import AbortedTransaction
+from ottla.log.storage.worker import InlineWorker, Worker
 from tests.broker.scene import Log
 from tests.conformance.log_storage import WALL_MS, append, batch, content
 from tests.storage.disks import TOPIC_ID, after_crash, logged, new_log

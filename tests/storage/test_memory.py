@@ -9,10 +9,10 @@ from typing import Final
 
 import pytest
 
-from ottla.broker.storage import memory
-from ottla.broker.storage.contract import StorageError
-from ottla.broker.storage.log_bytes import LogBytes
-from ottla.broker.storage.memory import CHUNK_BYTES, CHUNK_BYTES_FIRST, CHUNK_BYTES_SMALL, MemoryStorage
+from ottla.log.storage import memory
+from ottla.log.storage.contract import StorageError
+from ottla.log.storage.log_bytes import LogBytes
+from ottla.log.storage.memory import CHUNK_BYTES, CHUNK_BYTES_FIRST, CHUNK_BYTES_SMALL, MemoryStorage
 
 KIB: Final = 1024
 MIB: Final = 1024 * KIB

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ottla.broker.storage.contract import LogStorage
-from ottla.broker.storage.log_bytes import LogBytes
-from ottla.broker.storage.memory import MemoryStorage
+from ottla.log.storage.contract import LogStorage
+from ottla.log.storage.log_bytes import LogBytes
+from ottla.log.storage.memory import MemoryStorage
 from tests.conformance.log_storage import WALL_MS, LogStorageContract
 
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ottla.broker.logs.producer_state import NumberedBatch, ProducerEntry
-from ottla.broker.storage.contract import EpochStart, LogState, StorageError
-from ottla.broker.storage.disk import DiskStorage
-from ottla.broker.storage.disk_replacement import DiskReplacement
-from ottla.broker.storage.segment import AbortedTransaction
+from ottla.log.producer_state import NumberedBatch, ProducerEntry
+from ottla.log.storage.contract import EpochStart, LogState, StorageError
+from ottla.log.storage.disk import DiskStorage
+from ottla.log.storage.disk_replacement import DiskReplacement
+from ottla.log.storage.segment import AbortedTransaction
 from tests.conformance.log_storage import WALL_MS, append, batch, batches_of, content
 from tests.storage.disks import after_crash, logged, new_log, reopened
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from ottla.broker.compaction.cleanable import look_at
-from ottla.broker.compaction.log_cleaner import clean
-from ottla.broker.logs.partition import Partition
-from ottla.broker.storage.contract import StorageError
-from ottla.broker.storage.disk import Disk
-from ottla.broker.storage.file_operations import FileOperations
-from ottla.broker.storage.files import OpenFiles
-from ottla.broker.storage.worker import Then, Work
+from ottla.log.compaction.cleanable import look_at
+from ottla.log.compaction.log_cleaner import clean
+from ottla.log.partition import Partition
+from ottla.log.storage.contract import StorageError
+from ottla.log.storage.disk import Disk
+from ottla.log.storage.file_operations import FileOperations
+from ottla.log.storage.files import OpenFiles
+from ottla.log.storage.worker import Then, Work
 from tests.broker.partitions import NOW_MS, fill, new_partition, read_all
 from tests.broker.scene import Log
 from tests.storage.disks import after_crash, new_log

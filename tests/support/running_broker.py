@@ -28,8 +28,8 @@ from ottla.broker.network.address import Address
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.server import Server
-from ottla.broker.storage.file_operations import FileOperations
 from ottla.coordinator.groups.coordinator import Coordinator
+from ottla.log.storage.file_operations import FileOperations
 from ottla.purgatory import Clock, SystemClock
 from ottla.settings.settings import Settings
 from tests.broker.scene import Log

@@ -15,8 +15,8 @@ from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_line
 
 if TYPE_CHECKING:
-    from ottla.broker.log_dump import Line
-    from ottla.broker.log_dump.values import RecordTypes
+    from ottla.log.dump import Line
+    from ottla.log.dump.values import RecordTypes
 
 _SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _lines(path: Path, options: argparse.Namespace) -> Iterator[Line]:
     """What there is to say about one file."""
-    from ottla.broker.log_dump import DAMAGED, Line, batches, indexes
+    from ottla.log.dump import DAMAGED, Line, batches, indexes
 
     shows_entries = not (options.verify_index_only or options.index_sanity_check)
     base_offset = batches.first_offset_of(path.name)
@@ -99,7 +99,7 @@ def _lines(path: Path, options: argparse.Namespace) -> Iterator[Line]:
 
 
 def _show(path: Path, options: argparse.Namespace) -> Any:
-    from ottla.broker.log_dump.batches import Show
+    from ottla.log.dump.batches import Show
 
     decodes = options.offsets_decoder or options.transaction_log_decoder
     shows_data = options.print_data_log or options.skip_record_metadata or decodes
@@ -115,7 +115,7 @@ def _show(path: Path, options: argparse.Namespace) -> Any:
 def _types(path: Path, options: argparse.Namespace) -> RecordTypes | None:
     """How to decode records: as the options say, or as the directory's name tells."""
     from ottla.broker.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
-    from ottla.broker.log_dump.values import OFFSETS, TRANSACTIONS
+    from ottla.log.dump.values import OFFSETS, TRANSACTIONS
 
     topic = path.absolute().parent.name.rpartition("-")[0]
     if options.offsets_decoder or (topic == GROUP_TOPIC and not options.transaction_log_decoder):

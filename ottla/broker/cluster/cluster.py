@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from ottla.broker.cluster.store import ClusterStore
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.groups.coordination import GroupCoordination
-    from ottla.broker.logs.logs import Logs
     from ottla.broker.network.address import Address
-    from ottla.broker.storage.contract import WrapStorage
     from ottla.coordinator.notes import NoteSink
     from ottla.coordinator.runtime.owner import Log as GroupLog
+    from ottla.log.logs import Logs
+    from ottla.log.storage.contract import WrapStorage
     from ottla.purgatory import Clock, Timer
 
 #: What of the cluster keeps clients waiting or has work to do, once it is needed.
@@ -126,7 +126,7 @@ class Cluster:
 
     @cached_property
     def logs(self) -> Logs:
-        from ottla.broker.logs.logs import Logs
+        from ottla.log.logs import Logs
 
         return Logs(self.settings, self.clock, self.store, self.wrap_storage)
 

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.broker.cluster.store import ClusterStore
 from ottla.broker.network.address import MachineRefused
-from ottla.broker.storage.cluster_journal import JournalDamagedError
-from ottla.broker.storage.data_dir import DataDir, DataDirRefused
-from ottla.broker.storage.files import describe
-from ottla.broker.storage.worker import ThreadWorker
+from ottla.log.storage.cluster_journal import JournalDamagedError
+from ottla.log.storage.data_dir import DataDir, DataDirRefused
+from ottla.log.storage.files import describe
+from ottla.log.storage.worker import ThreadWorker
 from ottla.purgatory import VirtualClock
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster
-    from ottla.broker.storage.file_operations import FileOperations
+    from ottla.log.storage.file_operations import FileOperations
 
 _OPEN_FILES_MAX: Final = 4096
 _OPEN_FILES_MIN: Final = 16

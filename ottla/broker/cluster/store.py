@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.broker.cluster.cluster import Cluster, uuid_text
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.refused import Refused
-from ottla.broker.storage.contract import StorageError
-from ottla.broker.storage.files import describe
+from ottla.log.storage.contract import StorageError
+from ottla.log.storage.files import describe
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records import read_header
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.topic import Topic
-    from ottla.broker.storage.cluster_journal import Change
-    from ottla.broker.storage.data_dir import DataDir
-    from ottla.broker.storage.disk import DiskStorage
+    from ottla.log.storage.cluster_journal import Change
+    from ottla.log.storage.data_dir import DataDir
+    from ottla.log.storage.disk import DiskStorage
 
 #: Kafka: ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE.
 PRODUCER_IDS_BLOCK: Final = 1000

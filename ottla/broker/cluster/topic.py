@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster
-    from ottla.broker.configs.log_config import LogConfig
-    from ottla.broker.logs.partition import Partition
+    from ottla.log.config import LogConfig
+    from ottla.log.partition import Partition
 
 
 NO_LEADER: Final = -1

@@ -29,9 +29,9 @@ from ottla.broker.configs.group_configs import (
     describe_client_metrics,
     describe_group,
 )
-from ottla.broker.configs.log_config import LOG_SETTINGS
 from ottla.broker.configs.topic_configs import check_topic_configs, describe_topic
 from ottla.broker.refused import Refused
+from ottla.log.config import LOG_SETTINGS
 from ottla.protocol.errors import ErrorCode
 from ottla.settings.settings import CLUSTER, ConfigError, ConfigSource, parse_value
 from ottla.settings.table import PER_BROKER, READ_ONLY, Setting, all_settings, find_setting

@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.configs.entries import ConfigEntry, Synonym, find_synonyms
-from ottla.broker.configs.log_config import (
+from ottla.broker.refused import Refused
+from ottla.log.config import (
     BROKER_NAMES,
     INTERNAL_SEGMENT_BYTES,
     LOG_SETTINGS,
     LogConfig,
     parse_log_configs,
 )
-from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
 from ottla.settings.settings import ConfigError, ConfigSource, Layer, NodeSettings, Settings
 from ottla.settings.table import NO_EFFECT, find_setting

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from ottla.broker.logs.access import access_error, find_partition
 from ottla.broker.logs.fetching import FetchParams, read_partitions
-from ottla.broker.logs.partition import Partition
+from ottla.log.partition import Partition
 from ottla.pacing import paced
 from ottla.purgatory import DelayedOperation
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ottla.broker.cluster.node import Node
     from ottla.broker.cluster.topic import Placement
     from ottla.broker.logs.fetch_session import FetchedPartition
-    from ottla.broker.logs.partition_answers import ReadResult
+    from ottla.log.partition_answers import ReadResult
 
 
 @dataclass(slots=True, eq=False)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from ottla.broker.logs.partition_answers import PartitionEvent
+from ottla.log.partition_answers import PartitionEvent
 from ottla.pacing import paced
 from ottla.purgatory import Purgatory
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ottla.broker.cluster.topic import Topic
     from ottla.broker.delayed.fetch import DelayedFetch
     from ottla.broker.delayed.produce import DelayedProduce
-    from ottla.broker.logs.partition import Partition
+    from ottla.log.partition import Partition
 
 #: Runs a function when everything else of this turn is done, as `loop.call_soon` does.
 CallSoon: TypeAlias = Callable[[Callable[[], None]], object]

@@ -22,8 +22,8 @@ from ottla.purgatory import DelayedOperation
 if TYPE_CHECKING:
     from ottla.broker.cluster.node import Node
     from ottla.broker.cluster.topic import Placement
-    from ottla.broker.logs.partition import Partition
-    from ottla.broker.logs.partition_answers import AppendResult
+    from ottla.log.partition import Partition
+    from ottla.log.partition_answers import AppendResult
 
 
 @dataclass(slots=True)

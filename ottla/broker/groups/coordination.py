@@ -18,9 +18,9 @@ from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.groups.loading import GroupLoading
 from ottla.broker.groups.notes import NotesToLog, tell_all
 from ottla.broker.rounds import PAUSE_MS_MIN
-from ottla.broker.setbacks import Setbacks, reason_of
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
+from ottla.events.setbacks import Setbacks, reason_of
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch
 from ottla.purgatory import Alarm
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster
     from ottla.broker.cluster.node import Node
     from ottla.broker.cluster.topic import Topic
-    from ottla.broker.logs.partition import Partition
     from ottla.coordinator.runtime.owner import Log as GroupLog
     from ottla.coordinator.runtime.records import Record
+    from ottla.log.partition import Partition
     from ottla.settings.settings import Settings
 
 _MS_PER_MINUTE = 60_000

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.broker.network.address import MachineRefused
 from ottla.broker.network.limits import MIB
-from ottla.broker.setbacks import reason_of
 from ottla.coordinator.journal import Journal
+from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster

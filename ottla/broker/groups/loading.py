@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ottla.broker.logs.transaction_marker import read_marker
-from ottla.broker.setbacks import reason_of
-from ottla.broker.storage.contract import StorageError
 from ottla.broker.supervision import tell
 from ottla.coordinator.runtime.records import CorruptRecordError
+from ottla.events.setbacks import reason_of
+from ottla.log.storage.contract import StorageError
+from ottla.log.transaction_marker import read_marker
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.record_reading import read_records
 from ottla.protocol.records import batch_spans, read_header
@@ -28,9 +28,9 @@ from ottla.protocol.records import batch_spans, read_header
 if TYPE_CHECKING:
     from ottla.broker.background import Job
     from ottla.broker.cluster.cluster import Cluster
-    from ottla.broker.logs.partition import Partition
     from ottla.coordinator.runtime.runtime import Loading, Runtime
     from ottla.coordinator.runtime.shard import Shard
+    from ottla.log.partition import Partition
 
 #: How much of a log is looked at at once; more if a batch is larger.
 READ_BYTES: Final = 256 * 1024

@@ -20,7 +20,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from ottla.broker.logs.access import find_accessible
-from ottla.broker.logs.partition_answers import (
+from ottla.broker.network.call import Call
+from ottla.log.partition_answers import (
     EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP,
     EARLIEST_TIMESTAMP,
@@ -29,7 +30,6 @@ from ottla.broker.logs.partition_answers import (
     MAX_TIMESTAMP,
     IsolationLevel,
 )
-from ottla.broker.network.call import Call
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse

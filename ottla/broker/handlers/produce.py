@@ -25,9 +25,9 @@ from typing import Final, NamedTuple, TypeAlias
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.delayed.produce import DelayedProduce, PendingAcks
 from ottla.broker.logs.access import current_leader, find_partition
-from ottla.broker.logs.partition_answers import AppendResult
 from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.refused import Refused
+from ottla.log.partition_answers import AppendResult
 from ottla.pacing import paced
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.errors import ErrorCode

@@ -24,7 +24,7 @@ from ottla.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from ottla.broker.cluster.node import Node
     from ottla.broker.cluster.topic import Placement, Topic
-    from ottla.broker.logs.partition import Partition
+    from ottla.log.partition import Partition
 
 #: In requests: the client makes no claim about the leader epoch.
 NO_LEADER_EPOCH: Final = -1

@@ -35,7 +35,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
-    from ottla.broker.logs.partition_answers import ReadResult
+    from ottla.log.partition_answers import ReadResult
 
 NO_SESSION: Final = 0
 _EPOCH_OF_BEGINNING: Final = 0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ottla.broker.logs.access import NO_LEADER_EPOCH, access_error, find_partition, holds_replica
 from ottla.broker.logs.fetch_session import FetchedPartition
-from ottla.broker.logs.partition_answers import IsolationLevel, ReadResult
+from ottla.log.partition_answers import IsolationLevel, ReadResult
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import ZERO_UUID

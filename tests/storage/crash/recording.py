@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ottla.broker.storage.file_operations import FileOperations
+from ottla.log.storage.file_operations import FileOperations
 from ottla.protocol.varint import Buffer
 
 #: The number of the directory that everything is in.

@@ -13,14 +13,14 @@ from typing import Final
 
 from ottla.broker.cluster.store import ClusterStore
 from ottla.broker.cluster.topic import Topic
-from ottla.broker.compaction.cleanable import look_at
-from ottla.broker.compaction.log_cleaner import clean
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.transaction_marker import TransactionMarker
-from ottla.broker.storage.data_dir import DataDir
-from ottla.broker.storage.file_operations import FileOperations
-from ottla.broker.storage.files import close_file
-from ottla.broker.storage.worker import Then, Work
+from ottla.log.compaction.cleanable import look_at
+from ottla.log.compaction.log_cleaner import clean
+from ottla.log.partition import Partition
+from ottla.log.storage.data_dir import DataDir
+from ottla.log.storage.file_operations import FileOperations
+from ottla.log.storage.files import close_file
+from ottla.log.storage.worker import Then, Work
+from ottla.log.transaction_marker import TransactionMarker
 from ottla.protocol.errors import ErrorCode
 from tests.broker.partitions import NOW_MS, produce
 from tests.broker.scene import Scene

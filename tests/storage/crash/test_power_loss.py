@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 
-from ottla.broker.storage.file_operations import FileOperations
+from ottla.log.storage.file_operations import FileOperations
 from tests.storage.crash.conftest import IS_LONG, SEED
 from tests.storage.crash.ledger import Ledger
 from tests.storage.crash.power_loss import FileSystem, new_machine, states

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ottla.broker.cluster.topic import Topic
-from ottla.broker.logs.partition import Partition
-from ottla.broker.logs.producer_state import ProducerSettings, ProducerStates
-from ottla.broker.logs.replay import recover
-from ottla.broker.storage.contract import LogStorage
-from ottla.broker.storage.log_bytes import LogBytes
-from ottla.broker.storage.memory import MemoryStorage
-from ottla.broker.storage.segment import AbortedTransaction
+from ottla.log.partition import Partition
+from ottla.log.producer_state import ProducerSettings, ProducerStates
+from ottla.log.replay import recover
+from ottla.log.storage.contract import LogStorage
+from ottla.log.storage.log_bytes import LogBytes
+from ottla.log.storage.memory import MemoryStorage
+from ottla.log.storage.segment import AbortedTransaction
 from ottla.protocol.records import checksum_matches, read_header
 from tests.broker.partitions import read_all
 from tests.storage.crash.ledger import Ledger, LogId, LogTale, Moment, TopicTale

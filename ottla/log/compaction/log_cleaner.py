@@ -1,0 +1,224 @@
+"""The log cleaner: looks for the dirtiest compacted log, cleans it, looks again, and then rests for a while.
+
+All of it is one job in the background, in steps. What it writes is a new segment beside those it stands for, and takes
+their place at once when it is complete; so whatever comes in between, a fetch, a deleted topic, the end of the broker,
+finds a log that is whole. After each step it looks whether there still is something to clean: where the topic was
+deleted, or is not compacted any more, or retention has taken what was being cleaned, that is given up. How far each log
+was cleaned is kept in a checkpoint. Losing it costs work and nothing else.
+
+Old segments of compacted logs that are to be deleted as well go with each look.
+
+    log.cleaner.backoff.ms       how long it rests when nothing is dirty enough
+    log.cleaner.enable           false: compacted logs only grow
+
+Kafka: LogCleaner, LogCleanerManager, Cleaner.doClean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Final
+
+from ottla.broker.rounds import LogCare, Round
+from ottla.events.setbacks import Setbacks, reason_of
+from ottla.log.compaction.cleanable import Cleanable, look_at, portions
+from ottla.log.compaction.cleaned_transactions import CleanedTransactions
+from ottla.log.compaction.compaction import LatestOffsets, Passage, last_batches
+from ottla.log.storage.contract import StorageError
+from ottla.protocol.batch_error import BatchError
+from ottla.protocol.records import read_header
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ottla.broker.background import Job
+    from ottla.broker.cluster.cluster import Cluster
+    from ottla.log.partition import Partition
+    from ottla.log.storage.segment import Segment
+
+#: The keys of one passage take no more memory than this, be log.cleaner.dedupe.buffer.size larger.
+KEYS_BYTES_MAX: Final = 64 * 1024 * 1024
+#: Looking at a log takes some microseconds.
+_LOOKS_PER_STEP: Final = 16
+
+
+class CleaningAbortedError(Exception):
+    """The log is not any more what its cleaning was begun for. Kafka: LogCleaningAbortedException."""
+
+
+class LogCleaner:
+    """Cleans the compacted logs of a cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        #: Logs that could not be cleaned; they stay as they are until the broker starts anew.
+        self._uncleanable: set[Partition] = set()
+        #: Logs that can't be cleaned at the moment, by topic id and number.
+        self._setbacks: Setbacks[tuple[bytes, int]] = Setbacks(cluster.clock)
+        self._retention = LogCare(cluster, "retention")
+
+    def start(self) -> None:
+        """Look for dirty logs from now on."""
+        settings = self._cluster.settings
+        Round(self._cluster, "cleaning", self._begin, lambda: settings["log.cleaner.backoff.ms"]).start()
+
+    def _begin(self) -> Job | None:
+        return self._round() if self._compacted_logs() else None
+
+    def _round(self) -> Job:
+        """Clean whatever is dirty enough."""
+        failed = {log for log in self._compacted_logs() if self._setbacks.is_resting((log.topic_id, log.index))}
+        self._uncleanable = {log for log in self._uncleanable if not log.is_closed}
+        failed |= self._uncleanable
+        while (filthiest := (yield from self._find_filthiest(failed))) is not None:
+            if not (yield from self._clean(filthiest)):
+                failed.add(filthiest.log)
+        for log in self._compacted_logs():
+            if not log.is_closed:
+                self._retention(log, log.apply_retention, self._cluster.clock.wall_ms())
+            yield
+
+    def _compacted_logs(self) -> list[Partition]:
+        return [log for log in self._cluster.logs.partitions if log.config.compact and not log.is_closed]
+
+    def _find_filthiest(self, failed: set[Partition]) -> Generator[None, None, Cleanable | None]:
+        """The log with the largest dirty part of those that are due."""
+        wall_ms = self._cluster.clock.wall_ms()
+        filthiest: Cleanable | None = None
+        for number, log in enumerate(self._compacted_logs()):
+            if log not in failed and not log.is_closed and log.config.compact:
+                found = self._look_at(log, wall_ms)
+                if found is None:
+                    failed.add(log)
+                elif found.is_due and (filthiest is None or found.dirty_ratio > filthiest.dirty_ratio):
+                    filthiest = found
+            if number % _LOOKS_PER_STEP == 0:
+                yield
+        return filthiest
+
+    def _look_at(self, log: Partition, wall_ms: int) -> Cleanable | None:
+        try:
+            return look_at(log, wall_ms)
+        except Exception as error:
+            self._give_up(log, error)
+            return None
+
+    def _give_up(self, log: Partition, error: Exception) -> None:
+        """A bug of ours: as with a log that can't be read. For `except` blocks. Kafka: markPartitionUncleanable."""
+        self._uncleanable.add(log)
+        topic, partition, reason = log.topic, log.index, reason_of(error)
+        self._cluster.log.exception("log.cleaning.failed", topic=topic, partition=partition, reason=reason)
+
+    def _clean(self, cleanable: Cleanable) -> Generator[None, None, bool]:
+        """Clean one log; returns whether that came to an end."""
+        log, cluster = cleanable.log, self._cluster
+        begun_ms, bytes_before = cluster.clock.now_ms(), log.size_bytes
+        try:
+            end_offset = yield from clean(cleanable, cluster.clock.wall_ms(), self._keys_bytes_max)
+        except StorageError as error:
+            # The log has failed, and says so itself with the next append.
+            if self._setbacks.failed((log.topic_id, log.index), error):
+                cluster.log.warning("log.cleaning.stopped", topic=log.topic, partition=log.index, reason=str(error))
+            return False
+        except CleaningAbortedError:
+            return False
+        except BatchError as error:
+            self._uncleanable.add(log)
+            cluster.log.error("log.cleaning.failed", topic=log.topic, partition=log.index, reason=str(error))
+            return False
+        except Exception as error:
+            self._give_up(log, error)
+            return False
+        self._setbacks.went_well((log.topic_id, log.index))
+        cluster.logs.note_cleaned(log, end_offset)
+        cluster.log.info(
+            "log.cleaned",
+            topic=log.topic,
+            partition=log.index,
+            first_offset=cleanable.first_dirty_offset,
+            end_offset=end_offset,
+            bytes_before=bytes_before,
+            bytes_after=log.size_bytes,
+            duration_ms=cluster.clock.now_ms() - begun_ms,
+        )
+        return end_offset > cleanable.first_dirty_offset
+
+    @property
+    def _keys_bytes_max(self) -> int:
+        buffer_bytes: int = self._cluster.settings["log.cleaner.dedupe.buffer.size"]
+        return min(buffer_bytes, KEYS_BYTES_MAX)
+
+
+def clean(cleanable: Cleanable, wall_ms: int, keys_bytes_max: int) -> Generator[None, None, int]:
+    """Clean a log; returns up to where. It may be less than all when there are too many keys.
+
+    Raises `StorageError`, `BatchError` and `CleaningAbortedError`; then what was replaced by then is cleaned, and the
+    rest is as it was.
+    """
+    log = cleanable.log
+    latest = yield from _read_latest_offsets(cleanable, keys_bytes_max)
+    segments = [segment for segment in log.segments[:-1] if segment.base_offset < latest.end_offset]
+    passage = Passage(
+        latest,
+        CleanedTransactions([aborted for segment in log.segments for aborted in segment.aborted]),
+        last_batches(log.producers),
+        log.high_watermark,
+        wall_ms,
+        log.config.delete_retention_ms,
+    )
+    for run in portions(segments, log.config.segment_bytes, cleanable.end_offset):
+        yield from _replace(log, run, passage)
+    return latest.end_offset
+
+
+def _check_still(log: Partition, segment: Segment) -> None:
+    """After others had their turn: raise `CleaningAbortedError` unless the log is to be cleaned and the segment in it.
+
+    Kafka: LogCleanerManager.checkCleaningAborted.
+    """
+    if log.is_closed or not log.config.compact or segment.base_offset < log.segments[0].base_offset:
+        raise CleaningAbortedError
+
+
+def _read_latest_offsets(cleanable: Cleanable, keys_bytes_max: int) -> Generator[None, None, LatestOffsets]:
+    log, start_offset, end_offset = cleanable.log, cleanable.first_dirty_offset, cleanable.end_offset
+    latest = LatestOffsets(start_offset, keys_bytes_max, log.config.rules.max_decompressed_message_bytes)
+    transactions = CleanedTransactions(
+        [aborted for segment in log.segments for aborted in segment.aborted if aborted.last_offset >= start_offset]
+    )
+    for segment in [segment for segment in log.segments[:-1] if segment.base_offset < end_offset]:
+        if segment.next_offset <= start_offset:
+            continue
+        for batch in segment.batches(segment.find(start_offset)[0]):
+            if latest.is_full:
+                return latest
+            header = read_header(batch)
+            if not transactions.can_go(batch, header) and not header.is_control:
+                yield from latest.read(batch, header)
+            latest.end_offset = header.last_offset + 1
+            yield
+            _check_still(log, segment)
+    latest.end_offset = max(latest.end_offset, end_offset)
+    return latest
+
+
+def _replace(log: Partition, run: Sequence[Segment], passage: Passage) -> Job:
+    """Put one clean segment in the place of these."""
+    replacement = log.replace(run)
+    is_complete = False
+    try:
+        for segment in run:
+            for batch in segment.batches():
+                header = read_header(batch)
+                cleaned = yield from passage.clean(batch, header)
+                _check_still(log, run[0])
+                if cleaned is not None:
+                    replacement.append(cleaned.data, header.last_offset, cleaned.max_timestamp)
+                yield
+                _check_still(log, run[0])
+        replacement.commit(passage.transactions.still_aborted)
+        passage.transactions.still_aborted = []
+        is_complete = True
+    finally:
+        if not is_complete:
+            replacement.abandon()

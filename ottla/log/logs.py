@@ -1,0 +1,117 @@
+"""All logs of the process: what they share, and how one is opened.
+
+Loaded with the first topic: a broker that only coordinates groups, or is just being started, needs nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from ottla.log.config import LogConfig
+from ottla.log.partition import Partition
+from ottla.log.producer_state import ProducerSettings
+from ottla.log.storage.contract import LogStorage, WrapStorage
+from ottla.log.storage.log_bytes import LogBytes
+from ottla.log.storage.memory import MemoryStorage
+from ottla.purgatory import Clock
+from ottla.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from ottla.broker.background import Job
+    from ottla.broker.cluster.store import ClusterStore
+
+
+#: Does some work on a log, and answers for it if that fails; see `rounds.LogCare`.
+Care: TypeAlias = Callable[[Partition, Callable[[int], object], int], None]
+
+#: Looking at a log takes a microsecond or two, if there is nothing to do.
+_LOGS_PER_STEP: Final = 16
+
+
+class Logs:
+    """What every partition's log has in common."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        store: ClusterStore | None = None,
+        wrap_storage: WrapStorage | None = None,
+    ) -> None:
+        """`store`: where logs are on disk; None: in memory. `wrap_storage`: what is to stand around each storage."""
+        self._settings = settings
+        self._store = store
+        self._wrap_storage = wrap_storage
+        self._clock = clock
+        #: The account of all their bytes, limited by ottla.log.bytes.max.
+        self.bytes = LogBytes(settings["ottla.log.bytes.max"], reclaim=self.reclaim)
+        self.producer_settings = ProducerSettings()
+        self._partitions: list[Partition] = []
+        self.apply_settings()
+
+    def open(self, topic: str, topic_id: bytes, index: int, config: LogConfig) -> Partition:
+        """The log of one partition: new and empty, or as it was left on disk."""
+        storage: LogStorage
+        leader_epoch = 0
+        if self._store is None:
+            storage = MemoryStorage(self.bytes, self._clock.wall_ms())
+        else:
+            storage, leader_epoch = self._store.open_log(topic, topic_id, index)
+        if self._wrap_storage is not None:
+            storage = self._wrap_storage(storage, topic, index)
+        partition = Partition(topic, topic_id, index, config, storage, self.producer_settings, leader_epoch)
+        if self._store is not None:
+            partition.cleaned_offset = self._store.data_dir.cleaned_offset(topic, index)
+        self._partitions.append(partition)
+        return partition
+
+    def flush_due(self, wall_ms: int, care: Care) -> Job:
+        """Flush every log that has not been flushed for flush.ms, one with each step."""
+        for partition in self.partitions:
+            care(partition, partition.flush_if_due, wall_ms)
+            yield
+
+    def close(self) -> None:
+        """Stop: everything is kept, on the device where it is on disk."""
+        for partition in self.partitions:
+            partition.close()
+
+    @property
+    def partitions(self) -> list[Partition]:
+        """Every log that is open."""
+        self._partitions = [partition for partition in self._partitions if not partition.is_closed]
+        return self._partitions
+
+    def apply_retention(self, wall_ms: int, care: Care) -> Job:
+        """Remove from every log what its topic's retention has left behind; compacted ones are the log cleaner's."""
+        for number, partition in enumerate(self.partitions):
+            if not partition.config.compact and not partition.is_closed:
+                care(partition, partition.apply_retention, wall_ms)
+            if number % _LOGS_PER_STEP == 0:
+                yield
+
+    def reclaim(self, wall_ms: int) -> None:
+        """The account is full: remove what there is to be removed, from all."""
+        for partition in self.partitions:
+            partition.apply_retention(wall_ms)
+
+    def note_cleaned(self, partition: Partition, end_offset: int) -> None:
+        """Compaction has cleaned a log up to this offset."""
+        partition.cleaned_offset = end_offset
+        if self._store is not None:
+            self._store.data_dir.save_cleaned_offset(partition.topic, partition.index, end_offset)
+
+    def remove_expired_producers(self, wall_ms: int, care: Care) -> Job:
+        """Forget the producers that have not appended to a log for producer.id.expiration.ms."""
+        for number, partition in enumerate(self.partitions):
+            care(partition, partition.producers.remove_expired, wall_ms)
+            if number % _LOGS_PER_STEP == 0:
+                yield
+
+    def apply_settings(self) -> None:
+        """Go by the settings as they are now."""
+        self.producer_settings.producer_id_expiration_ms = self._settings["producer.id.expiration.ms"]
+        self.producer_settings.transaction_partition_verification_enable = self._settings[
+            "transaction.partition.verification.enable"
+        ]

@@ -1,0 +1,421 @@
+"""A partition's batches in the files of a directory of its own. Fills `contract.LogStorage`.
+
+    orders-3/
+        00000000000000000000.log       closed segment    .index .timeindex .txnindex
+        00000000000000082412.log       active segment
+        00000000000000082412.snapshot  the producers as they were when it was begun
+        partition.metadata             the topic's id
+        leader-epoch-checkpoint        the epochs and where they began
+        log-start-offset               where the log begins, if that is not where its first segment does
+
+The directory is made with the first batch, so a topic nobody writes to costs a line in the cluster's journal and no
+more. Names with an end of their own are on their way: `.deleted` out, `.swap.log` in, see `DiskReplacement`.
+
+Everything up to `flushed_offset` is on the device; a recovery after a crash looks only at what is beyond it. It moves
+when a segment is complete, which is flushed by the worker, when `flush` is called, and when the log is closed.
+
+What the system refuses while batches are written or flushed takes the log offline until the broker is started anew,
+for nobody knows then what is kept; so does a file that turns out not to hold what it did. Kafka: LocalLog, and
+LogDirFailureChannel, which takes all logs of the directory offline.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from ottla.log.storage import checkpoints
+from ottla.log.storage.contract import EpochStart, LogState, StorageError
+from ottla.log.storage.disk_replacement import DiskReplacement
+from ottla.log.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
+from ottla.log.storage.files import OpenFiles, describe, is_short_of_descriptors, read_file
+from ottla.log.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFIX, encode_aborted, encode_producers
+from ottla.log.storage.removal import DELETED_SUFFIX, delete_directory, remove_segments
+
+if TYPE_CHECKING:
+    from ottla.log.producer_state import ProducerEntry
+    from ottla.log.storage.file_operations import FileOperations
+    from ottla.log.storage.segment import Segment
+    from ottla.log.storage.worker import Then, Worker
+    from ottla.protocol.varint import Buffer
+
+_NO_SNAPSHOT: Final = -1
+
+
+def _nothing() -> None:
+    """Nobody wants to know."""
+
+
+def _noted(_log: DiskStorage, then: Then) -> None:
+    then(None)
+
+
+@dataclass(slots=True)
+class Disk:
+    """What the logs of a data directory share."""
+
+    files: OpenFiles
+    worker: Worker
+    #: The broker's log.
+    log: Any
+    #: Has on the device which topics and directories there are. Raises OSError.
+    sync_cluster: Callable[[], None] = _nothing
+    #: Has it noted there that a log is flushed up to its `flushed_offset`, before `then` is called.
+    note_flushed: Callable[[DiskStorage, Then], None] = _noted
+
+    @property
+    def operations(self) -> FileOperations:
+        return self.files.operations
+
+
+class DiskStorage:
+    """The batches of one partition, in `directory`."""
+
+    __slots__ = (
+        "_epochs_saved",
+        "_is_known",
+        "_log_start_saved",
+        "_names_awaited",
+        "_names_changed",
+        "_names_synced",
+        "_producers",
+        "_state",
+        "_when_replaced",
+        "directory",
+        "disk",
+        "flushed_offset",
+        "is_made",
+        "is_offline",
+        "note_leader_epoch",
+        "segments",
+        "snapshot_offset",
+        "topic_id",
+    )
+
+    def __init__(self, disk: Disk, directory: str, topic_id: str, wall_ms: int) -> None:
+        """A new log, of which nothing is on disk. `log_opening` makes those that are there."""
+        self.disk = disk
+        self.directory = directory
+        self.topic_id = topic_id
+        self.segments: list[DiskSegment] = [DiskSegment(self, 0, wall_ms, disk.files)]
+        self.is_offline = False
+        #: Whether the directory is there.
+        self.is_made = False
+        #: Told the leader epoch of a log that has no directory to keep it in.
+        self.note_leader_epoch: Callable[[int], None] = _ignore
+        self.flushed_offset = 0
+        #: How often names in the directory changed, and how much of that is on the device.
+        self._names_changed, self._names_synced = 1, 0
+        #: How much of that has to be before segments are replaced again.
+        self._names_awaited = 0
+        #: Whether it is on the device that there is such a log.
+        self._is_known = False
+        self.snapshot_offset = _NO_SNAPSHOT
+        self._producers: Sequence[ProducerEntry] = ()
+        self._when_replaced: list[Callable[[], None]] = []
+        self._state: LogState | None = None
+        self._epochs_saved: tuple[EpochStart, ...] = ()
+        self._log_start_saved = 0
+
+    @property
+    def end_offset(self) -> int:
+        return self.segments[-1].next_offset
+
+    @property
+    def is_replacing(self) -> bool:
+        return self._names_synced < self._names_awaited or any(segment.is_swapped_in for segment in self.segments)
+
+    def when_replaced(self, then: Callable[[], None]) -> None:
+        """Call `then` when what is being replaced is in place for good; never, if the log goes offline before."""
+        self._when_replaced.append(then)
+        self.note_replaced()
+
+    def note_replaced(self) -> None:
+        """A segment may have got its last name, and that may be on the device."""
+        if self.is_offline:
+            self._when_replaced.clear()
+        elif not self.is_replacing:
+            waiting, self._when_replaced = self._when_replaced, []
+            for then in waiting:
+                then()
+
+    # Batches
+
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+        self.check_online()
+        self.segments[-1].append(batch, last_offset, max_timestamp, wall_ms)
+
+    def roll(self, base_offset: int, wall_ms: int) -> None:
+        closed = self.segments[-1]
+        assert base_offset > closed.base_offset
+        segment = DiskSegment(self, base_offset, wall_ms, self.disk.files)
+        self.segments.append(segment)
+        if self.is_offline:
+            return
+        with suppress(StorageError):  # which has taken the log offline, and lets the next append fail
+            segment.create()
+        with suppress(StorageError):  # the same, if what is in it turns out to be no batches; an index is made anew
+            closed.finish()
+        self.flush_soon()
+
+    def remove_oldest(self, count: int) -> None:
+        assert 0 <= count < len(self.segments)
+        gone, self.segments = self.segments[:count], self.segments[count:]
+        self.remove_files(gone)
+
+    def remove_files(self, gone: Sequence[DiskSegment]) -> None:
+        """Let the files of segments go, at once for every reader, and from the disk when the worker comes to it.
+
+        It goes by the directory as it is now, for by then that name may be another topic's.
+        """
+        if not self.is_made:
+            return
+        stems = []
+        try:
+            self._sync_names()  # or a crash might leave neither these nor the segment that was begun after them
+        except OSError as error:
+            self.go_offline("flush", self.directory, error)
+        for segment in gone:
+            segment.leave()
+            try:
+                self.disk.operations.rename(segment.path + LOG_SUFFIX, segment.path + LOG_SUFFIX + DELETED_SUFFIX)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                self.go_offline("remove", segment.path + LOG_SUFFIX, error)
+                continue
+            stems.append(segment.stem)
+        if not stems:
+            return
+        self.note_name_changed()
+        operations = self.disk.operations
+        with suppress(OSError):  # the next start after a crash removes them
+            directory = self.disk.files.with_room(lambda: operations.open_directory(self.directory))
+            self.disk.worker.do(lambda: remove_segments(operations, directory, stems), lambda _error: None)
+
+    def replace(self, segments: Sequence[Segment]) -> DiskReplacement:
+        self.check_online()
+        self.segments[-1].create()  # or, after a crash, the last file of the log might be one that was compacted
+        return DiskReplacement(self, segments)
+
+    # What is beside them
+
+    def save_state(self, state: LogState) -> None:
+        self._state = state
+        if self.is_offline:
+            return
+        if self.is_made:
+            self._write_state(state)
+        elif state.leader_epochs and state.leader_epochs[-1].epoch > 0:
+            self.note_leader_epoch(state.leader_epochs[-1].epoch)
+
+    def _write_state(self, state: LogState) -> None:
+        """Replace the files whose content has changed."""
+        try:
+            if self._epochs_saved != state.leader_epochs:
+                self._write_epochs(checkpoints.encode_epochs(state.leader_epochs))
+                self._epochs_saved = state.leader_epochs
+            if self._log_start_saved != state.log_start_offset:
+                data = checkpoints.encode_number(state.log_start_offset)
+                self._put(f"{self.directory}/{checkpoints.LOG_START}", data)
+                self._log_start_saved = state.log_start_offset
+        except OSError as error:
+            self.go_offline("write", self.directory, error)
+
+    def _write_epochs(self, data: bytes) -> None:
+        """Every start does this for every log, so it has to be cheap. Raises OSError."""
+        path = f"{self.directory}/{checkpoints.LEADER_EPOCHS}"
+        if self._epochs_saved and len(data) >= len(checkpoints.encode_epochs(self._epochs_saved)):
+            self.disk.files.with_room(lambda: self.disk.operations.write_over(path, data))
+        else:
+            self._put(path, data)
+
+    def _put(self, path: str, data: bytes, *, sync: bool = False) -> None:
+        """Replace a small file, which survives the process from now on, and the machine soon, or with `sync` now.
+        Raises OSError."""
+        self.disk.files.with_room(lambda: self.disk.operations.write_file(path, data, sync=sync))
+
+    def load_state(self) -> LogState | None:
+        return self._state
+
+    def restore(self, state: LogState | None, snapshot_offset: int, producers: Sequence[ProducerEntry]) -> None:
+        """Take over what was found beside the batches; for who opens the log."""
+        self._state = state
+        if state is not None:
+            self._epochs_saved, self._log_start_saved = state.leader_epochs, state.log_start_offset
+        self.snapshot_offset, self._producers = snapshot_offset, producers
+
+    def save_producers(self, offset: int, producers: Iterable[ProducerEntry]) -> None:
+        if self.is_offline or not self.is_made or offset == self.snapshot_offset:
+            return
+        try:
+            for segment in self.segments:
+                if segment.aborted_saved != len(segment.aborted):
+                    # On the device before the snapshot, which says that it is complete.
+                    self._put(segment.path + TXN_INDEX_SUFFIX, encode_aborted(segment.aborted), sync=True)
+                    segment.aborted_saved = len(segment.aborted)
+            path = f"{self.directory}/{file_stem(offset)}{SNAPSHOT_SUFFIX}"
+            self._put(path, encode_producers(producers))
+        except OSError as error:
+            self.go_offline("write", self.directory, error)
+            return
+        if self.snapshot_offset >= 0:
+            with suppress(OSError):
+                self.disk.operations.unlink(f"{self.directory}/{file_stem(self.snapshot_offset)}{SNAPSHOT_SUFFIX}")
+        self.snapshot_offset = offset
+
+    def load_producers(self) -> tuple[int, Sequence[ProducerEntry]] | None:
+        return (self.snapshot_offset, self._producers) if self.snapshot_offset >= 0 else None
+
+    # Flushing and closing
+
+    def flush(self) -> None:
+        try:
+            self.disk.files.with_room(self.sync)
+        except OSError as error:
+            # Be it for want of a descriptor: a batch that was to be flushed is in the log, and its producer is refused.
+            self.go_offline("flush", self.directory, error)
+            raise StorageError(_reason("flush", self.directory, error)) from error
+
+    def sync(self) -> None:
+        """Flush, and touch no other log: several threads may do so for a log each. Raises OSError."""
+        if self.is_offline or not self.is_unflushed:
+            return
+        end_offset = self.end_offset
+        for segment in self.segments:
+            if segment.next_offset > self.flushed_offset and segment.size_bytes:
+                if segment.fd >= 0:
+                    self.disk.operations.fdatasync(segment.fd)
+                else:
+                    self.disk.operations.sync_file(segment.path + LOG_SUFFIX)
+        self._sync_names()
+        self.flushed_offset = end_offset
+
+    def flush_soon(self, then: Callable[[], None] = _nothing) -> None:
+        """Have the worker flush all segments but the active one, and call `then` if it could."""
+        end_offset, names = self.segments[-1].base_offset, self._names_changed
+        paths = []
+        for segment in self.segments[:-1]:
+            if segment.is_swapped_in:
+                paths += [segment.path + LOG_SUFFIX, segment.path + TXN_INDEX_SUFFIX]
+            elif segment.next_offset > self.flushed_offset:
+                paths.append(segment.path + LOG_SUFFIX)
+
+        def sync() -> None:
+            for path in paths:
+                self.disk.operations.sync_file(path)
+            self._sync_names_now()
+
+        def synced(error: Exception | None) -> None:
+            if error is not None and is_short_of_descriptors(error) and then is _nothing:
+                return  # the next flush makes up for it
+            if error is not None:
+                self.go_offline("flush", self.directory, error)
+            elif not self.is_offline:
+                self._names_synced = max(self._names_synced, names)
+                self._is_known = True
+                self.flushed_offset = max(self.flushed_offset, min(end_offset, self.end_offset))
+                then()
+                self.note_replaced()
+
+        self.disk.worker.do(sync, synced)
+
+    @property
+    def is_unflushed(self) -> bool:
+        """Whether `sync` would have something to do."""
+        return self.is_made and (
+            self.flushed_offset < self.end_offset or self._names_synced < self._names_changed or not self._is_known
+        )
+
+    def note_name_changed(self) -> None:
+        """A file of the log was made, renamed or removed."""
+        self._names_changed += 1
+
+    def await_name(self) -> None:
+        """A replacement has got its last name: there is no other before that is on the device."""
+        self.note_name_changed()
+        self._names_awaited = self._names_changed
+        self.flush_soon()
+
+    def _sync_names(self) -> None:
+        """Have on the device what files there are, and that there is such a log. Raises OSError."""
+        if self._names_synced < self._names_changed or not self._is_known:
+            self._sync_names_now()
+            self._names_synced, self._is_known = self._names_changed, True
+
+    def _sync_names_now(self) -> None:
+        operations = self.disk.operations
+        if not self._is_known:
+            operations.sync_file(f"{self.directory}/{checkpoints.PARTITION_METADATA}")
+            self.disk.sync_cluster()
+        operations.sync_directory(self.directory)
+
+    def was_flushed(self) -> None:
+        """All of it is on the device, as it is."""
+        self.flushed_offset = self.end_offset
+        if self.is_made:
+            self._names_synced, self._is_known = self._names_changed, True
+
+    def close(self) -> None:
+        for segment in self.segments:
+            segment.let_go()
+
+    def delete(self) -> None:
+        for segment in self.segments:
+            segment.leave()
+        self.segments = [DiskSegment(self, self.end_offset, 0, self.disk.files)]
+        self.is_offline = True
+        if self.is_made:
+            delete_directory(self.directory, self.disk)
+
+    # When the system refuses
+
+    def ensure_directory(self) -> None:
+        """Have the directory there. Raises OSError."""
+        if self.is_made:
+            return
+        self.disk.files.with_room(self._make_directory)
+
+    def _make_directory(self) -> None:
+        """Make it, or take one that a failure has left without a log; not that of a topic whose removal has failed."""
+        self.disk.operations.make_directory(self.directory)
+        path = f"{self.directory}/{checkpoints.PARTITION_METADATA}"
+        if checkpoints.decode_partition_metadata(read_file(path)) not in (None, self.topic_id):
+            raise FileExistsError(errno.EEXIST, "the log of a deleted topic is there still: start again", path)
+        self.disk.operations.write_file(path, checkpoints.encode_partition_metadata(self.topic_id), sync=False)
+        self.is_made = True
+        if self._state is not None:
+            self._write_state(self._state)
+
+    def fail(self, what: str, path: str, error: Exception) -> NoReturn:
+        """Raise `StorageError`; unless there were only no descriptors, the log can't be relied on any more."""
+        if not is_short_of_descriptors(error):
+            self.go_offline(what, path, error)
+        raise StorageError(_reason(what, path, error)) from error
+
+    def go_offline(self, what: str, path: str, error: Exception) -> None:
+        """The log can't be relied on any more."""
+        if not self.is_offline:
+            self.is_offline = True
+            self.disk.log.error("log.offline", directory=self.directory, reason=_reason(what, path, error))
+            for segment in self.segments:
+                segment.let_go()
+
+    def note_index_rebuilt(self, path: str) -> None:
+        self.disk.log.warning("index.rebuilt", path=path)
+
+    def check_online(self) -> None:
+        """Raise `StorageError` if it is offline."""
+        if self.is_offline:
+            raise StorageError(f"the log in {self.directory} went offline; the broker's log says why")
+
+
+def _ignore(_leader_epoch: int) -> None:
+    """Nobody keeps it."""
+
+
+def _reason(what: str, path: str, error: Exception) -> str:
+    return f"cannot {what} {path}: {describe(error) if isinstance(error, OSError) else error}"

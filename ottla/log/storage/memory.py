@@ -1,0 +1,257 @@
+"""Logs in memory: nothing before the first batch, then one copy per batch in and none out.
+
+A segment's bytes lie in chunks. A chunk is one block of memory that is filled from front to back and never moved while
+anybody looks at it, so a fetch gets a view of it instead of a copy.
+
+    segment  ┌ chunk 0 ───────────────┐┌ chunk 1 ────────────┐
+             │ batch batch … batch    ││ batch batch          │
+             └────────────────────────┘└──────────────────────┘
+
+The first chunk starts small and doubles by copying into a new block, so that thousands of little topics cost little;
+from `CHUNK_BYTES_SMALL` on, a chunk is `CHUNK_BYTES` of address space that the system backs page by page as it is
+written, by huge pages where it can: they take a third of the time. A batch never spans two chunks. A fetch that does
+is the one case that copies. Each segment has its own chunks, so removing it gives its memory back once the last view
+is gone.
+
+Every batch has an entry in three arrays, sixteen bytes in all, so that any is found by one bisection; Kafka keeps an
+entry for every 4 KiB instead and scans from there:
+
+    last offset, relative to the segment's base
+    position of its first byte
+    largest timestamp so far, this batch included
+"""
+
+from __future__ import annotations
+
+import mmap
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from ottla.log.storage.contract import LogState, StorageError, find_run
+from ottla.log.storage.log_bytes import LogBytes
+from ottla.log.storage.segment import AbortedTransaction, Segment
+
+if TYPE_CHECKING:
+    from ottla.log.producer_state import ProducerEntry
+    from ottla.protocol.varint import Buffer
+
+_KIB: Final = 1024
+CHUNK_BYTES_FIRST: Final = 1 * _KIB
+CHUNK_BYTES_SMALL: Final = 512 * _KIB
+CHUNK_BYTES: Final = 64 * _KIB * _KIB
+
+
+class _Chunk:
+    """A block of memory filled up to `used`. `start` is the segment's position of its first byte."""
+
+    __slots__ = ("block", "capacity", "start", "used", "view")
+
+    def __init__(self, start: int, capacity: int) -> None:
+        self.start = start
+        self.capacity = capacity
+        self.used = 0
+        self.block: bytearray | mmap.mmap = _new_block(capacity)
+        self.view = memoryview(self.block).toreadonly()
+
+
+def _new_block(capacity: int) -> bytearray | mmap.mmap:
+    """Zeroed memory. Large blocks are mapped: cheap until written, and given back at once when let go."""
+    if capacity <= CHUNK_BYTES_SMALL:
+        return bytearray(capacity)
+    block = mmap.mmap(-1, capacity, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # a system may be built without huge pages
+            block.madvise(mmap.MADV_HUGEPAGE)
+    return block
+
+
+class MemorySegment(Segment):
+    """A segment with its bytes in memory."""
+
+    __slots__ = ("_chunks", "_largest_timestamps", "_last_offsets", "_positions", "_starts")
+
+    def __init__(self, base_offset: int, created_ms: int) -> None:
+        super().__init__(base_offset, created_ms)
+        self._chunks: list[_Chunk] = []
+        self._starts: list[int] = []
+        self._last_offsets = array("I")
+        self._positions = array("I")
+        self._largest_timestamps = array("q")
+
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+        """Copy a batch to the end. Raises `StorageError`, and changes nothing, when there is no memory left."""
+        size = len(batch)
+        try:
+            self._write(batch, size)
+        except (OSError, MemoryError) as error:
+            raise StorageError(f"the machine has no memory for {size} more bytes: {error}") from error
+        self._last_offsets.append(last_offset - self.base_offset)
+        self._positions.append(self.size_bytes)
+        self.count(last_offset, max_timestamp, size, wall_ms)
+        self._largest_timestamps.append(self.max_timestamp)
+
+    def _write(self, batch: Buffer, size: int) -> None:
+        chunk = self._chunks[-1] if self._chunks else None
+        if chunk is None or chunk.used + size > chunk.capacity:
+            chunk = self._make_room(chunk, size)
+        end = chunk.used + size
+        chunk.block[chunk.used : end] = batch
+        chunk.used = end
+
+    def slice(self, position: int, size: int) -> Buffer:
+        if size == 0:
+            return b""
+        number = bisect_right(self._starts, position) - 1
+        chunk = self._chunks[number]
+        start = position - chunk.start
+        if start + size <= chunk.used:
+            return chunk.view[start : start + size]
+        parts = [chunk.view[start : chunk.used]]
+        missing = size - len(parts[0])
+        for following in self._chunks[number + 1 :]:
+            parts.append(following.view[: min(missing, following.used)])
+            missing -= len(parts[-1])
+        return b"".join(parts)
+
+    def find(self, offset: int) -> tuple[int, int]:
+        number = bisect_left(self._last_offsets, offset - self.base_offset) if offset > self.base_offset else 0
+        position = self._position_of(number)
+        return position, self._position_of(number + 1) - position
+
+    def find_timestamp(self, timestamp: int) -> int:
+        return self._position_of(bisect_left(self._largest_timestamps, timestamp))
+
+    def last_offset_before(self, position: int) -> int:
+        return self.base_offset + self._last_offsets[bisect_left(self._positions, position) - 1]
+
+    def batches(self, position: int = 0) -> Iterator[Buffer]:
+        number = bisect_left(self._positions, position)
+        while number < len(self._positions):
+            position = self._positions[number]
+            number += 1
+            yield self.slice(position, self._position_of(number) - position)
+
+    def _position_of(self, number: int) -> int:
+        """Where batch `number` begins; the segment's size for the number after the last."""
+        return self._positions[number] if number < len(self._positions) else self.size_bytes
+
+    def _make_room(self, chunk: _Chunk | None, size: int) -> _Chunk:
+        """The last chunk made larger, or a new one, with room for `size` more bytes."""
+        if chunk is not None and chunk.capacity > CHUNK_BYTES_SMALL:
+            return self._add(_Chunk(chunk.start + chunk.used, max(CHUNK_BYTES, size)))
+        needed = size if chunk is None else chunk.used + size
+        doubled = max(CHUNK_BYTES_FIRST, 1 << (needed - 1).bit_length())
+        larger = _Chunk(0, doubled if doubled <= CHUNK_BYTES_SMALL else max(CHUNK_BYTES, needed))
+        if chunk is not None:
+            larger.block[: chunk.used] = chunk.view[: chunk.used]
+            larger.used = chunk.used
+            self._chunks.clear()
+            self._starts.clear()
+        return self._add(larger)
+
+    def _add(self, chunk: _Chunk) -> _Chunk:
+        self._chunks.append(chunk)
+        self._starts.append(chunk.start)
+        return chunk
+
+
+class MemoryReplacement:
+    """A segment in the making. Fills `contract.Replacement`.
+
+    It is not on the account until `commit`, when it is never larger than what it replaces: a full account must not
+    keep a log from getting smaller.
+    """
+
+    __slots__ = ("_all", "_log_bytes", "_old", "_segment")
+
+    def __init__(self, segments: list[MemorySegment], old: Sequence[Segment], log_bytes: LogBytes) -> None:
+        self._all = segments
+        self._old = list(old)
+        self._log_bytes = log_bytes
+        self._segment = MemorySegment(old[0].base_offset, old[0].created_ms)
+
+    @property
+    def size_bytes(self) -> int:
+        return self._segment.size_bytes
+
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int) -> None:
+        self._segment.append(batch, last_offset, max_timestamp, self._old[-1].modified_ms)
+
+    def commit(self, aborted: Iterable[AbortedTransaction] = ()) -> Segment:
+        first = find_run(self._all, self._old)
+        segment = self._segment
+        segment.aborted = list(aborted)
+        segment.modified_ms = self._old[-1].modified_ms
+        self._log_bytes.give_back(sum(old.size_bytes for old in self._old) - segment.size_bytes)
+        self._all[first : first + len(self._old)] = [segment]
+        return segment
+
+    def abandon(self) -> None:
+        """Nothing to do: its memory goes with it."""
+
+
+class MemoryStorage:
+    """A partition's batches in memory, on one account with all others. Fills `contract.LogStorage`."""
+
+    __slots__ = ("_log_bytes", "_state", "segments")
+
+    #: Memory does not fail once it is there.
+    is_offline: Final = False
+    is_replacing: Final = False
+
+    def __init__(self, log_bytes: LogBytes, wall_ms: int) -> None:
+        self.segments = [MemorySegment(0, wall_ms)]
+        self._log_bytes = log_bytes
+        self._state: LogState | None = None
+
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+        size = len(batch)
+        account = self._log_bytes
+        if not account.take(size, wall_ms):
+            raise StorageError(
+                f"the logs hold {account.bytes_held} of {account.bytes_max} bytes and {size} more don't fit; raise "
+                "ottla.log.bytes.max, lower retention.ms or retention.bytes of your topics, or delete some"
+            )
+        try:
+            self.segments[-1].append(batch, last_offset, max_timestamp, wall_ms)
+        except StorageError:
+            account.give_back(size)
+            raise
+
+    def roll(self, base_offset: int, wall_ms: int) -> None:
+        assert base_offset > self.segments[-1].base_offset
+        self.segments.append(MemorySegment(base_offset, wall_ms))
+
+    def remove_oldest(self, count: int) -> None:
+        assert 0 <= count < len(self.segments)
+        self._log_bytes.give_back(sum(segment.size_bytes for segment in self.segments[:count]))
+        del self.segments[:count]
+
+    def replace(self, segments: Sequence[Segment]) -> MemoryReplacement:
+        return MemoryReplacement(self.segments, segments, self._log_bytes)
+
+    def save_state(self, state: LogState) -> None:
+        self._state = state
+
+    def load_state(self) -> LogState | None:
+        return self._state
+
+    def save_producers(self, offset: int, producers: Iterable[ProducerEntry]) -> None:
+        """Nothing: who reads this log again reads all of it."""
+
+    def load_producers(self) -> tuple[int, Sequence[ProducerEntry]] | None:
+        return None
+
+    def flush(self) -> None:
+        """Nothing to do: memory does not survive the machine."""
+
+    def close(self) -> None:
+        """Nothing to let go of: the log is readable as long as it is referred to."""
+
+    def delete(self) -> None:
+        self._log_bytes.give_back(sum(segment.size_bytes for segment in self.segments))
+        self.segments = [MemorySegment(self.segments[-1].next_offset, 0)]
+        self._state = None

@@ -1,0 +1,131 @@
+"""What would hold the event loop too long, done in a thread beside it: flushing files and removing them.
+
+One thing after the other, in the order they were asked for. When one is done, `then` is called in the loop with what
+went wrong, or None. What raises anything but OSError is a bug of ours: it is told to `then` like the rest, and said in
+the log. Neither it nor a `then` that raises keeps the next thing from being done. Without a loop, in tests and tools,
+everything is done at once.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+from ottla.events.setbacks import reason_of
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+Work: TypeAlias = Callable[[], None]
+Then: TypeAlias = Callable[[Exception | None], None]
+
+
+class Worker(Protocol):
+    """Who does such work."""
+
+    def do(self, work: Work, then: Then) -> None:
+        """Do it later, or now."""
+
+    def drain(self) -> None:
+        """Return when all that was asked for is done, and every `then` called."""
+
+
+class InlineWorker:
+    """Does it at once."""
+
+    __slots__ = ()
+
+    def do(self, work: Work, then: Then) -> None:
+        then(_outcome(work))
+
+    def drain(self) -> None:
+        """All is done."""
+
+
+class _Job(NamedTuple):
+    work: Work
+    then: Then
+
+
+class ThreadWorker:
+    """A thread, which is begun with the first job and ends with `close`."""
+
+    def __init__(self, loop: AbstractEventLoop, log: Any) -> None:
+        """`log`: the broker's."""
+        self._loop = loop
+        self._log = log
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[Then, Exception | None]] = queue.SimpleQueue()
+        self._undone = 0
+        self._thread: threading.Thread | None = None
+
+    def do(self, work: Work, then: Then) -> None:
+        if self._thread is None and not self._begin():
+            self._undone += 1
+            self._finish(then, self._outcome(work))
+            return
+        self._undone += 1
+        self._jobs.put(_Job(work, then))
+
+    def drain(self) -> None:
+        while self._undone:
+            self._finish(*self._done.get())
+
+    def close(self) -> None:
+        """Do what there is to do, and end the thread."""
+        self.drain()
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _begin(self) -> bool:
+        """Begin the thread. The machine may have none left: then all waits for the disk until it has."""
+        thread = threading.Thread(target=self._run, name="ottla-disk", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            return False
+        self._thread = thread
+        return True
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            self._done.put((job.then, self._outcome(job.work)))
+            try:
+                self._loop.call_soon_threadsafe(self._finish_done)
+            except RuntimeError:  # the loop is closed; `drain` finishes it
+                continue
+
+    def _finish_done(self) -> None:
+        """In the loop: call what is to be called for all jobs that are done."""
+        while self._undone:
+            try:
+                then, error = self._done.get_nowait()
+            except queue.Empty:
+                return
+            self._finish(then, error)
+
+    def _finish(self, then: Then, error: Exception | None) -> None:
+        self._undone -= 1
+        try:
+            then(error)
+        except Exception as raised:
+            self._log.exception("disk.work.failed", reason=reason_of(raised))
+
+    def _outcome(self, work: Work) -> Exception | None:
+        try:
+            return _outcome(work)
+        except Exception as error:
+            self._log.exception("disk.work.failed", reason=reason_of(error))
+            return error
+
+
+def _outcome(work: Work) -> OSError | None:
+    try:
+        work()
+    except OSError as error:
+        return error
+    return None
