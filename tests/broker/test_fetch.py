@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from ottla.broker.fetching.fetch_session import FetchedPartition
 from ottla.broker.handlers import fetch
-from ottla.broker.logs.fetch_session import FetchedPartition
 from ottla.broker.network.call import Call
 from ottla.log.transaction_marker import TransactionMarker
 from ottla.protocol.errors import ErrorCode

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ottla.broker.cluster.topic import Topic
-from ottla.broker.logs.fetch_session import (
+from ottla.broker.fetching.fetch_session import (
     EVICTION_MS,
     FetchedPartition,
     FetchSession,

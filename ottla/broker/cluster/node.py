@@ -13,7 +13,7 @@ from ottla.broker.network.address import Address
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster
-    from ottla.broker.logs.fetch_session import FetchSessionCache
+    from ottla.broker.fetching.fetch_session import FetchSessionCache
     from ottla.coordinator.groups.coordinator import Coordinator
     from ottla.settings.settings import Layer, NodeSettings
 
@@ -42,7 +42,7 @@ class Node:
     @cached_property
     def fetch_sessions(self) -> FetchSessionCache:
         """The fetch sessions that consumers have with it."""
-        from ottla.broker.logs.fetch_session import FetchSessionCache
+        from ottla.broker.fetching.fetch_session import FetchSessionCache
 
         slots: int = self.cluster.settings["max.incremental.fetch.session.cache.slots"]
         return FetchSessionCache(slots, self.cluster.timer.now_ms)

@@ -19,8 +19,8 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ottla.broker.logs.access import access_error, find_partition
-from ottla.broker.logs.fetching import FetchParams, read_partitions
+from ottla.broker.fetching.reading import FetchParams, read_partitions
+from ottla.broker.partition_access import access_error, find_partition
 from ottla.log.partition import Partition
 from ottla.pacing import paced
 from ottla.purgatory import DelayedOperation
@@ -28,7 +28,7 @@ from ottla.purgatory import DelayedOperation
 if TYPE_CHECKING:
     from ottla.broker.cluster.node import Node
     from ottla.broker.cluster.topic import Placement
-    from ottla.broker.logs.fetch_session import FetchedPartition
+    from ottla.broker.fetching.fetch_session import FetchedPartition
     from ottla.log.partition_answers import ReadResult
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ottla.broker.logs.access import access_error
+from ottla.broker.partition_access import access_error
 from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import DelayedOperation
 

@@ -20,8 +20,8 @@ from typing import Final
 from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.cluster.election import Election
 from ottla.broker.cluster.topic import NO_LEADER
-from ottla.broker.logs.access import find_partition
 from ottla.broker.network.call import Call
+from ottla.broker.partition_access import find_partition
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse

@@ -25,11 +25,11 @@ from typing import Final
 
 from ottla.broker.cluster.node import Node
 from ottla.broker.delayed.fetch import DelayedFetch
-from ottla.broker.logs.access import NO_LEADER_EPOCH, current_leader, find_partition
-from ottla.broker.logs.fetch_session import FetchContext, FetchedPartition, Found, Key
-from ottla.broker.logs.fetching import FetchParams, read_partitions
+from ottla.broker.fetching.fetch_session import FetchContext, FetchedPartition, Found, Key
+from ottla.broker.fetching.reading import FetchParams, read_partitions
 from ottla.broker.network.call import Call
 from ottla.broker.network.limits import WATCHED_PARTITIONS_MAX
+from ottla.broker.partition_access import NO_LEADER_EPOCH, current_leader, find_partition
 from ottla.log.partition_answers import IsolationLevel, ReadResult
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode

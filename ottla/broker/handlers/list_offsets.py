@@ -19,8 +19,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from ottla.broker.logs.access import find_accessible
 from ottla.broker.network.call import Call
+from ottla.broker.partition_access import find_accessible
 from ottla.log.partition_answers import (
     EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP,

@@ -24,8 +24,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.delayed.produce import DelayedProduce, PendingAcks
-from ottla.broker.logs.access import current_leader, find_partition
 from ottla.broker.network.call import Call, CloseConnection
+from ottla.broker.partition_access import current_leader, find_partition
 from ottla.broker.refused import Refused
 from ottla.log.partition_answers import AppendResult
 from ottla.pacing import paced

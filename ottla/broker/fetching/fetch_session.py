@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from ottla.broker.logs.access import NO_LEADER_EPOCH
+from ottla.broker.partition_access import NO_LEADER_EPOCH
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import ZERO_UUID

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ottla.broker.logs.access import NO_LEADER_EPOCH, access_error, find_partition, holds_replica
-from ottla.broker.logs.fetch_session import FetchedPartition
+from ottla.broker.fetching.fetch_session import FetchedPartition
+from ottla.broker.partition_access import NO_LEADER_EPOCH, access_error, find_partition, holds_replica
 from ottla.log.partition_answers import IsolationLevel, ReadResult
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode

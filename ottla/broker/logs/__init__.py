@@ -1,1 +1,0 @@
-"""A partition and its log: what is appended, what is read, who produced it, what is too old."""
