@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.cluster import Cluster
+    from ottla.cluster.cluster import Cluster
 
 #: What is begun within it is finished, so a turn is held a step longer.
 SLICE_SECONDS: Final = 0.002

@@ -16,9 +16,9 @@ from ottla.broker.rounds import LogCare, Round
 
 if TYPE_CHECKING:
     from ottla.broker.background import Job
-    from ottla.broker.cluster.cluster import Cluster
-    from ottla.broker.cluster.store import ClusterStore
-    from ottla.broker.cluster.topic import Topic
+    from ottla.cluster.cluster import Cluster
+    from ottla.cluster.store import ClusterStore
+    from ottla.cluster.topic import Topic
 
 
 class Housekeeping:

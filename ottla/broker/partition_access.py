@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Final
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.node import Node
-    from ottla.broker.cluster.topic import Placement, Topic
+    from ottla.cluster.node import Node
+    from ottla.cluster.topic import Placement, Topic
     from ottla.log.partition import Partition
 
 #: In requests: the client makes no claim about the leader epoch.

@@ -18,7 +18,7 @@ from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
     from ottla.broker.background import Job
-    from ottla.broker.cluster.cluster import Cluster
+    from ottla.cluster.cluster import Cluster
     from ottla.log.partition import Partition
 
 #: The shortest pause, be a setting shorter.

@@ -13,16 +13,16 @@ from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.cluster.cluster import Cluster
-from ottla.broker.cluster.failover import NodeState
-from ottla.broker.cluster.node import Node
-from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.housekeeping import Housekeeping
-from ottla.broker.network.address import Address, MachineRefused
 from ottla.broker.network.endpoints import Endpoint, check_ports
 from ottla.broker.network.listener import Listener, Shared
 from ottla.broker.rounds import Round
 from ottla.broker.supervision import SupervisedTasks, TimerErrors
+from ottla.cluster.address import Address, MachineRefused
+from ottla.cluster.cluster import Cluster
+from ottla.cluster.failover import NodeState
+from ottla.cluster.node import Node
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.purgatory import Clock, SystemClock, Timer
 from ottla.settings.settings import ConfigError, Settings
 
@@ -331,7 +331,7 @@ class Server:
         """Have everything there again before anybody asks."""
         if self.data_dir is not None:
             try:
-                from ottla.broker.cluster.persistence import Persistence
+                from ottla.cluster.persistence import Persistence
             except ImportError as error:
                 raise MachineRefused(
                     f"--data-dir: logs on disk need what this system has not ({error}); leave it out to have them in "

@@ -19,7 +19,7 @@ from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
     from ottla.broker.background import Job
-    from ottla.broker.cluster.store import ClusterStore
+    from ottla.cluster.store import ClusterStore
 
 
 #: Does some work on a log, and answers for it if that fails; see `rounds.LogCare`.

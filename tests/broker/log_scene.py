@@ -18,10 +18,10 @@ from typing import Any, cast
 
 from ottla.broker.authorizer import ANONYMOUS, AllowAll
 from ottla.broker.background import Ended, Job
-from ottla.broker.cluster.node import Node
-from ottla.broker.cluster.topic import Topic
 from ottla.broker.delayed.operations import DelayedOperations
 from ottla.broker.network.call import Call
+from ottla.cluster.node import Node
+from ottla.cluster.topic import Topic
 from ottla.log.partition import Partition
 from ottla.log.partition_answers import PartitionEvent
 from ottla.pacing import Pace

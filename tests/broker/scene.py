@@ -15,11 +15,11 @@ from importlib import import_module
 from typing import Any, cast
 
 from ottla.broker.authorizer import ANONYMOUS, AllowAll, Authorizer
-from ottla.broker.cluster.cluster import Cluster
-from ottla.broker.cluster.node import Node
-from ottla.broker.cluster.topic import Topic
-from ottla.broker.network.address import Address
 from ottla.broker.network.call import Call
+from ottla.cluster.address import Address
+from ottla.cluster.cluster import Cluster
+from ottla.cluster.node import Node
+from ottla.cluster.topic import Topic
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.primitives import Message
 from ottla.purgatory import VirtualClock

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ottla.broker.cluster.cluster import random_uuid, uuid_text
-from ottla.broker.cluster.coordinators import group_coordinator, group_partition
-from ottla.broker.cluster.topic import Topic
-from ottla.broker.cluster.topic_creation import create_on_demand
-from ottla.broker.cluster.topic_names import GROUP_TOPIC, SHARE_GROUP_TOPIC, TRANSACTION_TOPIC
+from ottla.cluster.cluster import random_uuid, uuid_text
+from ottla.cluster.coordinators import group_coordinator, group_partition
+from ottla.cluster.topic import Topic
+from ottla.cluster.topic_creation import create_on_demand
+from ottla.cluster.topic_names import GROUP_TOPIC, SHARE_GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.log.partition_answers import PartitionEvent
 from tests.broker.scene import Scene
 

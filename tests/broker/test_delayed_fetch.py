@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.cluster.topic import Topic
+from ottla.cluster.topic import Topic
 from ottla.log.partition import Partition
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.broker.cluster.topic import Topic
+from ottla.cluster.topic import Topic
 from ottla.protocol.errors import ErrorCode
 from tests.broker.log_scene import (
     LogScene,

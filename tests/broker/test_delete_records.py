@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_records import DeleteRecordsRequest
 from tests.broker.log_scene import LogScene, only, partitions_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.primitives import ZERO_UUID

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.fetching.fetch_session import FetchedPartition
 from ottla.broker.handlers import fetch
 from ottla.broker.network.call import Call
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.log.transaction_marker import TransactionMarker
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.cluster.topic import Topic
 from ottla.broker.fetching.fetch_session import (
     EVICTION_MS,
     FetchedPartition,
@@ -20,6 +19,7 @@ from ottla.broker.fetching.fetch_session import (
     Incremental,
     Key,
 )
+from ottla.cluster.topic import Topic
 from ottla.log.partition_answers import ReadResult
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest

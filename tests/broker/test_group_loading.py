@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ottla.broker import background
-from ottla.broker.cluster.topic_creation import create_on_demand
-from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.topic_creation import create_on_demand
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.classic.events import Event
 from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.coordinator.offsets.committed import CommittedOffset

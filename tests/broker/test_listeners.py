@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.cluster.topic_names import GROUP_TOPIC
-from ottla.broker.network.address import Address
+from ottla.cluster.address import Address
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ottla.broker.cluster.topic import Topic
 from ottla.broker.delayed.operations import DelayedOperations
+from ottla.cluster.topic import Topic
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.protocol.messages.create_topics import CreateTopicsRequest

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.cluster.placement import check_replicas, place
-from ottla.broker.refused import Refused
+from ottla.cluster.placement import check_replicas, place
+from ottla.cluster.refused import Refused
 from ottla.protocol.errors import ErrorCode
 
 

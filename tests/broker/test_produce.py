@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.cluster.topic import Topic
-from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.network.call import CloseConnection
+from ottla.cluster.topic import Topic
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.primitives import ZERO_UUID

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.cluster.store import ClusterStore
+from ottla.cluster.store import ClusterStore
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest

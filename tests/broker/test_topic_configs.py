@@ -12,7 +12,7 @@ from ottla.broker.configs.topic_configs import (
     effective_values,
     log_config,
 )
-from ottla.broker.refused import Refused
+from ottla.cluster.refused import Refused
 from ottla.protocol.errors import ErrorCode
 from ottla.settings.settings import CLUSTER, ConfigSource, Settings
 

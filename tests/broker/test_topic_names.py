@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.broker.cluster.topic_names import check_name, name_fault, unified
-from ottla.broker.refused import Refused
+from ottla.cluster.refused import Refused
+from ottla.cluster.topic_names import check_name, name_fault, unified
 from ottla.protocol.errors import ErrorCode
 
 

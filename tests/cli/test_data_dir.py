@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.broker.network.address import MachineRefused
+from ottla.cluster.address import MachineRefused
 from ottla.testing import Broker
 from tests.cli.stage import create, produce
 from tests.cli.terminal import only_line, ottla, serving

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.cluster.election import Election, catch_up, elect, remove_node
-from ottla.broker.cluster.topic import NO_LEADER, Placement
+from ottla.cluster.election import Election, catch_up, elect, remove_node
+from ottla.cluster.topic import NO_LEADER, Placement
 
 
 def placed(replicas: str, leader_id: int, isr: str, elr: str = "", last: str = "") -> Placement:

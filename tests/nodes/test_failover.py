@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.cluster.election import Election
-from ottla.broker.cluster.failover import NodeState
-from ottla.broker.cluster.topic import NO_LEADER, Topic
 from ottla.broker.handlers import find_coordinator
 from ottla.broker.network.call import Call
+from ottla.cluster.election import Election
+from ottla.cluster.failover import NodeState
+from ottla.cluster.topic import NO_LEADER, Topic
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest

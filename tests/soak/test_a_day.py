@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass
 from random import Random
 from typing import Any, Final
 
-from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.heartbeat import HeartbeatRequest

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.topic_names import GROUP_TOPIC
 from tests.clients.conftest import starter
 from tests.clients.libraries import CONFLUENT
 from tests.soak.conftest import Drill

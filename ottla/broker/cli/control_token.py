@@ -50,7 +50,7 @@ def read(options: argparse.Namespace) -> str | None:
 
 
 def _read_file(path: Path) -> str:
-    from ottla.broker.network.address import MachineRefused
+    from ottla.cluster.address import MachineRefused
 
     try:
         return path.read_text(encoding="ascii", errors="replace").strip()

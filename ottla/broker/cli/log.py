@@ -114,7 +114,7 @@ def _show(path: Path, options: argparse.Namespace) -> Any:
 
 def _types(path: Path, options: argparse.Namespace) -> RecordTypes | None:
     """How to decode records: as the options say, or as the directory's name tells."""
-    from ottla.broker.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
+    from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
     from ottla.log.dump.values import OFFSETS, TRANSACTIONS
 
     topic = path.absolute().parent.name.rpartition("-")[0]

@@ -14,7 +14,7 @@ from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import Columns, Item, print_json, print_table
 
 if TYPE_CHECKING:
-    from ottla.broker.network.address import Address
+    from ottla.cluster.address import Address
 
 #: A node that is stopped in an orderly way waits for its clients to take their answers.
 _TIMEOUT_SECONDS: Final = 30.0
@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace, method: str, path: str, **wish: object) ->
     """Ask, and show the nodes as they are now; returns the exit code."""
     from http import HTTPStatus
 
-    from ottla.broker.network.address import Address, MachineRefused
+    from ottla.cluster.address import Address, MachineRefused
     from ottla.settings.settings import ConfigError
 
     try:

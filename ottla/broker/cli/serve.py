@@ -104,9 +104,9 @@ def run(options: argparse.Namespace) -> int:
         signal.signal(number, _nothing_to_end)
     from ottla.broker.collector import spare_what_lives
     from ottla.broker.log import make_log
-    from ottla.broker.network.address import Address, MachineRefused
     from ottla.broker.network.endpoints import read_endpoints
     from ottla.broker.server import Server
+    from ottla.cluster.address import Address, MachineRefused
     from ottla.purgatory import SystemClock, VirtualClock
     from ottla.settings.settings import ConfigError, Settings
 
@@ -150,7 +150,7 @@ def _nothing_to_end(_number: int, _frame: object) -> NoReturn:
 
 
 def _read(path: Path | None) -> str:
-    from ottla.broker.network.address import MachineRefused
+    from ottla.cluster.address import MachineRefused
     from ottla.settings.settings import ConfigError
 
     try:

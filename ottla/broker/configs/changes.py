@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from ottla.broker.configs.resources import ConfigResource, Operation
-from ottla.broker.refused import Refused
+from ottla.cluster.refused import Refused
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.settings.values import format_value

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ottla.broker.configs.entries import ConfigEntry, Synonym, find_synonyms
-from ottla.broker.refused import Refused
+from ottla.cluster.refused import Refused
 from ottla.protocol.errors import ErrorCode
 from ottla.settings.settings import ConfigError, ConfigSource, Layer, NodeSettings, parse_value
 from ottla.settings.table import Setting, find_setting

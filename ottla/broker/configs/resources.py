@@ -19,7 +19,6 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ottla.broker.cluster.topic_names import check_name
 from ottla.broker.configs.entries import ConfigEntry, find_synonyms
 from ottla.broker.configs.group_configs import (
     CLIENT_METRICS_SETTINGS,
@@ -30,7 +29,8 @@ from ottla.broker.configs.group_configs import (
     describe_group,
 )
 from ottla.broker.configs.topic_configs import check_topic_configs, describe_topic
-from ottla.broker.refused import Refused
+from ottla.cluster.refused import Refused
+from ottla.cluster.topic_names import check_name
 from ottla.log.config import LOG_SETTINGS
 from ottla.protocol.errors import ErrorCode
 from ottla.settings.settings import CLUSTER, ConfigError, ConfigSource, parse_value
@@ -38,7 +38,7 @@ from ottla.settings.table import PER_BROKER, READ_ONLY, Setting, all_settings, f
 from ottla.settings.values import format_value
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.node import Node
+    from ottla.cluster.node import Node
 
 
 class ResourceType(IntEnum):

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.configs.entries import ConfigEntry, Synonym, find_synonyms
-from ottla.broker.refused import Refused
+from ottla.cluster.refused import Refused
 from ottla.log.config import (
     BROKER_NAMES,
     INTERNAL_SEGMENT_BYTES,

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ottla import __version__
 from ottla.broker.control.refused import Refused
 from ottla.broker.groups.notes import LastRebalances
-from ottla.broker.network.address import MachineRefused
 from ottla.broker.server import Stopping, UnknownNode
+from ottla.cluster.address import MachineRefused
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server

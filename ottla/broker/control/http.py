@@ -25,7 +25,7 @@ from ottla.broker.control.refused import Refused
 from ottla.broker.network.listener import bind
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.cluster import Cluster
+    from ottla.cluster.cluster import Cluster
 
 CONNECTIONS_MAX: Final = 64
 HEAD_BYTES_MAX: Final = 16 * 1024

@@ -26,9 +26,9 @@ from ottla.pacing import paced
 from ottla.purgatory import DelayedOperation
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.node import Node
-    from ottla.broker.cluster.topic import Placement
     from ottla.broker.fetching.fetch_session import FetchedPartition
+    from ottla.cluster.node import Node
+    from ottla.cluster.topic import Placement
     from ottla.log.partition_answers import ReadResult
 
 

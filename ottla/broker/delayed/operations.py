@@ -23,10 +23,10 @@ from ottla.pacing import paced
 from ottla.purgatory import Purgatory
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.cluster import Cluster
-    from ottla.broker.cluster.topic import Topic
     from ottla.broker.delayed.fetch import DelayedFetch
     from ottla.broker.delayed.produce import DelayedProduce
+    from ottla.cluster.cluster import Cluster
+    from ottla.cluster.topic import Topic
     from ottla.log.partition import Partition
 
 #: Runs a function when everything else of this turn is done, as `loop.call_soon` does.

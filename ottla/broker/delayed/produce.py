@@ -20,8 +20,8 @@ from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import DelayedOperation
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.node import Node
-    from ottla.broker.cluster.topic import Placement
+    from ottla.cluster.node import Node
+    from ottla.cluster.topic import Placement
     from ottla.log.partition import Partition
     from ottla.log.partition_answers import AppendResult
 

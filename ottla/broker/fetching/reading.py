@@ -21,8 +21,8 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.node import Node
-    from ottla.broker.cluster.topic import Placement
+    from ottla.cluster.node import Node
+    from ottla.cluster.topic import Placement
 
 
 @dataclass(slots=True)

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ottla.broker.cluster.topic import NO_LEADER
-from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.groups.loading import GroupLoading
 from ottla.broker.groups.notes import NotesToLog, tell_all
 from ottla.broker.rounds import PAUSE_MS_MIN
+from ottla.cluster.topic import NO_LEADER
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.events.setbacks import Setbacks, reason_of
@@ -26,9 +26,9 @@ from ottla.protocol.record_building import build_batch
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.cluster import Cluster
-    from ottla.broker.cluster.node import Node
-    from ottla.broker.cluster.topic import Topic
+    from ottla.cluster.cluster import Cluster
+    from ottla.cluster.node import Node
+    from ottla.cluster.topic import Topic
     from ottla.coordinator.runtime.owner import Log as GroupLog
     from ottla.coordinator.runtime.records import Record
     from ottla.log.partition import Partition

@@ -17,14 +17,14 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.network.address import MachineRefused
 from ottla.broker.network.limits import MIB
+from ottla.cluster.address import MachineRefused
 from ottla.coordinator.journal import Journal
 from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.cluster import Cluster
     from ottla.broker.log import Log
+    from ottla.cluster.cluster import Cluster
 
 WAITING_BYTES_MAX: Final = 64 * MIB
 #: How long the last lines may take to be written when the broker stops.

@@ -27,7 +27,7 @@ from ottla.protocol.records import batch_spans, read_header
 
 if TYPE_CHECKING:
     from ottla.broker.background import Job
-    from ottla.broker.cluster.cluster import Cluster
+    from ottla.cluster.cluster import Cluster
     from ottla.coordinator.runtime.runtime import Loading, Runtime
     from ottla.coordinator.runtime.shard import Shard
     from ottla.log.partition import Partition

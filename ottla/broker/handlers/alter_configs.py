@@ -19,7 +19,7 @@ from __future__ import annotations
 from ottla.broker.configs.changes import change_each, check_keys
 from ottla.broker.configs.resources import ResourceType, find_resource
 from ottla.broker.network.call import Call
-from ottla.broker.refused import Refused
+from ottla.cluster.refused import Refused
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 

@@ -17,11 +17,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from ottla.broker.cluster.cluster import Cluster
-from ottla.broker.cluster.placement import check_replicas, place
-from ottla.broker.cluster.topic import Topic
 from ottla.broker.network.call import Call
-from ottla.broker.refused import Refused
+from ottla.cluster.cluster import Cluster
+from ottla.cluster.placement import check_replicas, place
+from ottla.cluster.refused import Refused
+from ottla.cluster.topic import Topic
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ottla.broker.cluster.topic import Topic
 from ottla.broker.network.call import Call
-from ottla.broker.refused import Refused
+from ottla.cluster.refused import Refused
+from ottla.cluster.topic import Topic
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse

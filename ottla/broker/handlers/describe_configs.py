@@ -17,7 +17,7 @@ from __future__ import annotations
 from ottla.broker.configs.entries import TYPE_NUMBERS, ConfigEntry
 from ottla.broker.configs.resources import RESOURCE_TYPES, find_resource
 from ottla.broker.network.call import Call
-from ottla.broker.refused import Refused
+from ottla.cluster.refused import Refused
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse

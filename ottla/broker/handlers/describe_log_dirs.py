@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from ottla.broker.cluster.cluster import Cluster
-from ottla.broker.cluster.topic import Topic
 from ottla.broker.network.call import Call
+from ottla.cluster.cluster import Cluster
+from ottla.cluster.topic import Topic
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse

@@ -10,10 +10,10 @@ Kafka: KafkaApis.handleDescribeProducersRequest, UnifiedLog.activeProducers.
 
 from __future__ import annotations
 
-from ottla.broker.cluster.topic import Topic
-from ottla.broker.cluster.topic_names import name_fault
 from ottla.broker.network.call import Call
 from ottla.broker.partition_access import find_accessible
+from ottla.cluster.topic import Topic
+from ottla.cluster.topic_names import name_fault
 from ottla.log.producer_state import ProducerEntry
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ottla.broker.authorized_operations import AclResourceType, authorized_operations
-from ottla.broker.cluster.topic import NO_LEADER, Topic
-from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, name_fault
-from ottla.broker.network.address import Address
 from ottla.broker.network.call import Call
+from ottla.cluster.address import Address
+from ottla.cluster.topic import NO_LEADER, Topic
+from ottla.cluster.topic_names import INTERNAL_TOPICS, name_fault
 from ottla.pacing import breathe
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_topic_partitions import (

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ottla.broker.cluster.cluster import Cluster
-from ottla.broker.cluster.election import Election
-from ottla.broker.cluster.topic import NO_LEADER
 from ottla.broker.network.call import Call
 from ottla.broker.partition_access import find_partition
+from ottla.cluster.cluster import Cluster
+from ottla.cluster.election import Election
+from ottla.cluster.topic import NO_LEADER
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse

@@ -23,13 +23,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ottla.broker.cluster.node import Node
 from ottla.broker.delayed.fetch import DelayedFetch
 from ottla.broker.fetching.fetch_session import FetchContext, FetchedPartition, Found, Key
 from ottla.broker.fetching.reading import FetchParams, read_partitions
 from ottla.broker.network.call import Call
 from ottla.broker.network.limits import WATCHED_PARTITIONS_MAX
 from ottla.broker.partition_access import NO_LEADER_EPOCH, current_leader, find_partition
+from ottla.cluster.node import Node
 from ottla.log.partition_answers import IsolationLevel, ReadResult
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.broker.cluster.coordinators import group_coordinator, transaction_coordinator
-from ottla.broker.cluster.topic_names import GROUP_TOPIC
-from ottla.broker.network.address import Address
 from ottla.broker.network.call import Call
+from ottla.cluster.address import Address
+from ottla.cluster.coordinators import group_coordinator, transaction_coordinator
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -70,7 +70,7 @@ def _find(key: str, key_type: int, call: Call) -> tuple[int, Address] | ErrorCod
         node = transaction_coordinator(cluster, key)
     else:
         if GROUP_TOPIC not in cluster.topics:
-            from ottla.broker.cluster.topic_creation import create_on_demand
+            from ottla.cluster.topic_creation import create_on_demand
 
             create_on_demand(cluster, GROUP_TOPIC)
         node = group_coordinator(cluster, key)

@@ -18,7 +18,7 @@ Kafka: KafkaApis.handleInitProducerIdRequest, TransactionCoordinator.handleInitP
 from __future__ import annotations
 
 from ottla.broker.network.call import Call
-from ottla.broker.refused import Refused
+from ottla.cluster.refused import Refused
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 

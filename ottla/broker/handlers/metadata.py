@@ -28,11 +28,11 @@ from ottla.broker.authorized_operations import (
     authorized_cluster_operations,
     authorized_operations,
 )
-from ottla.broker.cluster.cluster import Cluster
-from ottla.broker.cluster.topic import NO_LEADER, Topic
-from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, name_fault
-from ottla.broker.network.address import Address
 from ottla.broker.network.call import Call
+from ottla.cluster.address import Address
+from ottla.cluster.cluster import Cluster
+from ottla.cluster.topic import NO_LEADER, Topic
+from ottla.cluster.topic_names import INTERNAL_TOPICS, name_fault
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -107,7 +107,7 @@ def _by_name(
     if name_fault(name) is not None:
         return _Topic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)
     if create:
-        from ottla.broker.cluster.topic_creation import create_on_demand
+        from ottla.cluster.topic_creation import create_on_demand
 
         create_on_demand(cluster, name)
     return _Topic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, is_internal=name in INTERNAL_TOPICS)

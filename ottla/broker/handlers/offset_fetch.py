@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.broker.cluster.cluster import Cluster
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
+from ottla.cluster.cluster import Cluster
 from ottla.coordinator.offsets.answers import no_offset
 from ottla.coordinator.offsets.events import OffsetFetchRequested
 from ottla.pacing import paced

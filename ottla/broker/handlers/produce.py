@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, TypeAlias
 
-from ottla.broker.cluster.topic import Topic
 from ottla.broker.delayed.produce import DelayedProduce, PendingAcks
 from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.partition_access import current_leader, find_partition
-from ottla.broker.refused import Refused
+from ottla.cluster.refused import Refused
+from ottla.cluster.topic import Topic
 from ottla.log.partition_answers import AppendResult
 from ottla.pacing import paced
 from ottla.protocol.batch_error import BatchError

@@ -22,9 +22,9 @@ from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
 
 if TYPE_CHECKING:
     from ottla.broker.authorizer import Authorizer, Principal
-    from ottla.broker.cluster.node import Node
     from ottla.broker.network.connection import Connection
     from ottla.broker.network.routes import Route
+    from ottla.cluster.node import Node
 
 
 _LONG_TEXT: Final = "the answer would have a text of more than 32,767 bytes"

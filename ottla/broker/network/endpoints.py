@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.network.address import PORT_MAX, Address
+from ottla.cluster.address import PORT_MAX, Address
 from ottla.settings.settings import ConfigError
 
 if TYPE_CHECKING:

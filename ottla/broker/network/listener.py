@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ottla.broker.authorizer import AllowAll, Authorizer
-from ottla.broker.cluster.node import Node
 from ottla.broker.log import LEVELS
 from ottla.broker.network.call import Call
 from ottla.broker.network.connection import Connection
@@ -25,6 +24,7 @@ from ottla.broker.network.limits import (
     UNREAD_BYTES_MAX,
 )
 from ottla.broker.network.routes import Routes
+from ottla.cluster.node import Node
 
 #: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
 #: hundreds of clients in one breath.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ottla.broker.background import Job
-    from ottla.broker.cluster.cluster import Cluster
+    from ottla.cluster.cluster import Cluster
     from ottla.log.partition import Partition
     from ottla.log.storage.segment import Segment
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from ottla.broker.cluster.store import ClusterStore
-from ottla.broker.cluster.topic import Topic
+from ottla.cluster.store import ClusterStore
+from ottla.cluster.topic import Topic
 from ottla.log.compaction.cleanable import look_at
 from ottla.log.compaction.log_cleaner import clean
 from ottla.log.partition import Partition

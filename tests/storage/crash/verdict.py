@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ottla.broker.cluster.topic import Topic
+from ottla.cluster.topic import Topic
 from ottla.log.partition import Partition
 from ottla.log.producer_state import ProducerSettings, ProducerStates
 from ottla.log.replay import recover

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from enum import Enum
 
-from ottla.broker.cluster.topic import NO_LEADER, Placement
+from ottla.cluster.topic import NO_LEADER, Placement
 
 
 class Election(Enum):

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.cluster.store import ClusterStore
-from ottla.broker.network.address import MachineRefused
+from ottla.cluster.address import MachineRefused
+from ottla.cluster.store import ClusterStore
 from ottla.log.storage.cluster_journal import JournalDamagedError
 from ottla.log.storage.data_dir import DataDir, DataDirRefused
 from ottla.log.storage.files import describe
@@ -21,7 +21,7 @@ from ottla.log.storage.worker import ThreadWorker
 from ottla.purgatory import VirtualClock
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.cluster import Cluster
+    from ottla.cluster.cluster import Cluster
     from ottla.log.storage.file_operations import FileOperations
 
 _OPEN_FILES_MAX: Final = 4096

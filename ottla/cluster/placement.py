@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ottla.broker.refused import Refused
+from ottla.cluster.refused import Refused
 from ottla.protocol.errors import ErrorCode
 
 

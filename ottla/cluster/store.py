@@ -19,16 +19,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.cluster.cluster import Cluster, uuid_text
-from ottla.broker.cluster.topic_names import GROUP_TOPIC
-from ottla.broker.refused import Refused
+from ottla.cluster.cluster import Cluster, uuid_text
+from ottla.cluster.refused import Refused
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.files import describe
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records import read_header
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.topic import Topic
+    from ottla.cluster.topic import Topic
     from ottla.log.storage.cluster_journal import Change
     from ottla.log.storage.data_dir import DataDir
     from ottla.log.storage.disk import DiskStorage

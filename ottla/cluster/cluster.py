@@ -20,9 +20,9 @@ from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.cluster.topic import Topic
-from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, unified
 from ottla.broker.supervision import tell
+from ottla.cluster.topic import Topic
+from ottla.cluster.topic_names import INTERNAL_TOPICS, unified
 from ottla.pacing import Pace
 from ottla.settings.settings import Settings
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from asyncio import TaskGroup
 
     from ottla.broker.background import Background
-    from ottla.broker.cluster.failover import Failover
-    from ottla.broker.cluster.node import Node
-    from ottla.broker.cluster.store import ClusterStore
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.groups.coordination import GroupCoordination
-    from ottla.broker.network.address import Address
+    from ottla.cluster.address import Address
+    from ottla.cluster.failover import Failover
+    from ottla.cluster.node import Node
+    from ottla.cluster.store import ClusterStore
     from ottla.coordinator.notes import NoteSink
     from ottla.coordinator.runtime.owner import Log as GroupLog
     from ottla.log.logs import Logs
@@ -133,7 +133,7 @@ class Cluster:
     @cached_property
     def failover(self) -> Failover:
         """What happens when nodes go and come; made when the first does."""
-        from ottla.broker.cluster.failover import Failover
+        from ottla.cluster.failover import Failover
 
         return Failover(self)
 

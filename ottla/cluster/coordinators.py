@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.broker.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.java_hash import partition_for
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.cluster import Cluster
-    from ottla.broker.cluster.node import Node
+    from ottla.cluster.cluster import Cluster
+    from ottla.cluster.node import Node
 
 
 def group_partition(cluster: Cluster, group_id: str) -> int:

@@ -16,22 +16,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.cluster.placement import check_replicas, place
-from ottla.broker.cluster.topic_names import (
+from ottla.broker.configs.topic_configs import check_topic_configs
+from ottla.cluster.placement import check_replicas, place
+from ottla.cluster.refused import Refused
+from ottla.cluster.topic_names import (
     GROUP_TOPIC,
     METADATA_TOPIC,
     SHARE_GROUP_TOPIC,
     TRANSACTION_TOPIC,
     check_name,
 )
-from ottla.broker.configs.topic_configs import check_topic_configs
-from ottla.broker.refused import Refused
 from ottla.protocol.errors import ErrorCode
 from ottla.settings.table import find_setting
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.cluster import Cluster
-    from ottla.broker.cluster.topic import Topic
+    from ottla.cluster.cluster import Cluster
+    from ottla.cluster.topic import Topic
 
 #: Internal topic → where its settings' names begin, and its configs besides those.
 _INTERNAL: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {

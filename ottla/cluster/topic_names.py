@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ottla.broker.refused import Refused
+from ottla.cluster.refused import Refused
 from ottla.protocol.errors import ErrorCode
 
 GROUP_TOPIC: Final = "__consumer_offsets"

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.cluster import Cluster
+    from ottla.cluster.cluster import Cluster
     from ottla.log.config import LogConfig
     from ottla.log.partition import Partition
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ottla.broker.network.address import Address
+from ottla.cluster.address import Address
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.cluster import Cluster
     from ottla.broker.fetching.fetch_session import FetchSessionCache
+    from ottla.cluster.cluster import Cluster
     from ottla.coordinator.groups.coordinator import Coordinator
     from ottla.settings.settings import Layer, NodeSettings
 

@@ -20,14 +20,14 @@ from collections.abc import Callable, Collection, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from ottla.broker.cluster.election import Election, catch_up, elect, remove_node
-from ottla.broker.cluster.topic import NO_LEADER, Placement, Topic
 from ottla.broker.supervision import tell
+from ottla.cluster.election import Election, catch_up, elect, remove_node
+from ottla.cluster.topic import NO_LEADER, Placement, Topic
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
-    from ottla.broker.cluster.cluster import Cluster
-    from ottla.broker.cluster.node import Node
+    from ottla.cluster.cluster import Cluster
+    from ottla.cluster.node import Node
 
 _MS_PER_SECOND = 1000
 
