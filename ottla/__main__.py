@@ -2,7 +2,7 @@
 
 import sys
 
-from ottla.broker.cli import main
+from ottla.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

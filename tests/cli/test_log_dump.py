@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ottla.broker.cli import main
+from ottla.cli import main
 from ottla.coordinator.classic.records import group_record, group_tombstone
 from ottla.coordinator.offsets.committed import CommittedOffset
 from ottla.coordinator.offsets.records import offset_record, offset_tombstone

@@ -14,7 +14,7 @@ from tests.cli.terminal import SECONDS_MAX
 #: Runs the command line and says at the end which modules were there when it was ready.
 _SCRIPT = """
 import sys
-from ottla.broker.cli import main, serve
+from ottla.cli import main, serve
 tell_ready = serve._tell_ready
 def tell_ready_and_modules(*arguments):
     print(sorted(sys.modules), flush=True)

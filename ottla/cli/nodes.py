@@ -9,7 +9,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.cli import control_token
+from ottla.cli import control_token
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import Columns, Item, print_json, print_table
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from ottla.broker.cli.admin import Admin, NotFound, add_options, ask
+from ottla.cli.admin import Admin, NotFound, add_options, ask
 from ottla.terminal.output import Columns, Item, print_json, print_line, print_table
 from ottla.terminal.printable import printable
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ottla.broker.cli.admin import Admin, NotFound, Partition, add_options, ask
+from ottla.cli.admin import Admin, NotFound, Partition, add_options, ask
 from ottla.terminal.output import Columns, Item, print_json, print_line, print_table
 from ottla.terminal.printable import printable
 

@@ -15,7 +15,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Final, TextIO
 
 from ottla import __version__
-from ottla.broker.cli import groups, log, nodes, pipeline, serve, topics
+from ottla.cli import groups, log, nodes, pipeline, serve, topics
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, fail
 from ottla.terminal.parser import Parser
 
