@@ -68,14 +68,14 @@ docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables
 
 .PHONY: check
 check: lint  ## the quick half of `make test`: lint, types, imports, the tests that need no process and no client
-	@$(BIN)/python -m pytest -q tests/protocol tests/purgatory tests/coordinator tests/storage tests/broker
+	@$(BIN)/python -m pytest -q tests/protocol tests/purgatory tests/coordinator tests/log/storage tests/broker
 
 .PHONY: clients
 clients: $(STAMP)  ## the real-client tests and the stories (OTTLA_BOOTSTRAP=host:port runs them against any broker)
 	@$(BIN)/python -m pytest tests/clients tests/stories
 
 #: What is longer in the long run, apart from the drills.
-LONGER := tests/storage/crash tests/pipeline/test_export.py::test_killed_in_mid_batch_nothing_is_lost_or_doubled tests/differential
+LONGER := tests/log/storage/crash tests/pipeline/test_export.py::test_killed_in_mid_batch_nothing_is_lost_or_doubled tests/differential
 
 .PHONY: soak
 soak: $(STAMP)  ## the drills in their long form: things go wrong at random for a while (SEED=7 ROUNDS=500)
@@ -85,8 +85,8 @@ soak: $(STAMP)  ## the drills in their long form: things go wrong at random for 
 HANGS := --max-worker-restart 0 -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
 #: What is run once more where there is no uvloop, as on Windows: on asyncio's own loop.
-WITHOUT_UVLOOP := tests/broker/test_event_loop.py tests/broker/test_listeners.py tests/broker/test_interception.py \
-	tests/broker/test_topics_over_sockets.py tests/broker/test_logs_over_sockets.py tests/broker/test_group_restart.py \
+WITHOUT_UVLOOP := tests/broker/test_event_loop.py tests/broker/network/test_listeners.py tests/broker/network/test_interception.py \
+	tests/broker/test_topics_over_sockets.py tests/broker/test_logs_over_sockets.py tests/broker/groups/test_group_restart.py \
 	tests/broker/test_restart.py tests/broker/test_failures.py tests/cli/test_serve.py tests/cli/test_control.py \
 	tests/cli/test_nodes.py tests/cli/test_data_dir.py tests/nodes/test_switching.py
 

@@ -30,8 +30,8 @@ from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.primitives import Message
 from ottla.purgatory import Timer
-from tests.broker.partitions import fill
 from tests.broker.scene import Scene
+from tests.log.partitions import fill
 from tests.support.client import api_of
 
 

@@ -18,9 +18,9 @@ from ottla.log.compaction.log_cleaner import KEYS_BYTES_MAX, CleaningAbortedErro
 from ottla.log.config import LogConfig, parse_log_configs
 from ottla.log.partition import Partition
 from ottla.log.storage.disk import Disk, DiskStorage
-from tests.broker.partitions import NOW_MS, fill, new_partition, read_all
-from tests.storage.disks import new_disk, new_log
-from tests.storage.test_replacing import LateWorker
+from tests.log.partitions import NOW_MS, fill, new_partition, read_all
+from tests.log.storage.disks import new_disk, new_log
+from tests.log.storage.test_replacing import LateWorker
 from tests.support.batches import batch
 
 COMPACT: Final = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ottla.broker.housekeeping import Housekeeping
 from tests.broker.log_scene import LogScene
-from tests.broker.partitions import HOUR_MS, batch_of
 from tests.broker.scene import WALL_MS
+from tests.log.partitions import HOUR_MS, batch_of
 
 SECOND_MS = 1_000
 MINUTE_MS = 60 * SECOND_MS

@@ -15,8 +15,8 @@ from ottla.log.partition import Partition
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.memory import MemoryReplacement
 from ottla.purgatory import Timer
-from tests.broker.partitions import HOUR_MS, batch_of, fill, read_all, sized_batch
 from tests.broker.scene import WALL_MS, Scene
+from tests.log.partitions import HOUR_MS, batch_of, fill, read_all, sized_batch
 from tests.support.batches import batch
 
 BACKOFF_MS = 15_000

@@ -17,7 +17,7 @@ from ottla.protocol.messages.fetch import FetchResponse
 from ottla.protocol.messages.produce import ProduceResponse
 from ottla.testing.broker import Broker
 from tests.broker.log_scene import error_codes, fetch_request, only, partitions_of, produce_request
-from tests.broker.partitions import numbered, sized_batch
+from tests.log.partitions import numbered, sized_batch
 from tests.support.batches import batch
 from tests.support.client import Client
 from tests.support.wire import ConnectionClosedError

@@ -24,7 +24,7 @@ from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.purgatory import VirtualClock
-from tests.broker.partitions import batch_of, numbered
+from tests.log.partitions import batch_of, numbered
 from tests.support.batches import batch
 from tests.support.client import Client
 from tests.support.running_broker import RunningBroker

@@ -27,9 +27,9 @@ from ottla.protocol.messages.transaction_log_value import TransactionLogValue
 from ottla.protocol.record_building import build_batch, build_batch_of
 from ottla.protocol.record_reading import Record
 from ottla.protocol.records import assign_offset, read_header
-from tests.broker.partitions import fill, new_partition
 from tests.coordinator.groups.test_group_log import GROUP_KEY, OFFSET_KEY, stable_group
-from tests.storage.disks import new_log
+from tests.log.partitions import fill, new_partition
+from tests.log.storage.disks import new_log
 from tests.support.batches import TIMESTAMP, batch
 from tests.support.kafka_process import TOOL_JARS, missing_tools
 

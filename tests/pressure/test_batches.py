@@ -1,6 +1,6 @@
 """Record batches that lie or explode, produced to a running broker: Kafka's error, and the connection goes on.
 
-Each rule is tested in tests/protocol/test_records_validation.py and tests/broker/test_produce.py; here it is whether a
+Each rule is tested in tests/protocol/test_records_validation.py and tests/broker/handlers/test_produce.py; here it is whether a
 broker that meets them all stays as it was.
 """
 

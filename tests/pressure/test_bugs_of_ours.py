@@ -28,7 +28,7 @@ from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.heartbeat import HeartbeatRequest
 from ottla.purgatory import Alarm, SystemClock, VirtualClock
-from tests.broker.partitions import batch_of, fill
+from tests.log.partitions import batch_of, fill
 from tests.pressure.stage import join
 from tests.support.backstage import Backstage
 from tests.support.batches import batch
