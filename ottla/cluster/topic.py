@@ -131,7 +131,7 @@ class Topic:
 
     def _log_configs(self) -> Callable[[int], LogConfig]:
         """The log config of a partition by its leader's node id; the partitions of one leader share one."""
-        from ottla.broker.configs.topic_configs import log_config
+        from ottla.log.topic_configs import log_config
 
         return cache(lambda leader_id: log_config(self.configs, self._cluster.settings.of_node(leader_id)))
 

@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.configs.topic_configs import check_topic_configs
 from ottla.cluster.placement import check_replicas, place
 from ottla.cluster.refused import Refused
+from ottla.cluster.topic_configs import check_topic_configs
 from ottla.cluster.topic_names import (
     GROUP_TOPIC,
     METADATA_TOPIC,

@@ -28,8 +28,9 @@ from ottla.broker.configs.group_configs import (
     describe_client_metrics,
     describe_group,
 )
-from ottla.broker.configs.topic_configs import check_topic_configs, describe_topic
+from ottla.broker.configs.topic_configs import describe_topic
 from ottla.cluster.refused import Refused
+from ottla.cluster.topic_configs import check_topic_configs
 from ottla.cluster.topic_names import check_name
 from ottla.log.config import LOG_SETTINGS
 from ottla.protocol.errors import ErrorCode

@@ -1,69 +1,27 @@
-"""A topic's configs: what the topic says itself, and what the broker's settings say where it is silent.
+"""A topic's configs as clients are shown them.
 
-`log_config` has the names, types and ranges, and the parsed form that a log reads; here the two sources are put
-together, for the logs, for DescribeConfigs, and for the answer to CreateTopics. The last two differ: DescribeConfigs
-shows values as they are understood, CreateTopics repeats them as they were written.
+DescribeConfigs and the answer to CreateTopics differ: the first shows values as they are understood, the second repeats
+them as they were written. `log.topic_configs` has what they come to.
 
-Kafka: LogConfig, KafkaConfig.extractLogConfigMap, ConfigHelper.createTopicConfigEntry, KafkaConfigSchema.
+Kafka: ConfigHelper.createTopicConfigEntry, KafkaConfigSchema.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from ottla.broker.configs.entries import ConfigEntry, Synonym, find_synonyms
 from ottla.cluster.refused import Refused
-from ottla.log.config import (
-    BROKER_NAMES,
-    INTERNAL_SEGMENT_BYTES,
-    LOG_SETTINGS,
-    LogConfig,
-    parse_log_configs,
-)
+from ottla.log.config import BROKER_NAMES, INTERNAL_SEGMENT_BYTES, LOG_SETTINGS
+from ottla.log.topic_configs import effective_values
 from ottla.protocol.errors import ErrorCode
-from ottla.settings.settings import ConfigError, ConfigSource, Layer, NodeSettings, Settings
+from ottla.settings.settings import ConfigSource, Layer, NodeSettings
 from ottla.settings.table import NO_EFFECT, find_setting
 from ottla.settings.values import format_value
 
-if TYPE_CHECKING:
-    from ottla.settings.table import Setting
-
 #: The configs of a topic that are shown whether it says anything or not.
 SHOWN: Final = tuple(sorted(name for name in LOG_SETTINGS if name != INTERNAL_SEGMENT_BYTES))
-
-
-def check_topic_configs(texts: Mapping[str, str]) -> None:
-    """Raise `Refused` if a topic can't have these configs."""
-    for name in texts:
-        if name not in LOG_SETTINGS:
-            raise Refused(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
-    try:
-        parse_log_configs(texts)
-    except ConfigError as error:
-        raise Refused(ErrorCode.INVALID_CONFIG, error.for_client) from None
-
-
-def effective_values(texts: Mapping[str, str], settings: Settings | NodeSettings) -> dict[str, Any]:
-    """Every config of a topic that says `texts`, parsed."""
-    values = {setting.name: _broker_default(setting, settings) for setting in LOG_SETTINGS.values()}
-    values.update(parse_log_configs(texts))
-    return values
-
-
-def log_config(texts: Mapping[str, str], settings: Settings | NodeSettings) -> LogConfig:
-    """The same in the form that logs read."""
-    return LogConfig.of(effective_values(texts, settings))
-
-
-def _broker_default(setting: Setting, settings: Settings | NodeSettings) -> Any:
-    for broker_name, factor in BROKER_NAMES.get(setting.name, ()):
-        value = settings[broker_name]
-        if value is not None:
-            if factor != 1:
-                value *= factor
-            return max(value, -1) if setting.name == "retention.ms" else value  # in hours, too, -1 is for ever
-    return setting.default
 
 
 def describe_topic(texts: Mapping[str, str], settings: NodeSettings, layers: list[Layer]) -> list[ConfigEntry]:

@@ -5,14 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ottla.broker.configs.entries import ConfigEntry, Synonym
-from ottla.broker.configs.topic_configs import (
-    check_topic_configs,
-    configs_at_creation,
-    describe_topic,
-    effective_values,
-    log_config,
-)
+from ottla.broker.configs.topic_configs import configs_at_creation, describe_topic
 from ottla.cluster.refused import Refused
+from ottla.cluster.topic_configs import check_topic_configs
+from ottla.log.topic_configs import effective_values, log_config
 from ottla.protocol.errors import ErrorCode
 from ottla.settings.settings import CLUSTER, ConfigSource, Settings
 
