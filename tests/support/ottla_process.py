@@ -29,7 +29,7 @@ class OttlaProcess:
 def ottla(
     settings: Mapping[str, str] | None = None, *arguments: str, within: Sequence[str] = ()
 ) -> Iterator[OttlaProcess]:
-    """`ottla serve` on a free port for the length of the `with`; its log goes to our stderr.
+    """`ottla serve` for the length of the `with`, on a free port if `arguments` name none; its log goes to our stderr.
 
     `within`: a command that becomes the one behind it, such as `prlimit`.
     """
@@ -37,8 +37,7 @@ def ottla(
         *within,
         Path(sys.executable).with_name("ottla"),
         "serve",
-        "--listen",
-        "127.0.0.1:0",
+        *(() if "--listen" in arguments else ("--listen", "127.0.0.1:0")),
         *arguments,
     ]
     for name, value in (settings or {}).items():
