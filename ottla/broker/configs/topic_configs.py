@@ -12,10 +12,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from ottla.broker.configs.entries import ConfigEntry, Synonym, find_synonyms
-from ottla.cluster.refused import Refused
 from ottla.log.config import BROKER_NAMES, INTERNAL_SEGMENT_BYTES, LOG_SETTINGS
 from ottla.log.topic_configs import effective_values
-from ottla.protocol.errors import ErrorCode
 from ottla.settings.settings import ConfigSource, Layer, NodeSettings
 from ottla.settings.table import NO_EFFECT, find_setting
 from ottla.settings.values import format_value
