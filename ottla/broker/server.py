@@ -138,8 +138,7 @@ class Server:
                 return
             async with SupervisedTasks(self.log) as self.cluster.tasks:
                 try:
-                    for listener in self._all_listeners:
-                        await listener.accept()
+                    await self._accept()
                     self._watch_idle_connections()
                     Housekeeping(self.cluster)
                     self._read_groups()
@@ -215,10 +214,7 @@ class Server:
             if self.cluster.failover.state_of(node) is NodeState.UP:
                 return
             await self._reopen(listeners)
-            self._refuse_if_stopping()  # while the address was looked up; `run` closes what was opened
             self.cluster.failover.node_returns(node)
-            for listener in listeners:
-                await listener.accept()
             listeners[0].log.info("node.started")
 
     def node_state(self, node_id: int) -> NodeState:
@@ -234,10 +230,12 @@ class Server:
         return [listener for listener in self._listeners if listener.node is node]
 
     async def _reopen(self, listeners: Sequence[Listener]) -> None:
-        """All of a node's listeners, or none."""
+        """Have all of a node's listeners let clients in, or none."""
         for listener in listeners:
             try:
                 await listener.reopen()
+                self._refuse_if_stopping()  # while the address was looked up; `run` closes what was opened
+                await listener.accept()
             except OSError as error:
                 for opened in listeners:
                     await opened.refuse_all()
@@ -264,6 +262,20 @@ class Server:
         if endpoint.advertise is not None:
             advertised = endpoint.advertise.plus(index)
             listener.node.addresses[endpoint.name] = Address(advertised.host, advertised.port or port)
+
+    async def _accept(self) -> None:
+        """Let clients in. Somebody else may have begun to listen since the address was bound: then it can't be had."""
+        options = {endpoint.name: endpoint.option for endpoint in self._endpoints}
+        wanted: list[tuple[Listener | ControlListener, str, Address]] = [
+            (listener, options[listener.name], listener.node.listens[listener.name]) for listener in self._listeners
+        ]
+        if self._control is not None and self._control_address is not None:
+            wanted.append((self._control, "--control", self._control_address))
+        for listener, option, address in wanted:
+            try:
+                await listener.accept()
+            except OSError as error:
+                raise address.refused(option, error) from None
 
     async def _bind_control(self, address: Address) -> None:
         from ottla.broker.control.control import Control

@@ -80,7 +80,7 @@ class GroupCoordination:
         log: GroupLog = GroupLogOnTopic(cluster)
         if cluster.wrap_group_log is not None:
             log = cluster.wrap_group_log(log)
-        notes = tell_all([NotesToLog(cluster.log), *cluster.note_sinks], cluster.log)
+        notes = tell_all([NotesToLog(cluster.log, cluster.clock), *cluster.note_sinks], cluster.log)
         self._loading = GroupLoading(cluster)
         self._setbacks: Setbacks[str] = Setbacks(cluster.clock, _QUIET_MS)
         self.of_node = {
