@@ -46,6 +46,7 @@ class SentCall:
         self.client_host = "/127.0.0.1"
         self.principal = ANONYMOUS
         self.authorizer = AllowAll()
+        self.is_brief = False
         self.on_abandoned: Callable[[], object] | None = None
         self.on_ended: Callable[[], object] | None = None
         #: The answer, encoded and decoded; None: there is none yet, or there will never be one.

@@ -62,6 +62,7 @@ class FakeCall:
         self.listener_name = listener_name
         self.principal = ANONYMOUS
         self.authorizer: Authorizer = AllowAll()
+        self.is_brief = False
         self.answered: Message | None = None
 
     def answer_later(self, make: Callable[[], Message]) -> None:

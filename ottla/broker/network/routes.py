@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
 from ottla.broker.network.apis import SERVED, Lane
 from ottla.broker.network.call import Call
+from ottla.cluster.node import Node
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import API_VERSIONS_KEY, has_tagged_response_header
 from ottla.protocol.primitives import Message, Reader, Writer
@@ -20,6 +21,10 @@ from ottla.protocol.registry import api
 
 if TYPE_CHECKING:
     from ottla.broker.network.interception import Interceptor
+    from ottla.cluster.node import Node
+
+#: Gets the decoded request, and who was asked.
+IsLong: TypeAlias = "Callable[[Message, Node], bool]"
 
 Handler: TypeAlias = Callable[[Message, Call], Message | None]
 Refuse: TypeAlias = Callable[[Message, ErrorCode], Message]
@@ -49,10 +54,11 @@ class Route:
 
     __slots__ = (
         "answer_header_tagged",
-        "brief",
+        "brief_bytes_max",
         "flexible",
         "handle",
         "handler",
+        "is_long",
         "lane",
         "last_answer",
         "last_body",
@@ -72,7 +78,7 @@ class Route:
         self.version = version
         self.lane: Lane = served.lane
         self.repeats = served.repeats
-        self.brief = served.brief
+        self.brief_bytes_max = served.brief_bytes_max
         #: If it repeats: the last answer, and its bytes.
         self.last_answer: Message | None = None
         self.last_body = b""
@@ -83,6 +89,8 @@ class Route:
         self.handler: Handler = module.handle
         #: What requests go to: the handler, unless somebody steps in before it.
         self.handle = self.handler
+        #: Of a request that is small: whether it is much work all the same. None: it never is.
+        self.is_long: IsLong | None = getattr(module, "is_long", None)
         self.refuse: Refuse = module.refuse
 
 

@@ -22,7 +22,7 @@ from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.subscription import is_subscribed
 from ottla.coordinator.notes import Cause, Happened, note
 from ottla.coordinator.offsets import answers, removal
-from ottla.coordinator.offsets.commit import keep_offsets, write_offsets
+from ottla.coordinator.offsets.commit import keep_offsets, refuse_unwritten, write_offsets
 from ottla.coordinator.offsets.expiry import is_expired
 from ottla.coordinator.runtime.effects import Reply
 from ottla.coordinator.write_errors import WRITE_ERRORS
@@ -49,6 +49,11 @@ def commit_offsets(group: Group, now_ms: int, event: OffsetCommitRequested, effe
         return
     if keeps_session:
         keep_alive(group.members[request.member_id], now_ms, effects)
+    if event.is_too_large:
+        refuse_unwritten(group, event, ErrorCode.MESSAGE_TOO_LARGE, effects)
+        if creates_group:
+            end_unwritten(group, now_ms, WRITE_ERRORS[ErrorCode.MESSAGE_TOO_LARGE], effects)
+        return
     write_offsets(group, now_ms, event, creates_group, effects)
 
 

@@ -106,8 +106,13 @@ def keep_offsets(group: AnyGroup, written: OffsetsWritten, error: ErrorCode, eff
             offsets.keep(topic, partition, committed)
         effects.append(Reply(event.token, written.response))
     else:
-        answered = WRITE_ERRORS.get(error, error)
-        effects.append(Reply(event.token, answers.commit_refused(event.request, answered)))
-        note(group, effects, Happened.WRITE_FAILED, what="offsets", error=answered.name)
+        refuse_unwritten(group, event, error, effects)
     if offsets.waiting_fetches:
         answer_waiting(offsets, error, effects)
+
+
+def refuse_unwritten(group: AnyGroup, event: OffsetCommitRequested, error: ErrorCode, effects: Effects) -> None:
+    """The log does not take the offsets of this commit."""
+    answered = WRITE_ERRORS.get(error, error)
+    effects.append(Reply(event.token, answers.commit_refused(event.request, answered)))
+    note(group, effects, Happened.WRITE_FAILED, what="offsets", error=answered.name)
