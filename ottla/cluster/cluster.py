@@ -12,38 +12,24 @@ Kafka: metadata/.../controller/ReplicationControlManager.java, metadata/.../imag
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ottla.broker.supervision import tell
 from ottla.cluster.topic import Topic
 from ottla.cluster.topic_names import INTERNAL_TOPICS, unified
-from ottla.pacing import Pace
 from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from asyncio import TaskGroup
-
-    from ottla.broker.background import Background
-    from ottla.broker.delayed.operations import DelayedOperations
-    from ottla.broker.groups.coordination import GroupCoordination
     from ottla.cluster.address import Address
-    from ottla.cluster.failover import Failover
     from ottla.cluster.node import Node
     from ottla.cluster.store import ClusterStore
-    from ottla.coordinator.notes import NoteSink
-    from ottla.coordinator.runtime.owner import Log as GroupLog
     from ottla.log.logs import Logs
     from ottla.log.storage.contract import WrapStorage
-    from ottla.purgatory import Clock, Timer
-
-#: What of the cluster keeps clients waiting or has work to do, once it is needed.
-_MADE_ON_DEMAND: Final = ("group_coordination", "delayed_operations", "background", "pace")
 
 
 def random_uuid() -> bytes:
@@ -64,16 +50,16 @@ def uuid_text(uuid: bytes) -> str:
 class Cluster:
     """Nodes, topics, and what they share."""
 
-    def __init__(self, settings: Settings, clock: Clock, log: Any) -> None:
+    def __init__(
+        self, settings: Settings, wall_ms: Callable[[], int], log: Any, wrap_storage: WrapStorage | None = None
+    ) -> None:
+        """`wall_ms`: the date, in milliseconds since 1970. `wrap_storage`: what is to stand around each log's storage,
+        if anything is.
+        """
         self.settings = settings
-        self.clock = clock
+        self.wall_ms = wall_ms
         self.log = log
         self.cluster_id = uuid_text(random_uuid())
-        #: Set when the broker starts to run: what wakes it, and where its tasks live.
-        self.timer: Timer
-        self.tasks: TaskGroup
-        #: Who, besides the log, is told what happens in groups. Complete before the first group is asked for.
-        self.note_sinks: list[NoteSink] = []
         #: All nodes, by id, be they up or not.
         self.all_nodes: dict[int, Node] = {}
         #: Those that clients are told of, which may lead: nodes that are up, or not missed yet.
@@ -93,16 +79,12 @@ class Cluster:
         self.on_node_died: list[Callable[[Node], None]] = []
         #: Called with the topic, the partition's number, and who led it before, -1 for nobody.
         self.on_leader_changed: list[Callable[[Topic, int, int], None]] = []
-        #: Called once, when groups have been read for the first time: those that were there at the start, if any.
-        self.on_groups_loaded: list[Callable[[], object]] = []
         #: How many partitions the group log has: what it had at the start counts, then the setting. Kafka:
         #: GroupCoordinatorService.startup.
         self.group_partitions_count: int = settings["offsets.topic.num.partitions"]
         #: How many partitions were ever placed: the next one goes to the next node.
         self.partitions_placed = 0
-        #: What is to stand around the storage of each log, and around the group log; None: nothing.
-        self.wrap_storage: WrapStorage | None = None
-        self.wrap_group_log: Callable[[GroupLog], GroupLog] | None = None
+        self._wrap_storage = wrap_storage
         self._names_by_unified: dict[str, list[str]] = {}
         #: What keeps the cluster's changes on disk; None: nothing does.
         self.store: ClusterStore | None = None
@@ -126,51 +108,10 @@ class Cluster:
 
     @cached_property
     def logs(self) -> Logs:
+        """All logs of the process; made with the first topic."""
         from ottla.log.logs import Logs
 
-        return Logs(self.settings, self.clock, self.store, self.wrap_storage)
-
-    @cached_property
-    def failover(self) -> Failover:
-        """What happens when nodes go and come; made when the first does."""
-        from ottla.cluster.failover import Failover
-
-        return Failover(self)
-
-    @cached_property
-    def group_coordination(self) -> GroupCoordination:
-        """The group coordinators of all nodes; made when the first group is asked for."""
-        from ottla.broker.groups.coordination import GroupCoordination
-
-        return GroupCoordination(self)
-
-    @cached_property
-    def delayed_operations(self) -> DelayedOperations:
-        """Who waits for a partition; made when the first has to."""
-        from ottla.broker.delayed.operations import DelayedOperations
-
-        return DelayedOperations(self, asyncio.get_running_loop().call_soon)
-
-    @cached_property
-    def background(self) -> Background:
-        """Work that takes long; made with the first of it."""
-        from ottla.broker.background import Background
-
-        return Background(self)
-
-    @cached_property
-    def pace(self) -> Pace:
-        """Who works off requests that take long; made by the first listener."""
-        return Pace(asyncio.get_running_loop().call_soon)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing is left to do until a client asks or time passes."""
-        return all(self.__dict__[name].is_settled for name in _MADE_ON_DEMAND if name in self.__dict__)
-
-    def release_parked(self) -> None:
-        """The broker is stopping: whoever waits for something is answered now."""
-        tell(self.log, [self.__dict__[name].close for name in _MADE_ON_DEMAND if name in self.__dict__])
+        return Logs(self.settings, self.wall_ms, self.store, self._wrap_storage)
 
     def add_node(self, node: Node) -> None:
         """A node of the cluster, up from the start."""

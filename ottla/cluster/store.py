@@ -110,7 +110,7 @@ class ClusterStore:
 
         After a restart that is a higher one than before, and clients look whether what they have read is still there.
         """
-        log = self.data_dir.open_log(topic, uuid_text(topic_id), index, self._cluster.clock.wall_ms())
+        log = self.data_dir.open_log(topic, uuid_text(topic_id), index, self._cluster.wall_ms())
         log.note_leader_epoch = self.note_leader_epoch
         if not self._is_restoring:
             return log, 0
@@ -120,6 +120,12 @@ class ClusterStore:
         else:
             epoch = max(self._leader_epoch_before, _last_leader_epoch(log))
         return log, epoch + LEADER_EPOCHS_PER_RESTART
+
+    def cleaned_offset(self, topic: str, index: int) -> int:
+        return self.data_dir.cleaned_offset(topic, index)
+
+    def save_cleaned_offset(self, topic: str, index: int, offset: int) -> None:
+        self.data_dir.save_cleaned_offset(topic, index, offset)
 
     # Restoring
 

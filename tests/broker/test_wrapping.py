@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ottla.coordinator.effects import Record
-from ottla.coordinator.owner import GroupLog
 
+from ottla.coordinator.runtime.owner import Log as GroupLog
+from ottla.coordinator.runtime.records import Record
 from ottla.log.storage.contract import LogStorage, StorageError
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest

@@ -36,7 +36,7 @@ _WAITING = {
     "ottla.broker.docs": "make docs",
     "ottla.coordinator": "the first group",
     "ottla.protocol.messages.": "the first request of each kind",
-    "ottla.broker.logs": "the first topic",
+    "ottla.log.": "the first topic",
     "ottla.pipeline": "ottla pipeline",
     "ottla.testing": "tests",
     "pyspark": "ottla pipeline",

@@ -1,7 +1,7 @@
 """Record batches that lie or explode, produced to a running broker: Kafka's error, and the connection goes on.
 
-Each rule is tested in tests/protocol/test_records_validation.py and tests/broker/handlers/test_produce.py; here it is whether a
-broker that meets them all stays as it was.
+Each rule is tested in tests/protocol/test_records_validation.py and tests/broker/handlers/test_produce.py; here it is
+whether a broker that meets them all stays as it was.
 """
 
 from __future__ import annotations

@@ -12,12 +12,12 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
-from ottla.broker.background import Job
 from ottla.broker.delayed.fetch import DelayedFetch
 from ottla.broker.groups import loading
 from ottla.coordinator.classic import step
 from ottla.coordinator.offsets.events import SweepDue
 from ottla.log.compaction import log_cleaner
+from ottla.log.job import Job
 from ottla.log.logs import Logs
 from ottla.log.partition import Partition
 from ottla.log.producer_state import ProducerStates
@@ -120,7 +120,7 @@ def test_a_job(broker: RunningBroker, raises: Raises) -> None:
             yield
             done.append(number)
 
-    background = broker.server.cluster.background
+    background = broker.server.services.background
     broker.look(lambda: (background.start(sick(), "sick"), background.start(sound(), "sound")))
     broker.wait_until("both are over", lambda: background.is_settled)
     assert told(broker, "job.failed")["job"] == "sick"
@@ -198,7 +198,7 @@ def test_cleaning_one_log(broker: RunningBroker, raises: Raises, what: str, monk
 
 def test_an_alarm(broker: RunningBroker, raises: Raises) -> None:
     """Those of the same millisecond ring, and those after it."""
-    timer, rung = broker.server.cluster.timer, []
+    timer, rung = broker.server.timer, []
 
     def arm() -> None:
         for delay_ms, callback in ((5, raises), (5, lambda: rung.append(5)), (6, raises), (7, lambda: rung.append(7))):
@@ -220,7 +220,7 @@ def test_one_who_waits(broker: RunningBroker, raises: Raises, monkeypatch: pytes
         return bool((raises if operation in sick else test_condition)(operation))
 
     monkeypatch.setattr(DelayedFetch, "try_complete", patched)
-    fetches = broker.look(lambda: broker.server.cluster.delayed_operations.fetch)
+    fetches = broker.look(lambda: broker.server.services.delayed_operations.fetch)
     wanted = FetchRequest.FetchPartition(0, fetch_offset=0, partition_max_bytes=1000)
     fetch = FetchRequest(max_wait_ms=500, min_bytes=1, topics=[FetchRequest.FetchTopic("orders", partitions=[wanted])])
     with Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
@@ -368,9 +368,9 @@ def test_no_interval_is_so_short_that_nothing_else_is_done(tmp_path: Path) -> No
         make_topics(broker, "orders", cleanup_policy="compact")
         with Client(broker.bootstrap) as ana:
             ana.ask(FindCoordinatorRequest("group", 0), 2)
-        fired = broker.server.cluster.timer.fired
+        fired = broker.server.timer.fired
         broker.advance(MINUTE_MS)
-        assert 1000 < broker.server.cluster.timer.fired - fired < 10_000
+        assert 1000 < broker.server.timer.fired - fired < 10_000
         assert_serves(broker)
 
 
@@ -378,7 +378,7 @@ def test_a_broker_with_the_shortest_intervals_sleeps_most_of_the_time() -> None:
     """Of the real clock. Each of its rounds wakes it ten times a second and no more."""
     with RunningBroker(settings=SHORTEST) as broker:
         make_topics(broker, "orders", cleanup_policy="compact")
-        clock, timer = SystemClock(), broker.server.cluster.timer
+        clock, timer = SystemClock(), broker.server.timer
         begun_ms, woken = clock.now_ms(), timer.wake_ups
         broker.wait_until("some rounds are over", lambda: timer.wake_ups >= woken + 20)
         rounds_max = len(SHORTEST) * ((clock.now_ms() - begun_ms) // 100 + 1)

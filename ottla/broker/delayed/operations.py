@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.topic import Topic
     from ottla.log.partition import Partition
+    from ottla.pacing import Pace
+    from ottla.purgatory import Timer
 
 #: Runs a function when everything else of this turn is done, as `loop.call_soon` does.
 CallSoon: TypeAlias = Callable[[Callable[[], None]], object]
@@ -36,11 +38,11 @@ CallSoon: TypeAlias = Callable[[Callable[[], None]], object]
 class DelayedOperations:
     """The purgatories of Produce and Fetch."""
 
-    def __init__(self, cluster: Cluster, call_soon: CallSoon) -> None:
-        self.produce: Purgatory[DelayedProduce] = Purgatory("Produce", cluster.timer)
-        self.fetch: Purgatory[DelayedFetch] = Purgatory("Fetch", cluster.timer)
+    def __init__(self, cluster: Cluster, timer: Timer, pace: Pace, call_soon: CallSoon) -> None:
+        self.produce: Purgatory[DelayedProduce] = Purgatory("Produce", timer)
+        self.fetch: Purgatory[DelayedFetch] = Purgatory("Fetch", timer)
         self._call_soon = call_soon
-        self._pace = cluster.pace
+        self._pace = pace
         #: Partitions that moved in this turn, in order.
         self._moved: dict[Partition, None] = {}
         for topic in cluster.topics.values():

@@ -9,9 +9,9 @@ Kafka: BrokerMetadataPublisher (who is told of partitions won and lost), Coordin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ottla.broker.groups.loading import GroupLoading
 from ottla.broker.groups.notes import NotesToLog, tell_all
@@ -26,13 +26,22 @@ from ottla.protocol.record_building import build_batch
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
+    from asyncio import TaskGroup
+
+    from ottla.broker.background import Background
+    from ottla.broker.log import Log
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.node import Node
     from ottla.cluster.topic import Topic
+    from ottla.coordinator.notes import NoteSink
     from ottla.coordinator.runtime.owner import Log as GroupLog
     from ottla.coordinator.runtime.records import Record
     from ottla.log.partition import Partition
+    from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
+
+#: Puts something around the group log, such as a fault.
+WrapGroupLog: TypeAlias = "Callable[[GroupLog], GroupLog]"
 
 _MS_PER_MINUTE = 60_000
 #: A group that was well for so long starts from the beginning with its next failure.
@@ -53,7 +62,7 @@ class GroupLogOnTopic:
         log = topic.partitions[partition]
         if topic.placements[partition].has_too_few_in_sync(log.config.min_insync_replicas):
             return ErrorCode.NOT_ENOUGH_REPLICAS
-        wall_ms = self._cluster.clock.wall_ms()
+        wall_ms = self._cluster.wall_ms()
         batch = build_batch(records, timestamp_ms=wall_ms)
         return log.append_internal(batch, wall_ms).error
 
@@ -75,23 +84,40 @@ def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
 class GroupCoordination:
     """The coordinators of all nodes, and what they have to know of the cluster's topics."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        timer: Timer,
+        tasks: TaskGroup,
+        background: Background,
+        log: Log,
+        *,
+        note_sinks: Iterable[NoteSink],
+        wrap_group_log: WrapGroupLog | None,
+        on_loaded: Callable[[], object],
+    ) -> None:
+        """`note_sinks`: who, besides the log, is told what happens in groups. `wrap_group_log`: what is to stand around
+        the group log, if anything is. `on_loaded`: called once, when the groups that were there at the start have been
+        read, if any.
+        """
         config = group_config(cluster.settings, cluster.group_partitions_count)
-        log: GroupLog = GroupLogOnTopic(cluster)
-        if cluster.wrap_group_log is not None:
-            log = cluster.wrap_group_log(log)
-        notes = tell_all([NotesToLog(cluster.log), *cluster.note_sinks], cluster.log)
-        self._loading = GroupLoading(cluster)
-        self._setbacks: Setbacks[str] = Setbacks(cluster.clock, _QUIET_MS)
+        group_log: GroupLog = GroupLogOnTopic(cluster)
+        if wrap_group_log is not None:
+            group_log = wrap_group_log(group_log)
+        notes = tell_all([NotesToLog(log), *note_sinks], log)
+        self._timer = timer
+        self._log = log
+        self._loading = GroupLoading(background, timer.now_ms, log, on_loaded)
+        self._setbacks: Setbacks[str] = Setbacks(timer.now_ms, _QUIET_MS)
         self.of_node = {
             node_id: Coordinator(
                 config,
-                log,
-                cluster.timer,
-                cluster.tasks,
+                group_log,
+                timer,
+                tasks,
                 notes,
                 partial(self._group_failed, node_id),
-                lambda steps: cluster.background.start(steps, "expired offsets"),
+                lambda steps: background.start(steps, "expired offsets"),
             )
             for node_id in cluster.all_nodes
         }
@@ -145,12 +171,12 @@ class GroupCoordination:
 
         Called while the error is being handled. Kafka takes back what the request has changed, and the group goes on.
         """
-        setbacks, timer = self._setbacks, self._cluster.timer
+        setbacks = self._setbacks
         cause = error.__cause__ or error
         if setbacks.failed(group_id, cause):
-            self._cluster.log.exception("group.failed", group_id=group_id, reason=reason_of(cause))
+            self._log.exception("group.failed", group_id=group_id, reason=reason_of(cause))
         recovery = Alarm(lambda: self._recover(node_id, group_id))
-        timer.add_in(recovery, 0 if setbacks.failures(group_id) == 1 else setbacks.backoff_ms(group_id))
+        self._timer.add_in(recovery, 0 if setbacks.failures(group_id) == 1 else setbacks.backoff_ms(group_id))
 
     def _recover(self, node_id: int, group_id: str) -> None:
         coordinator, topic = self.of_node[node_id], self._cluster.topics.get(GROUP_TOPIC)
@@ -161,7 +187,7 @@ class GroupCoordination:
             if error is not None:
                 self._group_failed(node_id, group_id, error)
             elif self._setbacks.failures(group_id) == 1:
-                self._cluster.log.info("group.recovered", group_id=group_id)
+                self._log.info("group.recovered", group_id=group_id)
 
         self._loading.recover(coordinator.runtime, topic.partitions[coordinator.partition_of(group_id)], group_id, then)
 

@@ -59,7 +59,7 @@ def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResp
             results.append(_Result(asked.name, refused.error_code, refused.message))
             continue
         if not request.validate_only:
-            cluster.log.info("topic.grown", topic=topic.name, partitions=asked.count, client_id=call.client_id)
+            call.node.log.info("topic.grown", topic=topic.name, partitions=asked.count, client_id=call.client_id)
         results.append(_Result(asked.name))
     return CreatePartitionsResponse(results=results)
 

@@ -65,7 +65,7 @@ def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
         except Refused as refused:
             results.append(_refusal(topic.name, topic.topic_id, refused.error_code, refused.message))
             continue
-        cluster.log.info("topic.deleted", topic=topic.name, client_id=call.client_id)
+        call.node.log.info("topic.deleted", topic=topic.name, client_id=call.client_id)
         results.append(_Result(topic.name, topic.topic_id))
     return DeleteTopicsResponse(responses=results)
 

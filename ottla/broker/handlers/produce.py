@@ -79,10 +79,10 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
         return None
     if not lagging:
         return _answer(results, call)
-    cluster = call.node.cluster
-    deadline_ms = cluster.timer.now_ms() + request.timeout_ms
-    delayed = DelayedProduce(deadline_ms, call.node, lagging, lambda: call.answer_later(lambda: _answer(results, call)))
-    cluster.delayed_operations.produce.try_complete_else_watch(delayed, [pending.partition for pending in lagging])
+    node = call.node
+    deadline_ms = node.timer.now_ms() + request.timeout_ms
+    delayed = DelayedProduce(deadline_ms, node, lagging, lambda: call.answer_later(lambda: _answer(results, call)))
+    node.delayed_operations.produce.try_complete_else_watch(delayed, [pending.partition for pending in lagging])
     return None
 
 
@@ -188,7 +188,7 @@ def _append(index: int, sent: _Sent, acks: int, call: Call, lagging: list[Pendin
         return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     if acks == _ACKS_ALL and placement.has_too_few_in_sync(partition.config.min_insync_replicas):
         return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=partition.log_start_offset)
-    result = partition.append_as_leader(batch, header, node.cluster.clock.wall_ms())
+    result = partition.append_as_leader(batch, header, node.clock.wall_ms())
     if acks == _ACKS_ALL and not result.error and partition.high_watermark <= result.last_offset:
         lagging.append(PendingAcks(partition, placement, result))
     return result
