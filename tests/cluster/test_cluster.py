@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ottla.broker.coordinators import group_coordinator, group_partition
 from ottla.cluster.cluster import random_uuid, uuid_text
-from ottla.cluster.coordinators import group_coordinator, group_partition
 from ottla.cluster.topic import Topic
 from ottla.cluster.topic_creation import create_on_demand
 from ottla.cluster.topic_names import GROUP_TOPIC, SHARE_GROUP_TOPIC, TRANSACTION_TOPIC
