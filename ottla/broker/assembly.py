@@ -1,6 +1,6 @@
 """Everything a broker is made of: built here, in order, and each part handed what it needs.
 
-    settings, clock, log, loop ─▶ timer, tasks ─▶ cluster ─▶ services ─▶ nodes
+    settings, clock, log, loop ─▶ timer, tasks, events ─▶ cluster ─▶ services ─▶ nodes
 
 Nothing finds anything by itself: what a part knows of the rest stands in the call that makes it. `Server` puts sockets
 in front of it, a data directory beneath it, and runs it.
@@ -13,11 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ottla.broker.log_lines import write_log_lines
 from ottla.broker.node import BrokerNode
 from ottla.broker.services import Services
 from ottla.broker.supervision import SupervisedTasks, TimerErrors
 from ottla.cluster.cluster import Cluster
 from ottla.cluster.node import Node
+from ottla.events.stream import Stream
 from ottla.purgatory import Clock, Timer
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ class Assembly:
     timer: Timer
     #: Where everything runs that no client waits for. To be entered by whoever runs the broker.
     tasks: asyncio.TaskGroup
+    events: Stream
     cluster: Cluster
     services: Services
     #: By id; the first one first.
@@ -60,11 +63,13 @@ def assemble(
     """
     timer = Timer(clock, loop=loop, on_error=TimerErrors(log, clock))
     tasks = tasks or SupervisedTasks(log)
-    cluster = Cluster(settings, clock.wall_ms, log, wrap_storage)
+    events = Stream(clock.now_ms, clock.wall_ms)
+    write_log_lines(events, log)
+    cluster = Cluster(settings, clock.wall_ms, events, log, wrap_storage)
     services = Services(cluster, timer, tasks, log, wrap_group_log, on_groups_loaded)
     nodes = {}
     for node_id in range(settings.first_node_id, settings.first_node_id + node_count):
         node = Node(node_id, settings["broker.rack"])
         cluster.add_node(node)
         nodes[node_id] = BrokerNode(node, cluster, services, timer, clock, log)
-    return Assembly(timer, tasks, cluster, services, nodes)
+    return Assembly(timer, tasks, events, cluster, services, nodes)

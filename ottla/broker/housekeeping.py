@@ -13,13 +13,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ottla.broker.rounds import Round
+from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
     from ottla.broker.background import Background
     from ottla.broker.log import Log
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.store import ClusterStore
-    from ottla.cluster.topic import Topic
+    from ottla.events.stream import Event
     from ottla.log.care import LogCare
     from ottla.log.job import Job
     from ottla.purgatory import Timer
@@ -36,17 +37,16 @@ class Housekeeping:
         self._timer = timer
         self._background = background
         self._log = log
-        self._is_started = False
-        cluster.on_topic_created.append(self._topic_created)
         if cluster.topics:
             self._start()
+        else:
+            self._stop_reading = cluster.events.read(self._topic_created, [Kind.TOPIC_CREATED])
 
-    def _topic_created(self, _topic: Topic) -> None:
-        if not self._is_started:
-            self._start()
+    def _topic_created(self, _event: Event) -> None:
+        self._stop_reading()
+        self._start()
 
     def _start(self) -> None:
-        self._is_started = True
         logs, settings = self._cluster.logs, self._cluster.settings
         retention, producers = self._care("retention"), self._care("expired producers")
         self._repeat(

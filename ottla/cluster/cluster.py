@@ -4,8 +4,7 @@ What in Kafka the controller decides and every broker learns from the metadata l
 The cluster only keeps and changes; whether a change is allowed is for `topic_creation` and the handlers to say first,
 and what becomes of it when nodes go and come is `failover`'s to decide.
 
-Who has to know of changes adds itself to `on_topic_created`, `on_partitions_added`, `on_topic_deleted` or
-`on_leader_changed`. These are called when the change is complete, and one that fails keeps nobody else from hearing.
+Changes are told to the stream of events when they are complete.
 
 Kafka: metadata/.../controller/ReplicationControlManager.java, metadata/.../image/*.java.
 """
@@ -19,15 +18,16 @@ from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from ottla.broker.supervision import tell
 from ottla.cluster.topic import Topic
 from ottla.cluster.topic_names import INTERNAL_TOPICS, unified
+from ottla.events.kind import Kind
 from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
     from ottla.cluster.address import Address
     from ottla.cluster.node import Node
     from ottla.cluster.store import ClusterStore
+    from ottla.events.stream import Stream
     from ottla.log.logs import Logs
     from ottla.log.storage.contract import WrapStorage
 
@@ -47,17 +47,28 @@ def uuid_text(uuid: bytes) -> str:
     return base64.urlsafe_b64encode(uuid)[:22].decode()
 
 
+def uuid_of(text: str) -> bytes:
+    """The uuid that `uuid_text` writes so."""
+    return base64.urlsafe_b64decode(text + "==")
+
+
 class Cluster:
     """Nodes, topics, and what they share."""
 
     def __init__(
-        self, settings: Settings, wall_ms: Callable[[], int], log: Any, wrap_storage: WrapStorage | None = None
+        self,
+        settings: Settings,
+        wall_ms: Callable[[], int],
+        events: Stream,
+        log: Any,
+        wrap_storage: WrapStorage | None = None,
     ) -> None:
         """`wall_ms`: the date, in milliseconds since 1970. `wrap_storage`: what is to stand around each log's storage,
         if anything is.
         """
         self.settings = settings
         self.wall_ms = wall_ms
+        self.events = events
         self.log = log
         self.cluster_id = uuid_text(random_uuid())
         #: All nodes, by id, be they up or not.
@@ -71,14 +82,6 @@ class Cluster:
         #: What was set by clients for groups and for metrics subscriptions, as text, by their names.
         self.group_configs: dict[str, dict[str, str]] = {}
         self.client_metrics_configs: dict[str, dict[str, str]] = {}
-        self.on_topic_created: list[Callable[[Topic], None]] = []
-        #: Called with the topic and the number of the first new partition.
-        self.on_partitions_added: list[Callable[[Topic, int], None]] = []
-        self.on_topic_deleted: list[Callable[[Topic], None]] = []
-        #: Called with a node that went without a word; nobody has noticed yet.
-        self.on_node_died: list[Callable[[Node], None]] = []
-        #: Called with the topic, the partition's number, and who led it before, -1 for nobody.
-        self.on_leader_changed: list[Callable[[Topic, int, int], None]] = []
         #: How many partitions the group log has: what it had at the start counts, then the setting. Kafka:
         #: GroupCoordinatorService.startup.
         self.group_partitions_count: int = settings["offsets.topic.num.partitions"]
@@ -90,7 +93,6 @@ class Cluster:
         self.store: ClusterStore | None = None
         #: The producer ids that may be handed out.
         self._producer_ids: Iterator[int] = count()
-        settings.on_changed.append(self._apply_settings)
 
     @property
     def node_ids(self) -> list[int]:
@@ -131,16 +133,29 @@ class Cluster:
         return names[0] if names else None
 
     def create_topic(
-        self, name: str, assignment: Sequence[list[int]], configs: Mapping[str, str], topic_id: bytes | None = None
+        self,
+        name: str,
+        assignment: Sequence[list[int]],
+        configs: Mapping[str, str],
+        topic_id: bytes | None = None,
+        client_id: str | None = None,
     ) -> Topic:
         """Make a topic with these replicas per partition, the first of each being its leader. Checks nothing.
 
-        Raises `Refused` if it can't be kept.
+        `client_id`: of the client that wants it; None: it is made on demand. Raises `Refused` if it can't be kept.
         """
         topic_id = topic_id or random_uuid()
         if self.store is not None:
             self.store.keep_topic(name, topic_id, configs, assignment)
-        return self.add_topic(name, assignment, configs, topic_id)
+        topic = self.add_topic(name, assignment, configs, topic_id)
+        self.events.tell(
+            Kind.TOPIC_CREATED,
+            topic=name,
+            topic_id=uuid_text(topic_id),
+            partitions=len(assignment),
+            client_id=client_id,
+        )
+        return topic
 
     def add_topic(
         self, name: str, assignment: Sequence[list[int]], configs: Mapping[str, str], topic_id: bytes
@@ -153,10 +168,9 @@ class Cluster:
         form = unified(name)
         if form is not None:
             self._names_by_unified.setdefault(form, []).append(name)
-        tell(self.log, self.on_topic_created, topic)
         return topic
 
-    def add_partitions(self, topic: Topic, assignment: Sequence[list[int]]) -> None:
+    def add_partitions(self, topic: Topic, assignment: Sequence[list[int]], client_id: str | None = None) -> None:
         """Make a topic larger. Checks nothing. Raises `Refused` if that can't be kept."""
         first = len(topic.partitions)
         if self.store is not None:
@@ -164,9 +178,15 @@ class Cluster:
             self.store.keep_topic(topic.name, topic.topic_id, topic.configs, replicas)
         topic.add_partitions(assignment)
         self.partitions_placed += len(assignment)
-        tell(self.log, self.on_partitions_added, topic, first)
+        self.events.tell(
+            Kind.TOPIC_GROWN,
+            topic=topic.name,
+            first_partition=first,
+            partitions=len(topic.partitions),
+            client_id=client_id,
+        )
 
-    def delete_topic(self, topic: Topic) -> None:
+    def delete_topic(self, topic: Topic, client_id: str | None = None) -> None:
         """Forget a topic and give its memory back; whoever waits on its partitions is told.
 
         Raises `Refused` if that can't be kept.
@@ -181,7 +201,13 @@ class Cluster:
             if not self._names_by_unified[form]:
                 del self._names_by_unified[form]
         topic.delete()
-        tell(self.log, self.on_topic_deleted, topic)
+        self.events.tell(
+            Kind.TOPIC_DELETED,
+            topic=topic.name,
+            topic_id=uuid_text(topic.topic_id),
+            partitions=len(topic.partitions),
+            client_id=client_id,
+        )
 
     def new_producer_id(self) -> int:
         """An id no producer of this cluster has. Raises `Refused` if that can't be kept."""
@@ -197,6 +223,8 @@ class Cluster:
         if self.store is not None:
             self.store.keep_settings(layer, texts)
         self.settings.change(layer, texts)
+        self._apply_settings()
+        self.events.tell(Kind.SETTINGS_CHANGED, layer=layer)
 
     def use_store(self, store: ClusterStore) -> None:
         """Keep all changes there from now on; the cluster has none yet."""

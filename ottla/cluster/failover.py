@@ -20,9 +20,9 @@ from collections.abc import Callable, Collection, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from ottla.broker.supervision import tell
 from ottla.cluster.election import Election, catch_up, elect, remove_node
 from ottla.cluster.topic import NO_LEADER, Placement, Topic
+from ottla.events.kind import Kind
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Failover:
         cluster, node_id = self._cluster, node.node_id
         cluster.silent_node_ids.add(node_id)
         self._crashed.add(node_id)
-        tell(cluster.log, cluster.on_node_died, node)
+        cluster.events.tell(Kind.NODE_DIED, node_id=node_id)
         for topic, index, placement in self._placements():
             if node_id in placement.isr:
                 topic.hold_or_release(index)
@@ -157,7 +157,14 @@ class Failover:
         for topic in {topic.name: topic for topic, _, _ in moved}.values():
             topic.apply_configs()
         for topic, index, former_leader_id in moved:
-            tell(cluster.log, cluster.on_leader_changed, topic, index, former_leader_id)
+            cluster.events.tell(
+                Kind.PARTITION_LEADER_CHANGED,
+                topic=topic.name,
+                partition=index,
+                leader_id=topic.placements[index].leader_id,
+                former_leader_id=former_leader_id,
+                leader_epoch=topic.partitions[index].leader_epoch,
+            )
         if moved:
             cluster.log.info("leaders.moved", partitions=len(moved))
         if is_imbalanced:

@@ -14,12 +14,11 @@ there ever was is kept here, for logs that have no directory yet.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.cluster.cluster import Cluster, uuid_text
+from ottla.cluster.cluster import Cluster, uuid_of, uuid_text
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.log.storage.contract import StorageError
@@ -159,7 +158,7 @@ class ClusterStore:
         self.data_dir.sort_out(known, {change["id"]: change["deleted"] for change in changes if "deleted" in change})
 
     def _restore_topic(self, change: Change) -> None:
-        topic_id = base64.urlsafe_b64decode(change["id"] + "==")
+        topic_id = uuid_of(change["id"])
         self._cluster.add_topic(change["topic"], change["replicas"], change["configs"], topic_id)
 
     def _restore_the_rest(self, latest: Collection[Change]) -> None:

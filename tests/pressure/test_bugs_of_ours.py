@@ -16,6 +16,7 @@ from ottla.broker.delayed.fetch import DelayedFetch
 from ottla.broker.groups import loading
 from ottla.coordinator.classic import step
 from ottla.coordinator.offsets.events import SweepDue
+from ottla.events.kind import Kind
 from ottla.log.compaction import log_cleaner
 from ottla.log.job import Job
 from ottla.log.logs import Logs
@@ -240,15 +241,15 @@ def test_who_hears_of_a_change(raises: Raises) -> None:
     """Of topics and leaders: the others hear of it, and the change is made."""
     with RunningBroker(may_fail=True, clock=VirtualClock(), nodes=2) as broker, Client(broker.bootstrap) as ana:
         cluster = broker.server.cluster
-        listeners = [cluster.on_topic_created, cluster.on_leader_changed, cluster.on_node_died]
-        broker.look(lambda: [hearing.insert(0, raises) for hearing in listeners])
+        kinds = [Kind.TOPIC_CREATED, Kind.PARTITION_LEADER_CHANGED, Kind.NODE_DIED]
+        broker.look(lambda: cluster.events.read(raises, kinds))
         ana.ask(FindCoordinatorRequest("group", 0), 2)
         broker.run(broker.server.stop_node(2, hard=True))
         broker.advance(MINUTE_MS)
         assert {placement.leader_id for placement in cluster.topics["__consumer_offsets"].placements} == {1}
         for number in range(8):  # of either node's partitions
             join(ana, f"group {number}")
-        assert len(broker.log.named("change.failed")) > 2
+        assert len(broker.log.named("reader.failed")) > 2
         assert not broker.loop_errors
 
 

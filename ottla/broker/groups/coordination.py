@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from ottla.broker.groups.loading import GroupLoading
 from ottla.broker.groups.notes import NotesToLog, tell_all
 from ottla.broker.rounds import PAUSE_MS_MIN
+from ottla.cluster.cluster import uuid_of
 from ottla.cluster.topic import NO_LEADER
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
+from ottla.events.kind import Kind
 from ottla.events.setbacks import Setbacks, reason_of
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch
@@ -31,11 +33,11 @@ if TYPE_CHECKING:
     from ottla.broker.background import Background
     from ottla.broker.log import Log
     from ottla.cluster.cluster import Cluster
-    from ottla.cluster.node import Node
     from ottla.cluster.topic import Topic
     from ottla.coordinator.notes import NoteSink
     from ottla.coordinator.runtime.owner import Log as GroupLog
     from ottla.coordinator.runtime.records import Record
+    from ottla.events.stream import Event
     from ottla.log.partition import Partition
     from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
@@ -122,12 +124,12 @@ class GroupCoordination:
             for node_id in cluster.all_nodes
         }
         self._cluster = cluster
-        cluster.on_topic_created.append(self._topic_created)
-        cluster.on_topic_deleted.append(self._topic_deleted)
-        cluster.on_leader_changed.append(self._leader_changed)
-        cluster.on_node_died.append(self._node_died)
-        if (topic := cluster.topics.get(GROUP_TOPIC)) is not None:
-            self._topic_created(topic)
+        events = cluster.events
+        events.read(self._topic_created, [Kind.TOPIC_CREATED])
+        events.read(self._topic_deleted, [Kind.TOPIC_DELETED])
+        events.read(self._leader_changed, [Kind.PARTITION_LEADER_CHANGED])
+        events.read(self._node_died, [Kind.NODE_DIED])
+        self._take_over_all()
 
     @property
     def is_settled(self) -> bool:
@@ -150,21 +152,26 @@ class GroupCoordination:
         """A node does not lead this partition any more: who waits in its groups is told to look for the coordinator."""
         self.of_node[node_id].runtime.unload(partition)
 
-    def _leader_changed(self, topic: Topic, index: int, former_leader_id: int) -> None:
-        if topic.name != GROUP_TOPIC:
+    def _leader_changed(self, event: Event) -> None:
+        if event.details["topic"] != GROUP_TOPIC:
             return
+        index, former_leader_id = event.details["partition"], event.details["former_leader_id"]
         if former_leader_id != NO_LEADER:
             self.resign(index, former_leader_id)
+        self._let_leader_take_over(self._cluster.topics[GROUP_TOPIC], index)
+
+    def _let_leader_take_over(self, topic: Topic, index: int) -> None:
         leader_id = topic.placements[index].leader_id
         if leader_id != NO_LEADER and leader_id not in self._cluster.silent_node_ids:
             self.take_over(topic.partitions[index], leader_id)
 
-    def _node_died(self, node: Node) -> None:
+    def _node_died(self, event: Event) -> None:
         """Its groups have no coordinator until it is missed, though clients are told of it."""
+        assert event.node_id is not None
         topic = self._cluster.topics.get(GROUP_TOPIC)
         for index, placement in enumerate(topic.placements if topic is not None else ()):
-            if placement.leader_id == node.node_id:
-                self.resign(index, node.node_id)
+            if placement.leader_id == event.node_id:
+                self.resign(index, event.node_id)
 
     def _group_failed(self, node_id: int, group_id: str, error: Exception) -> None:
         """A group has met a bug. It is read anew from its log, at once or, if it fails again, later.
@@ -191,16 +198,22 @@ class GroupCoordination:
 
         self._loading.recover(coordinator.runtime, topic.partitions[coordinator.partition_of(group_id)], group_id, then)
 
-    def _topic_created(self, topic: Topic) -> None:
-        if topic.name == GROUP_TOPIC:
-            for index in range(len(topic.partitions)):
-                self._leader_changed(topic, index, NO_LEADER)
+    def _topic_created(self, event: Event) -> None:
+        if event.details["topic"] == GROUP_TOPIC:
+            self._take_over_all()
 
-    def _topic_deleted(self, topic: Topic) -> None:
-        if topic.name == GROUP_TOPIC:
-            for index, placement in enumerate(topic.placements):
-                if placement.leader_id != NO_LEADER:
-                    self.resign(index, placement.leader_id)
-        else:
-            for coordinator in self.of_node.values():
-                coordinator.topics_deleted({topic.name: topic.topic_id})
+    def _take_over_all(self) -> None:
+        """Hand the partitions of the group log out, if it is there."""
+        topic = self._cluster.topics.get(GROUP_TOPIC)
+        for index in range(len(topic.partitions) if topic is not None else 0):
+            assert topic is not None
+            self._let_leader_take_over(topic, index)
+
+    def _topic_deleted(self, event: Event) -> None:
+        name, topic_id = event.details["topic"], uuid_of(event.details["topic_id"])
+        for coordinator in self.of_node.values():
+            if name == GROUP_TOPIC:
+                for index in range(event.details["partitions"]):
+                    coordinator.runtime.unload(index)
+            else:
+                coordinator.topics_deleted({name: topic_id})

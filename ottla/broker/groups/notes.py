@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.events import EVENTS
 from ottla.broker.log import LEVELS
 from ottla.broker.supervision import tell
 from ottla.coordinator.notes import Happened
+from ottla.events.kind import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,12 +37,11 @@ class NotesToLog:
     """Logs each note, with the level and the keys that the table of events has for it."""
 
     def __init__(self, log: Log) -> None:
-        events = {happened: EVENTS[happened.value] for happened in Happened}
         #: How to log what, of that which passes the log's level.
         self._tell = {
-            happened: (getattr(log, event.level), event.name, event.keys)
-            for happened, event in events.items()
-            if log.is_enabled_for(LEVELS[event.level])
+            happened: (getattr(log, kind.level), kind.value, kind.keys)
+            for happened in Happened
+            if (kind := KINDS[happened.value]).level is not None and log.is_enabled_for(LEVELS[kind.level])
         }
 
     def __call__(self, group_id: str, timestamp_ms: int, note: Note) -> None:
