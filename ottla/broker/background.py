@@ -14,19 +14,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
-    from ottla.cluster.cluster import Cluster
+    from asyncio import TaskGroup
+
+    from ottla.broker.log import Log
+    from ottla.log.job import Job
 
 #: What is begun within it is finished, so a turn is held a step longer.
 SLICE_SECONDS: Final = 0.002
 
-Job: TypeAlias = Iterator[None]
 #: Called when a job is over: with what it raised, while that is being handled, or None.
 Ended: TypeAlias = Callable[[Exception | None], None]
 
@@ -38,10 +40,11 @@ class _Started(NamedTuple):
 
 
 class Background:
-    """The jobs of a cluster."""
+    """The jobs of a broker."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, tasks: TaskGroup, log: Log) -> None:
+        self._tasks = tasks
+        self._log = log
         self._jobs: deque[_Started] = deque()
         self._is_running = False
         self._is_closed = False
@@ -58,7 +61,7 @@ class Background:
         self._jobs.append(_Started(job, name, ended))
         if not self._is_running:
             self._is_running = True
-            self._cluster.tasks.create_task(self._run(), name="background")
+            self._tasks.create_task(self._run(), name="background")
 
     def close(self) -> None:
         """Do nothing any more; what is half done stays so."""
@@ -88,7 +91,7 @@ class Background:
                 raise error
             started.ended(error)
         except Exception as raised:
-            self._cluster.log.exception("job.failed", job=started.name, reason=reason_of(raised))
+            self._log.exception("job.failed", job=started.name, reason=reason_of(raised))
 
 
 def _go_on(job: Job) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from ottla.broker.events import EVENTS
+from ottla.events.kind import Kind
 from ottla.settings.table import SETTINGS, all_settings
 from ottla.settings.text import default_text, range_text
 
@@ -69,10 +69,11 @@ def config_page() -> str:
 def logs_page() -> str:
     """docs/logs.md: the log events."""
     rows = [
-        (f"`{event.name}`", event.level, ", ".join(f"`{key}`" for key in event.keys), event.when)
-        for event in EVENTS.values()
+        (f"`{kind.value}`", kind.level, ", ".join(f"`{key}`" for key in kind.keys), kind.when)
+        for kind in Kind
+        if kind.level is not None
     ]
-    return page("ottla/broker/events.py", _LOGS_HEAD, ("Event", "Level", "Keys", "When"), rows)
+    return page("ottla/events/kind.py", _LOGS_HEAD, ("Event", "Level", "Keys", "When"), rows)
 
 
 def page(source: str, head: str, headers: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -12,13 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ottla.broker.rounds import LogCare, Round
+from ottla.broker.rounds import Round
+from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
-    from ottla.broker.background import Job
+    from ottla.broker.background import Background
+    from ottla.broker.log import Log
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.store import ClusterStore
-    from ottla.cluster.topic import Topic
+    from ottla.events.stream import Event
+    from ottla.log.care import LogCare
+    from ottla.log.job import Job
+    from ottla.purgatory import Timer
 
 
 class Housekeeping:
@@ -27,21 +32,23 @@ class Housekeeping:
     Made when the broker serves: a recovery may take longer than the first interval, and then there would be no tasks.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, timer: Timer, background: Background, log: Log) -> None:
         self._cluster = cluster
-        self._is_started = False
-        cluster.on_topic_created.append(self._topic_created)
+        self._timer = timer
+        self._background = background
+        self._log = log
         if cluster.topics:
             self._start()
+        else:
+            self._stop_reading = cluster.events.read(self._topic_created, [Kind.TOPIC_CREATED])
 
-    def _topic_created(self, _topic: Topic) -> None:
-        if not self._is_started:
-            self._start()
+    def _topic_created(self, _event: Event) -> None:
+        self._stop_reading()
+        self._start()
 
     def _start(self) -> None:
-        self._is_started = True
-        cluster, logs, settings = self._cluster, self._cluster.logs, self._cluster.settings
-        retention, producers = LogCare(cluster, "retention"), LogCare(cluster, "expired producers")
+        logs, settings = self._cluster.logs, self._cluster.settings
+        retention, producers = self._care("retention"), self._care("expired producers")
         self._repeat(
             "retention",
             lambda wall_ms: logs.apply_retention(wall_ms, retention),
@@ -53,15 +60,16 @@ class Housekeeping:
             lambda wall_ms: logs.remove_expired_producers(wall_ms, producers),
             interval="producer.id.expiration.check.interval.ms",
         )
-        if cluster.store is not None:
-            self._look_after_disk(cluster.store)
+        if self._cluster.store is not None:
+            self._look_after_disk(self._cluster.store)
         if settings["log.cleaner.enable"]:
             from ottla.log.compaction.log_cleaner import LogCleaner
 
-            LogCleaner(cluster).start()
+            cleaner = LogCleaner(logs, settings, self._timer.now_ms, self._cluster.wall_ms, self._log)
+            self._repeat("cleaning", lambda _wall_ms: cleaner.round(), interval="log.cleaner.backoff.ms")
 
     def _look_after_disk(self, store: ClusterStore) -> None:
-        logs, flush = self._cluster.logs, LogCare(self._cluster, "flush")
+        logs, flush = self._cluster.logs, self._care("flush")
         self._repeat(
             "flush", lambda wall_ms: logs.flush_due(wall_ms, flush), interval="log.flush.scheduler.interval.ms"
         )
@@ -71,8 +79,14 @@ class Housekeeping:
             interval="log.flush.offset.checkpoint.interval.ms",
         )
 
+    def _care(self, name: str) -> LogCare:
+        from ottla.log.care import LogCare
+
+        return LogCare(name, self._timer.now_ms, self._log)
+
     def _repeat(self, name: str, work: Callable[[int], Job | None], *, interval: str, first: str | None = None) -> None:
         """`interval` and `first` are settings; without `first` the first round comes after an interval too."""
-        cluster, interval_ms = self._cluster, self._cluster.settings[interval]
-        repeated = Round(cluster, name, lambda: work(cluster.clock.wall_ms()), lambda: interval_ms)
-        repeated.start(None if first is None else cluster.settings[first])
+        wall_ms, settings = self._cluster.wall_ms, self._cluster.settings
+        interval_ms: int = settings[interval]
+        repeated = Round(self._timer, self._background, self._log, name, lambda: work(wall_ms()), lambda: interval_ms)
+        repeated.start(None if first is None else settings[first])

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from ottla.broker.node import BrokerNode
     from ottla.cluster.node import Node
     from ottla.cluster.topic import Placement, Topic
     from ottla.log.partition import Partition
@@ -35,13 +36,13 @@ def find_partition(topic: Topic | None, index: int) -> Partition | None:
     return topic.partitions[index] if topic is not None and 0 <= index < len(topic.partitions) else None
 
 
-def holds_replica(node: Node, placement: Placement) -> bool:
+def holds_replica(node: BrokerNode, placement: Placement) -> bool:
     """Whether the partition's log is on this node."""
     return node.node_id in placement.replicas
 
 
 def access_error(
-    node: Node,
+    node: BrokerNode,
     partition: Partition,
     placement: Placement,
     current_leader_epoch: int = NO_LEADER_EPOCH,
@@ -61,7 +62,7 @@ def access_error(
 
 
 def find_accessible(
-    node: Node,
+    node: BrokerNode,
     topic: Topic | None,
     index: int,
     current_leader_epoch: int = NO_LEADER_EPOCH,
@@ -77,7 +78,7 @@ def find_accessible(
     return access_error(node, partition, placement, current_leader_epoch, leader_only=leader_only) or partition
 
 
-def current_leader(node: Node, topic: Topic | None, index: int) -> tuple[int, int, Node | None]:
+def current_leader(node: BrokerNode, topic: Topic | None, index: int) -> tuple[int, int, Node | None]:
     """(leader's node id, leader epoch, its node if that is up), with -1 for what is unknown."""
     partition = find_partition(topic, index)
     if topic is None or partition is None:

@@ -1,4 +1,4 @@
-"""A whole broker: listeners for its nodes, the cluster behind them, and an orderly end.
+"""A whole broker: listeners for its nodes, what `assembly` builds behind them, and an orderly end.
 
 `run` serves until `stop` is called. Everything that runs meanwhile belongs to its task group, so that nothing outlives
 it; what fails there is said in the log and ends nothing else, see `supervision`.
@@ -9,19 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING, Any, Final
 
+from ottla.broker.assembly import Assembly, assemble
 from ottla.broker.housekeeping import Housekeeping
 from ottla.broker.network.endpoints import Endpoint, check_ports
 from ottla.broker.network.listener import Listener, Shared
 from ottla.broker.rounds import Round
-from ottla.broker.supervision import SupervisedTasks, TimerErrors
 from ottla.cluster.address import Address, MachineRefused
-from ottla.cluster.cluster import Cluster
 from ottla.cluster.failover import NodeState
-from ottla.cluster.node import Node
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.purgatory import Clock, SystemClock, Timer
 from ottla.settings.settings import ConfigError, Settings
@@ -29,8 +28,12 @@ from ottla.settings.settings import ConfigError, Settings
 if TYPE_CHECKING:
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
+    from ottla.broker.groups.coordination import WrapGroupLog
     from ottla.broker.network.interception import Interceptor
-    from ottla.coordinator.runtime.owner import Log as GroupLog
+    from ottla.broker.node import BrokerNode
+    from ottla.broker.services import Services
+    from ottla.cluster.cluster import Cluster
+    from ottla.cluster.node import Node
     from ottla.log.storage.contract import WrapStorage
     from ottla.log.storage.file_operations import FileOperations
 
@@ -69,28 +72,39 @@ class Server:
         data_dir: Path | None = None,
         authorizer: Authorizer | None = None,
         wrap_storage: WrapStorage | None = None,
-        wrap_group_log: Callable[[GroupLog], GroupLog] | None = None,
+        wrap_group_log: WrapGroupLog | None = None,
+        file_operations: FileOperations | None = None,
+        on_groups_loaded: Callable[[], object] = lambda: None,
     ) -> None:
         """`endpoints`: the listeners of the first node; node i has its ports + i. `control`: where to answer scripts
         over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file that tells
         what happens in groups. `data_dir`: where to keep everything; None: in memory. `authorizer`: who says what
         clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
-        each log, or around the group log, such as a fault. Raises `ConfigError`.
+        each log, or around the group log, such as a fault. `file_operations`: what changes the data directory; None:
+        the system. `on_groups_loaded`: called once, when the groups that were there at the start have been read, if
+        any. Raises `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings
         self.log = log
         self.clock = clock or SystemClock()
-        self.cluster = Cluster(settings, self.clock, log)
-        self.cluster.wrap_storage, self.cluster.wrap_group_log = wrap_storage, wrap_group_log
+        #: What it is made of, once it runs.
+        self.parts: Assembly
+        self._assemble = partial(
+            assemble,
+            settings,
+            self.clock,
+            log,
+            node_count=node_count,
+            wrap_storage=wrap_storage,
+            wrap_group_log=wrap_group_log,
+            on_groups_loaded=on_groups_loaded,
+        )
         self._endpoints = endpoints
-        first = settings.first_node_id
-        self.nodes = [Node(node_id, self.cluster) for node_id in range(first, first + node_count)]
         self._listeners: list[Listener] = []
         self._journal_path = journal
         self.data_dir = data_dir
-        #: What changes the data directory. None: the system.
-        self.file_operations: FileOperations | None = None
+        self._file_operations = file_operations
         self._control_address = control
         self._control_token = control_token
         self._control: ControlListener | None = None
@@ -100,6 +114,26 @@ class Server:
         self._switching = asyncio.Lock()
         #: Where scripts are answered, once that socket is open.
         self.control_url: str | None = None
+
+    @property
+    def cluster(self) -> Cluster:
+        """Its nodes and topics, once it runs."""
+        return self.parts.cluster
+
+    @property
+    def services(self) -> Services:
+        """What stands behind the handlers, once it runs."""
+        return self.parts.services
+
+    @property
+    def timer(self) -> Timer:
+        """What wakes it, once it runs."""
+        return self.parts.timer
+
+    @property
+    def nodes(self) -> list[Node]:
+        """Its nodes, up or not, the first one first."""
+        return list(self.cluster.all_nodes.values())
 
     @property
     def addresses(self) -> list[Address]:
@@ -125,22 +159,20 @@ class Server:
         Raises `MachineRefused` if a socket, the journal or the data directory can't be had, and `ConfigError` if the
         control API would be open to other machines.
         """
-        timer = self.cluster.timer = Timer(
-            self.clock, loop=asyncio.get_running_loop(), on_error=TimerErrors(self.log, self.clock)
-        )
+        self.parts = self._assemble(asyncio.get_running_loop())
         with ExitStack() as at_end:
-            at_end.callback(timer.close)
+            at_end.callback(self.timer.close)
             at_end.callback(self._stop_accepting)
             self._keep_journal(at_end)
             await self._bind()  # not within the group, which would wrap a refusal
             await self._open_data_dir(at_end)
             if self._stopping.is_set():
                 return
-            async with SupervisedTasks(self.log) as self.cluster.tasks:
+            async with self.parts.tasks:
                 try:
                     await self._accept()
                     self._watch_idle_connections()
-                    Housekeeping(self.cluster)
+                    Housekeeping(self.cluster, self.timer, self.services.background, self.log)
                     self._read_groups()
                     on_ready()
                     await self._stopping.wait()
@@ -164,11 +196,11 @@ class Server:
         async with self._advancing:
             if self.cluster.store is not None:
                 self.cluster.store.keep_virtual_date(self.clock.wall_ms() + ms)
-            await self.cluster.timer.advance(ms, settled=self._is_settled)
+            await self.timer.advance(ms, settled=self._is_settled)
 
     def _is_settled(self) -> bool:
         self._refuse_if_stopping()
-        return self.cluster.is_settled
+        return self.services.is_settled
 
     def _refuse_if_stopping(self) -> None:
         if self._stopping.is_set():
@@ -178,8 +210,8 @@ class Server:
         """Stop one node, as if its machine had died (`hard`), or in an orderly way: others lead first, and what its
         clients have asked is answered. A node that is stopped stays so. Raises `UnknownNode`, and `Stopping`.
         """
-        node, failover = self._node(node_id), self.cluster.failover
-        listeners = self._listeners_of(node)
+        broker_node, failover = self._node(node_id), self.services.failover
+        node, listeners = broker_node.node, self._listeners_of(broker_node)
         async with self._switching:
             self._refuse_if_stopping()
             if failover.state_of(node) is not NodeState.UP:
@@ -200,33 +232,34 @@ class Server:
                 for listener in listeners:
                     listener.finish()
                 await self._until_closed(listeners)
-            node.forget_clients()
+            broker_node.forget_clients()
 
     async def start_node(self, node_id: int) -> None:
         """Start a stopped node again, at the address it had. A node that is up stays so.
 
         Raises `UnknownNode`, `MachineRefused` if somebody else has taken the address, and `Stopping`.
         """
-        node = self._node(node_id)
-        listeners = self._listeners_of(node)
+        broker_node, failover = self._node(node_id), self.services.failover
+        node, listeners = broker_node.node, self._listeners_of(broker_node)
         async with self._switching:
             self._refuse_if_stopping()
-            if self.cluster.failover.state_of(node) is NodeState.UP:
+            if failover.state_of(node) is NodeState.UP:
                 return
             await self._reopen(listeners)
-            self.cluster.failover.node_returns(node)
+            failover.node_returns(node)
             listeners[0].log.info("node.started")
 
     def node_state(self, node_id: int) -> NodeState:
         """Whether it is up. Raises `UnknownNode`."""
-        return self.cluster.failover.state_of(self._node(node_id))
+        return self.services.failover.state_of(self._node(node_id).node)
 
-    def _node(self, node_id: int) -> Node:
-        if node_id not in self.cluster.all_nodes:
-            raise UnknownNode(node_id, list(self.cluster.all_nodes))
-        return self.cluster.all_nodes[node_id]
+    def _node(self, node_id: int) -> BrokerNode:
+        nodes = self.parts.nodes
+        if node_id not in nodes:
+            raise UnknownNode(node_id, list(nodes))
+        return nodes[node_id]
 
-    def _listeners_of(self, node: Node) -> list[Listener]:
+    def _listeners_of(self, node: BrokerNode) -> list[Listener]:
         return [listener for listener in self._listeners if listener.node is node]
 
     async def _reopen(self, listeners: Sequence[Listener]) -> None:
@@ -239,35 +272,35 @@ class Server:
             except OSError as error:
                 for opened in listeners:
                     await opened.refuse_all()
-                raise listener.node.listens[listener.name].refused("node", error) from None
+                raise listener.node.node.listens[listener.name].refused("node", error) from None
 
     async def _bind(self) -> None:
         """Bind every socket before any of them accepts, so that no client sees half a cluster."""
         if self._control_address is not None:
             await self._bind_control(self._control_address)
-        for index, node in enumerate(self.nodes):
+        for index, node in enumerate(self.parts.nodes.values()):
             for endpoint in self._endpoints:
                 await self._open(Listener(node, self._shared, self.log, endpoint.name), endpoint, index)
-            self.cluster.add_node(node)
 
     async def _open(self, listener: Listener, endpoint: Endpoint, index: int) -> None:
         """Bind a listener of the node with this index, and let the node know where that is."""
         self._listeners.append(listener)
-        address = endpoint.listen.plus(index)
+        node, address = listener.node.node, endpoint.listen.plus(index)
         try:
             port = await listener.open(address.host, address.port)
         except OSError as error:
             raise address.refused(endpoint.option, error) from None
-        listener.node.listens[endpoint.name] = Address(address.host, port)
+        node.listens[endpoint.name] = Address(address.host, port)
         if endpoint.advertise is not None:
             advertised = endpoint.advertise.plus(index)
-            listener.node.addresses[endpoint.name] = Address(advertised.host, advertised.port or port)
+            node.addresses[endpoint.name] = Address(advertised.host, advertised.port or port)
 
     async def _accept(self) -> None:
         """Let clients in. Somebody else may have begun to listen since the address was bound: then it can't be had."""
         options = {endpoint.name: endpoint.option for endpoint in self._endpoints}
         wanted: list[tuple[Listener | ControlListener, str, Address]] = [
-            (listener, options[listener.name], listener.node.listens[listener.name]) for listener in self._listeners
+            (listener, options[listener.name], listener.node.node.listens[listener.name])
+            for listener in self._listeners
         ]
         if self._control is not None and self._control_address is not None:
             wanted.append((self._control, "--control", self._control_address))
@@ -283,7 +316,7 @@ class Server:
         from ottla.broker.control.http import ControlListener
 
         gate = Gate(self._own_names(address), self._control_token)
-        self._control = listener = ControlListener(Control(self), gate, self.cluster)
+        self._control = listener = ControlListener(Control(self), gate, self.parts.tasks, self.log)
         try:
             port = await listener.open(address.host, address.port)
         except OSError as error:
@@ -312,7 +345,7 @@ class Server:
     def _read_groups(self) -> None:
         """Begin to read the groups of a restarted broker, so that the sessions of those who don't come back end too."""
         if GROUP_TOPIC in self.cluster.topics:
-            _ = self.cluster.group_coordination
+            _ = self.services.group_coordination
 
     def _watch_idle_connections(self) -> None:
         """Close connections that have been silent for connections.max.idle.ms, or a little longer.
@@ -327,7 +360,7 @@ class Server:
             for listener in self._listeners:
                 listener.close_idle()
 
-        Round(self.cluster, "idle connections", look, lambda: idle_ms).start()
+        Round(self.timer, self.services.background, self.log, "idle connections", look, lambda: idle_ms).start()
 
     async def _until_closed(self, listeners: Sequence[Listener | ControlListener]) -> None:
         """Let the last answers leave, for clients that take them."""
@@ -351,7 +384,9 @@ class Server:
                 ) from None
             from ottla.log.storage.file_operations import FileOperations
 
-            persistence = Persistence(self.cluster, self.data_dir, self.file_operations or FileOperations())
+            persistence = Persistence(
+                self.cluster, self.clock, self.data_dir, self._file_operations or FileOperations()
+            )
             await persistence.open(self._stopping)
             at_end.callback(persistence.close)
 
@@ -359,7 +394,7 @@ class Server:
         if self._journal_path is not None:
             from ottla.broker.groups.journal_file import keeping_journal
 
-            at_end.enter_context(keeping_journal(self._journal_path, self.cluster))
+            at_end.enter_context(keeping_journal(self._journal_path, self.services.note_sinks, self.log))
 
     def _stop_accepting(self) -> None:
         for listener in self._all_listeners:
@@ -367,6 +402,6 @@ class Server:
 
     def _close(self) -> None:
         self._stop_accepting()
-        self.cluster.release_parked()
+        self.services.close()
         for listener in self._all_listeners:
             listener.close()

@@ -66,7 +66,7 @@ class TimerErrors:
 
     def __init__(self, log: Log, clock: Clock) -> None:
         self._log = log
-        self._setbacks: Setbacks[str] = Setbacks(clock, _QUIET_MS)
+        self._setbacks: Setbacks[str] = Setbacks(clock.now_ms, _QUIET_MS)
 
     def __call__(self, error: Exception, entry: TimerEntry) -> None:
         if self._setbacks.failed(entry.name, error):

@@ -123,10 +123,10 @@ def run(options: argparse.Namespace) -> int:
             journal=options.journal,
             data_dir=options.data_dir,
             log=log,
+            # What groups hold after a restart is there to stay: a full collection, which would halt all clients for
+            # some milliseconds, need not look at it.
+            on_groups_loaded=gc.freeze,
         )
-        # What groups hold after a restart is there to stay: a full collection, which would halt all clients for some
-        # milliseconds, need not look at it.
-        server.cluster.on_groups_loaded.append(gc.freeze)
         spare_what_lives()
         _raise_open_files_limit()
         _run_until_signal(server, log, on_ready=lambda: _tell_ready(server, settings, log))

@@ -4,49 +4,35 @@ What in Kafka the controller decides and every broker learns from the metadata l
 The cluster only keeps and changes; whether a change is allowed is for `topic_creation` and the handlers to say first,
 and what becomes of it when nodes go and come is `failover`'s to decide.
 
-Who has to know of changes adds itself to `on_topic_created`, `on_partitions_added`, `on_topic_deleted` or
-`on_leader_changed`. These are called when the change is complete, and one that fails keeps nobody else from hearing.
+Changes are told to the stream of events when they are complete.
 
 Kafka: metadata/.../controller/ReplicationControlManager.java, metadata/.../image/*.java.
 """
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from ottla.broker.supervision import tell
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
 from ottla.cluster.topic_names import INTERNAL_TOPICS, unified
-from ottla.pacing import Pace
+from ottla.events.kind import Kind
 from ottla.protocol.errors import ErrorCode
 from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from asyncio import TaskGroup
-
-    from ottla.broker.background import Background
-    from ottla.broker.delayed.operations import DelayedOperations
-    from ottla.broker.groups.coordination import GroupCoordination
     from ottla.cluster.address import Address
-    from ottla.cluster.failover import Failover
     from ottla.cluster.node import Node
     from ottla.cluster.store import ClusterStore
-    from ottla.coordinator.notes import NoteSink
-    from ottla.coordinator.runtime.owner import Log as GroupLog
+    from ottla.events.stream import Stream
     from ottla.log.logs import Logs
     from ottla.log.partition import Partition
     from ottla.log.storage.contract import WrapStorage
-    from ottla.purgatory import Clock, Timer
-
-#: What of the cluster keeps clients waiting or has work to do, once it is needed.
-_MADE_ON_DEMAND: Final = ("group_coordination", "delayed_operations", "background", "pace")
 
 
 def random_uuid() -> bytes:
@@ -64,19 +50,30 @@ def uuid_text(uuid: bytes) -> str:
     return base64.urlsafe_b64encode(uuid)[:22].decode()
 
 
+def uuid_of(text: str) -> bytes:
+    """The uuid that `uuid_text` writes so."""
+    return base64.urlsafe_b64decode(text + "==")
+
+
 class Cluster:
     """Nodes, topics, and what they share."""
 
-    def __init__(self, settings: Settings, clock: Clock, log: Any) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        wall_ms: Callable[[], int],
+        events: Stream,
+        log: Any,
+        wrap_storage: WrapStorage | None = None,
+    ) -> None:
+        """`wall_ms`: the date, in milliseconds since 1970. `wrap_storage`: what is to stand around each log's storage,
+        if anything is.
+        """
         self.settings = settings
-        self.clock = clock
+        self.wall_ms = wall_ms
+        self.events = events
         self.log = log
         self.cluster_id = uuid_text(random_uuid())
-        #: Set when the broker starts to run: what wakes it, and where its tasks live.
-        self.timer: Timer
-        self.tasks: TaskGroup
-        #: Who, besides the log, is told what happens in groups. Complete before the first group is asked for.
-        self.note_sinks: list[NoteSink] = []
         #: All nodes, by id, be they up or not.
         self.all_nodes: dict[int, Node] = {}
         #: Those that clients are told of, which may lead: nodes that are up, or not missed yet.
@@ -88,24 +85,12 @@ class Cluster:
         #: What was set by clients for groups and for metrics subscriptions, as text, by their names.
         self.group_configs: dict[str, dict[str, str]] = {}
         self.client_metrics_configs: dict[str, dict[str, str]] = {}
-        self.on_topic_created: list[Callable[[Topic], None]] = []
-        #: Called with the topic and the number of the first new partition.
-        self.on_partitions_added: list[Callable[[Topic, int], None]] = []
-        self.on_topic_deleted: list[Callable[[Topic], None]] = []
-        #: Called with a node that went without a word; nobody has noticed yet.
-        self.on_node_died: list[Callable[[Node], None]] = []
-        #: Called with the topic, the partition's number, and who led it before, -1 for nobody.
-        self.on_leader_changed: list[Callable[[Topic, int, int], None]] = []
-        #: Called once, when groups have been read for the first time: those that were there at the start, if any.
-        self.on_groups_loaded: list[Callable[[], object]] = []
         #: How many partitions the group log has: what it had at the start counts, then the setting. Kafka:
         #: GroupCoordinatorService.startup.
         self.group_partitions_count: int = settings["offsets.topic.num.partitions"]
         #: How many partitions were ever placed: the next one goes to the next node.
         self.partitions_placed = 0
-        #: What is to stand around the storage of each log, and around the group log; None: nothing.
-        self.wrap_storage: WrapStorage | None = None
-        self.wrap_group_log: Callable[[GroupLog], GroupLog] | None = None
+        self._wrap_storage = wrap_storage
         #: Of topics, those included that are being made or deleted.
         self._names: set[str] = set()
         self._names_by_unified: dict[str, list[str]] = {}
@@ -116,7 +101,6 @@ class Cluster:
         self.store: ClusterStore | None = None
         #: The producer ids that may be handed out.
         self._producer_ids: Iterator[int] = count()
-        settings.on_changed.append(self._apply_settings)
 
     @property
     def node_ids(self) -> list[int]:
@@ -134,51 +118,10 @@ class Cluster:
 
     @cached_property
     def logs(self) -> Logs:
+        """All logs of the process; made with the first topic."""
         from ottla.log.logs import Logs
 
-        return Logs(self.settings, self.clock, self.store, self.wrap_storage)
-
-    @cached_property
-    def failover(self) -> Failover:
-        """What happens when nodes go and come; made when the first does."""
-        from ottla.cluster.failover import Failover
-
-        return Failover(self)
-
-    @cached_property
-    def group_coordination(self) -> GroupCoordination:
-        """The group coordinators of all nodes; made when the first group is asked for."""
-        from ottla.broker.groups.coordination import GroupCoordination
-
-        return GroupCoordination(self)
-
-    @cached_property
-    def delayed_operations(self) -> DelayedOperations:
-        """Who waits for a partition; made when the first has to."""
-        from ottla.broker.delayed.operations import DelayedOperations
-
-        return DelayedOperations(self, asyncio.get_running_loop().call_soon)
-
-    @cached_property
-    def background(self) -> Background:
-        """Work that takes long; made with the first of it."""
-        from ottla.broker.background import Background
-
-        return Background(self)
-
-    @cached_property
-    def pace(self) -> Pace:
-        """Who works off requests that take long; made by the first listener."""
-        return Pace(asyncio.get_running_loop().call_soon)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing is left to do until a client asks or time passes."""
-        return all(self.__dict__[name].is_settled for name in _MADE_ON_DEMAND if name in self.__dict__)
-
-    def release_parked(self) -> None:
-        """The broker is stopping: whoever waits for something is answered now."""
-        tell(self.log, [self.__dict__[name].close for name in _MADE_ON_DEMAND if name in self.__dict__])
+        return Logs(self.settings, self.wall_ms, self.store, self._wrap_storage)
 
     def add_node(self, node: Node) -> None:
         """A node of the cluster, up from the start."""
@@ -198,17 +141,30 @@ class Cluster:
         return names[0] if names else None
 
     def create_topic(
-        self, name: str, assignment: Sequence[list[int]], configs: Mapping[str, str], topic_id: bytes | None = None
+        self,
+        name: str,
+        assignment: Sequence[list[int]],
+        configs: Mapping[str, str],
+        topic_id: bytes | None = None,
+        client_id: str | None = None,
     ) -> Topic:
         """Make a topic with these replicas per partition, the first of each being its leader. Checks nothing.
 
         Others may have their turn while it is made. They see either nothing or all of it, and the name is taken.
-        Raises `Refused` if it can't be kept.
+        `client_id`: of the client that wants it; None: it is made on demand. Raises `Refused` if it can't be kept.
         """
         topic_id = topic_id or random_uuid()
         if self.store is not None:
             self.store.keep_topic(name, topic_id, configs, assignment)
-        return self.add_topic(name, assignment, configs, topic_id)
+        topic = self.add_topic(name, assignment, configs, topic_id)
+        self.events.tell(
+            Kind.TOPIC_CREATED,
+            topic=name,
+            topic_id=uuid_text(topic_id),
+            partitions=len(assignment),
+            client_id=client_id,
+        )
+        return topic
 
     def add_topic(
         self, name: str, assignment: Sequence[list[int]], configs: Mapping[str, str], topic_id: bytes
@@ -223,10 +179,9 @@ class Cluster:
             raise
         self.partitions_placed += len(assignment)
         self.topics[name] = self.topics_by_id[topic.topic_id] = topic
-        tell(self.log, self.on_topic_created, topic)
         return topic
 
-    def add_partitions(self, topic: Topic, assignment: Sequence[list[int]]) -> None:
+    def add_partitions(self, topic: Topic, assignment: Sequence[list[int]], client_id: str | None = None) -> None:
         """Make a topic larger. Checks nothing but that it still is what it was when the new logs are there.
 
         Raises `Refused` if that can't be kept.
@@ -247,9 +202,15 @@ class Cluster:
             self.store.keep_topic(topic.name, topic.topic_id, topic.configs, replicas)
         topic.add_partitions(opened)
         self.partitions_placed += len(assignment)
-        tell(self.log, self.on_partitions_added, topic, first)
+        self.events.tell(
+            Kind.TOPIC_GROWN,
+            topic=topic.name,
+            first_partition=first,
+            partitions=len(topic.partitions),
+            client_id=client_id,
+        )
 
-    def delete_topic(self, topic: Topic) -> None:
+    def delete_topic(self, topic: Topic, client_id: str | None = None) -> None:
         """Forget a topic and give its memory back; whoever waits on its partitions is told.
 
         Others may have their turn before all its logs are gone; so long its name is taken. Raises `Refused` if that
@@ -266,7 +227,13 @@ class Cluster:
             self._shrinking.discard(topic)
             if topic not in self._growing:
                 self._give_name_back(topic.name)
-        tell(self.log, self.on_topic_deleted, topic)
+        self.events.tell(
+            Kind.TOPIC_DELETED,
+            topic=topic.name,
+            topic_id=uuid_text(topic.topic_id),
+            partitions=len(topic.partitions),
+            client_id=client_id,
+        )
 
     def _let_go(self, topic: Topic, logs: Sequence[Partition]) -> None:
         """A topic was deleted while these were opened for it."""
@@ -309,6 +276,8 @@ class Cluster:
         if self.store is not None:
             self.store.keep_settings(layer, texts)
         self.settings.change(layer, texts)
+        self._apply_settings()
+        self.events.tell(Kind.SETTINGS_CHANGED, layer=layer)
 
     def use_store(self, store: ClusterStore) -> None:
         """Keep all changes there from now on; the cluster has none yet."""

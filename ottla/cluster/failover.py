@@ -20,14 +20,15 @@ from collections.abc import Callable, Collection, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from ottla.broker.supervision import tell
 from ottla.cluster.election import Election, catch_up, elect, remove_node
 from ottla.cluster.topic import NO_LEADER, Placement, Topic
+from ottla.events.kind import Kind
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.node import Node
+    from ottla.purgatory import Timer
 
 _MS_PER_SECOND = 1000
 
@@ -44,8 +45,9 @@ class NodeState(Enum):
 class Failover:
     """Moves leaders when nodes go and come."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, timer: Timer) -> None:
         self._cluster = cluster
+        self._timer = timer
         #: What is going to notice that a silent node is gone.
         self._alarms: dict[int, Alarm] = {}
         #: Nodes that died, as opposed to those that left.
@@ -62,12 +64,12 @@ class Failover:
         cluster, node_id = self._cluster, node.node_id
         cluster.silent_node_ids.add(node_id)
         self._crashed.add(node_id)
-        tell(cluster.log, cluster.on_node_died, node)
+        cluster.events.tell(Kind.NODE_DIED, node_id=node_id)
         for topic, index, placement in self._placements():
             if node_id in placement.isr:
                 topic.hold_or_release(index)
         alarm = self._alarms[node_id] = Alarm(lambda: self._miss(node))
-        cluster.timer.add_in(alarm, cluster.settings["ottla.failover.ms"])
+        self._timer.add_in(alarm, cluster.settings["ottla.failover.ms"])
 
     def node_leaves(self, node: Node) -> None:
         """It says that it is going: others lead from now on. Kafka: controlled shutdown."""
@@ -78,7 +80,7 @@ class Failover:
         cluster, node_id = self._cluster, node.node_id
         alarm = self._alarms.pop(node_id, None)
         if alarm is not None:
-            cluster.timer.cancel(alarm)
+            self._timer.cancel(alarm)
             self._remove(node)
         if node_id in self._crashed:
             self._crashed.discard(node_id)
@@ -155,7 +157,14 @@ class Failover:
         for topic in {topic.name: topic for topic, _, _ in moved}.values():
             topic.apply_configs()
         for topic, index, former_leader_id in moved:
-            tell(cluster.log, cluster.on_leader_changed, topic, index, former_leader_id)
+            cluster.events.tell(
+                Kind.PARTITION_LEADER_CHANGED,
+                topic=topic.name,
+                partition=index,
+                leader_id=topic.placements[index].leader_id,
+                former_leader_id=former_leader_id,
+                leader_epoch=topic.partitions[index].leader_epoch,
+            )
         if moved:
             cluster.log.info("leaders.moved", partitions=len(moved))
         if is_imbalanced:
@@ -163,7 +172,7 @@ class Failover:
         return is_different
 
     def _arm_balancing(self) -> None:
-        settings, timer = self._cluster.settings, self._cluster.timer
+        settings, timer = self._cluster.settings, self._timer
         if settings["auto.leader.rebalance.enable"] and not self._balancing.is_pending:
             timer.add_in(self._balancing, settings["leader.imbalance.check.interval.seconds"] * _MS_PER_SECOND)
 

@@ -23,6 +23,7 @@ from ottla.purgatory import VirtualClock
 if TYPE_CHECKING:
     from ottla.cluster.cluster import Cluster
     from ottla.log.storage.file_operations import FileOperations
+    from ottla.purgatory import Clock
 
 _OPEN_FILES_MAX: Final = 4096
 _OPEN_FILES_MIN: Final = 16
@@ -31,8 +32,9 @@ _OPEN_FILES_MIN: Final = 16
 class Persistence:
     """The data directory of a running broker."""
 
-    def __init__(self, cluster: Cluster, path: Path, operations: FileOperations) -> None:
+    def __init__(self, cluster: Cluster, clock: Clock, path: Path, operations: FileOperations) -> None:
         self._cluster = cluster
+        self._clock = clock
         self._path = path
         self._operations = operations
         self._worker: ThreadWorker
@@ -51,8 +53,8 @@ class Persistence:
         self._data_dir = DataDir(self._path, cluster.log, self._worker, _open_files_max(), self._operations)
         try:
             self._data_dir.open(cluster.cluster_id)
-            if isinstance(cluster.clock, VirtualClock):
-                cluster.clock.date_from(self._data_dir.virtual_date())
+            if isinstance(self._clock, VirtualClock):
+                self._clock.date_from(self._data_dir.virtual_date())
             store = ClusterStore(cluster, self._data_dir)
             cluster.use_store(store)
             for _ in store.restore():

@@ -14,12 +14,11 @@ there ever was is kept here, for logs that have no directory yet.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.cluster.cluster import Cluster, uuid_text
+from ottla.cluster.cluster import Cluster, uuid_of, uuid_text
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.log.storage.contract import StorageError
@@ -110,7 +109,7 @@ class ClusterStore:
 
         After a restart that is a higher one than before, and clients look whether what they have read is still there.
         """
-        log = self.data_dir.open_log(topic, uuid_text(topic_id), index, self._cluster.clock.wall_ms())
+        log = self.data_dir.open_log(topic, uuid_text(topic_id), index, self._cluster.wall_ms())
         log.note_leader_epoch = self.note_leader_epoch
         if not self._is_restoring:
             return log, 0
@@ -120,6 +119,12 @@ class ClusterStore:
         else:
             epoch = max(self._leader_epoch_before, _last_leader_epoch(log))
         return log, epoch + LEADER_EPOCHS_PER_RESTART
+
+    def cleaned_offset(self, topic: str, index: int) -> int:
+        return self.data_dir.cleaned_offset(topic, index)
+
+    def save_cleaned_offset(self, topic: str, index: int, offset: int) -> None:
+        self.data_dir.save_cleaned_offset(topic, index, offset)
 
     # Restoring
 
@@ -153,7 +158,7 @@ class ClusterStore:
         self.data_dir.sort_out(known, {change["id"]: change["deleted"] for change in changes if "deleted" in change})
 
     def _restore_topic(self, change: Change) -> None:
-        topic_id = base64.urlsafe_b64decode(change["id"] + "==")
+        topic_id = uuid_of(change["id"])
         self._cluster.add_topic(change["topic"], change["replicas"], change["configs"], topic_id)
 
     def _restore_the_rest(self, latest: Collection[Change]) -> None:

@@ -10,12 +10,9 @@ Time is the broker's, so a virtual clock goes through all of it as well.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
-
-if TYPE_CHECKING:
-    from ottla.purgatory import Clock
+from typing import Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
@@ -45,17 +42,19 @@ class _Setback:
 class Setbacks(Generic[K]):
     """What has failed and has not gone well since, by what it is."""
 
-    __slots__ = ("_clock", "_of", "_quiet_ms")
+    __slots__ = ("_now_ms", "_of", "_quiet_ms")
 
-    def __init__(self, clock: Clock, quiet_ms: int | None = None) -> None:
-        """`quiet_ms`: what has not failed for so long is forgotten, for what nobody says of that it went well."""
-        self._clock = clock
+    def __init__(self, now_ms: Callable[[], int], quiet_ms: int | None = None) -> None:
+        """`now_ms`: what time it is. `quiet_ms`: what has not failed for so long is forgotten, for what nobody says of
+        that it went well.
+        """
+        self._now_ms = now_ms
         self._quiet_ms = quiet_ms
         self._of: dict[K, _Setback] = {}
 
     def failed(self, key: K, error: BaseException | str) -> bool:
         """Note it; returns whether that is news."""
-        reason, now_ms = error if isinstance(error, str) else reason_of(error), self._clock.now_ms()
+        reason, now_ms = error if isinstance(error, str) else reason_of(error), self._now_ms()
         self._forget_quiet(now_ms)
         former = self._of.pop(key, None)
         failures = 1 if former is None else former.failures + 1
@@ -79,7 +78,7 @@ class Setbacks(Generic[K]):
     def is_resting(self, key: K) -> bool:
         """Whether it is to be left alone."""
         setback = self._of.get(key) if self._of else None
-        return setback is not None and self._clock.now_ms() < setback.failed_ms + setback.backoff_ms
+        return setback is not None and self._now_ms() < setback.failed_ms + setback.backoff_ms
 
     def _forget_quiet(self, now_ms: int) -> None:
         """They stand in the order in which they failed last, so this looks at those that go and one more."""

@@ -6,7 +6,7 @@ Loaded with the first topic: a broker that only coordinates groups, or is just b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ottla.log.config import LogConfig
 from ottla.log.partition import Partition
@@ -14,19 +14,28 @@ from ottla.log.producer_state import ProducerSettings
 from ottla.log.storage.contract import LogStorage, WrapStorage
 from ottla.log.storage.log_bytes import LogBytes
 from ottla.log.storage.memory import MemoryStorage
-from ottla.purgatory import Clock
 from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from ottla.broker.background import Job
-    from ottla.cluster.store import ClusterStore
+    from ottla.log.care import LogCare
+    from ottla.log.job import Job
 
-
-#: Does some work on a log, and answers for it if that fails; see `rounds.LogCare`.
-Care: TypeAlias = Callable[[Partition, Callable[[int], object], int], None]
 
 #: Looking at a log takes a microsecond or two, if there is nothing to do.
 _LOGS_PER_STEP: Final = 16
+
+
+class LogStore(Protocol):
+    """Where logs are on disk."""
+
+    def open_log(self, topic: str, topic_id: bytes, index: int) -> tuple[LogStorage, int]:
+        """(the log of a partition, the leader epoch it is led under)."""
+
+    def cleaned_offset(self, topic: str, index: int) -> int:
+        """How far compaction had cleaned a log."""
+
+    def save_cleaned_offset(self, topic: str, index: int, offset: int) -> None:
+        """Keep how far compaction has cleaned a log."""
 
 
 class Logs:
@@ -35,15 +44,17 @@ class Logs:
     def __init__(
         self,
         settings: Settings,
-        clock: Clock,
-        store: ClusterStore | None = None,
+        wall_ms: Callable[[], int],
+        store: LogStore | None = None,
         wrap_storage: WrapStorage | None = None,
     ) -> None:
-        """`store`: where logs are on disk; None: in memory. `wrap_storage`: what is to stand around each storage."""
+        """`wall_ms`: the date. `store`: where logs are on disk; None: in memory. `wrap_storage`: what is to stand
+        around each storage.
+        """
         self._settings = settings
         self._store = store
         self._wrap_storage = wrap_storage
-        self._clock = clock
+        self._wall_ms = wall_ms
         #: The account of all their bytes, limited by ottla.log.bytes.max.
         self.bytes = LogBytes(settings["ottla.log.bytes.max"], reclaim=self.reclaim)
         self.producer_settings = ProducerSettings()
@@ -55,18 +66,18 @@ class Logs:
         storage: LogStorage
         leader_epoch = 0
         if self._store is None:
-            storage = MemoryStorage(self.bytes, self._clock.wall_ms())
+            storage = MemoryStorage(self.bytes, self._wall_ms())
         else:
             storage, leader_epoch = self._store.open_log(topic, topic_id, index)
         if self._wrap_storage is not None:
             storage = self._wrap_storage(storage, topic, index)
         partition = Partition(topic, topic_id, index, config, storage, self.producer_settings, leader_epoch)
         if self._store is not None:
-            partition.cleaned_offset = self._store.data_dir.cleaned_offset(topic, index)
+            partition.cleaned_offset = self._store.cleaned_offset(topic, index)
         self._partitions.append(partition)
         return partition
 
-    def flush_due(self, wall_ms: int, care: Care) -> Job:
+    def flush_due(self, wall_ms: int, care: LogCare) -> Job:
         """Flush every log that has not been flushed for flush.ms, one with each step."""
         for partition in self.partitions:
             care(partition, partition.flush_if_due, wall_ms)
@@ -83,7 +94,7 @@ class Logs:
         self._partitions = [partition for partition in self._partitions if not partition.is_closed]
         return self._partitions
 
-    def apply_retention(self, wall_ms: int, care: Care) -> Job:
+    def apply_retention(self, wall_ms: int, care: LogCare) -> Job:
         """Remove from every log what its topic's retention has left behind; compacted ones are the log cleaner's."""
         for number, partition in enumerate(self.partitions):
             if not partition.config.compact and not partition.is_closed:
@@ -100,9 +111,9 @@ class Logs:
         """Compaction has cleaned a log up to this offset."""
         partition.cleaned_offset = end_offset
         if self._store is not None:
-            self._store.data_dir.save_cleaned_offset(partition.topic, partition.index, end_offset)
+            self._store.save_cleaned_offset(partition.topic, partition.index, end_offset)
 
-    def remove_expired_producers(self, wall_ms: int, care: Care) -> Job:
+    def remove_expired_producers(self, wall_ms: int, care: LogCare) -> Job:
         """Forget the producers that have not appended to a log for producer.id.expiration.ms."""
         for number, partition in enumerate(self.partitions):
             care(partition, partition.producers.remove_expired, wall_ms)

@@ -35,6 +35,8 @@ CHECKSUMMED_AT: Final = 21
 #: How large a record in a compressed batch may be where nobody says less: what Java can allocate, which is no limit.
 RECORD_BYTES_MAX: Final = 2**31 - 9
 NO_TIMESTAMP: Final = -1
+#: The last date a record can have.
+TIMESTAMP_MAX: Final = 2**63 - 1
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1

@@ -65,8 +65,6 @@ class Settings:
         self.given: dict[str, Any] = {}
         self.given_texts: dict[str, str] = {}
         self.unknown: dict[str, str] = {}
-        #: Called after a change while the broker runs.
-        self.on_changed: list[Callable[[], None]] = []
         self._changed_texts: dict[str, dict[str, str]] = {}
         self._changed: dict[str, dict[str, Any]] = {CLUSTER: {}}
         for name, text in (given or {}).items():
@@ -145,8 +143,6 @@ class Settings:
             setting = find_setting(setting_name)
             if setting is not None:
                 values[setting_name] = parse_value(setting, text)
-        for tell in self.on_changed:
-            tell()
 
 
 class NodeSettings:

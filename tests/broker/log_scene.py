@@ -17,11 +17,12 @@ from importlib import import_module
 from typing import Any, cast
 
 from ottla.broker.authorizer import ANONYMOUS, AllowAll
-from ottla.broker.background import Ended, Job
+from ottla.broker.background import Ended
 from ottla.broker.delayed.operations import DelayedOperations
 from ottla.broker.network.call import Call
-from ottla.cluster.node import Node
+from ottla.broker.node import BrokerNode
 from ottla.cluster.topic import Topic
+from ottla.log.job import Job
 from ottla.log.partition import Partition
 from ottla.log.partition_answers import PartitionEvent
 from ottla.pacing import Pace
@@ -29,7 +30,6 @@ from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.primitives import Message
-from ottla.purgatory import Timer
 from tests.broker.scene import Scene
 from tests.log.partitions import fill
 from tests.support.client import api_of
@@ -38,7 +38,7 @@ from tests.support.client import api_of
 class SentCall:
     """A request on its way, as handlers see it; and its answer once there is one."""
 
-    def __init__(self, node: Node, request: Message, api_version: int, client_id: str) -> None:
+    def __init__(self, node: BrokerNode, request: Message, api_version: int, client_id: str) -> None:
         self.node = node
         self.api_version = api_version
         self.client_id = client_id
@@ -87,15 +87,14 @@ class LogScene(Scene):
 
     def __init__(self, nodes: int = 1, settings: dict[str, str] | None = None) -> None:
         super().__init__(nodes, settings)
-        self.cluster.timer = Timer(self.clock)
-        self.cluster.__dict__["background"] = AtOnce()
         self._soon: list[Callable[[], None]] = []
-        self.cluster.__dict__["pace"] = Pace(lambda _task: None, now=lambda: 0.0)
-        self.waiting = self.cluster.__dict__["delayed_operations"] = DelayedOperations(self.cluster, self._soon.append)
+        pace = Pace(lambda _task: None, now=lambda: 0.0)
+        self.waiting = self.services.enter(DelayedOperations(self.cluster, self.timer, pace, self._soon.append))
+        self.services.__dict__ |= {"background": AtOnce(), "pace": pace, "delayed_operations": self.waiting}
 
     def send(self, request: Message, version: int, *, node_id: int = 1, client_id: str = "ana") -> SentCall:
         """Hand a request of this version to this node, answered or not."""
-        call = SentCall(self.cluster.nodes[node_id], request, version, client_id)
+        call = SentCall(self.nodes[node_id], request, version, client_id)
         handler = import_module(f"ottla.broker.handlers.{api_of(request).module}")
         arrived = type(request).decode(request.encode(version), version)
         response = handler.handle(arrived, cast(Call, call))
@@ -119,7 +118,7 @@ class LogScene(Scene):
 
     def advance(self, ms: int) -> None:
         """Let time pass."""
-        self.cluster.timer.advance_sync(ms)
+        self.timer.advance_sync(ms)
 
     def append(self, topic: Topic, *batches: bytes, index: int = 0) -> None:
         """Append batches that must be taken."""

@@ -10,15 +10,17 @@ version would, and an answer that can't be written fails.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, cast
 
+from ottla.broker.assembly import assemble
 from ottla.broker.authorizer import ANONYMOUS, AllowAll, Authorizer
+from ottla.broker.housekeeping import Housekeeping
 from ottla.broker.network.call import Call
+from ottla.broker.node import BrokerNode
 from ottla.cluster.address import Address
-from ottla.cluster.cluster import Cluster
-from ottla.cluster.node import Node
 from ottla.cluster.topic import Topic
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.primitives import Message
@@ -54,7 +56,7 @@ class Log:
 class FakeCall:
     """What a handler sees of a call; the answer goes to `answered`."""
 
-    def __init__(self, node: Node, api_version: int, listener_name: str = "PLAINTEXT") -> None:
+    def __init__(self, node: BrokerNode, api_version: int, listener_name: str = "PLAINTEXT") -> None:
         self.node = node
         self.api_version = api_version
         self.client_id = "ana"
@@ -76,20 +78,38 @@ class FakeCall:
 class Scene:
     """A cluster of nodes 1 to n, on ports 9092 and up."""
 
-    def __init__(self, nodes: int = 1, settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        nodes: int = 1,
+        settings: dict[str, str] | None = None,
+        *,
+        tasks: asyncio.TaskGroup | None = None,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        """`tasks`, `loop`: for what runs in the background, if anything does."""
         self.log = Log()
         self.clock = VirtualClock(wall_ms=WALL_MS)
-        self.cluster = Cluster(Settings(settings), self.clock, self.log)
-        for node_id in range(1, nodes + 1):
-            node = Node(node_id, self.cluster)
+        #: Called when the groups that were there have been read.
+        self.on_groups_loaded: list[Callable[[], object]] = []
+        self.parts = assemble(
+            Settings(settings),
+            self.clock,
+            self.log,
+            loop,
+            node_count=nodes,
+            tasks=tasks,
+            on_groups_loaded=lambda: [tell() for tell in self.on_groups_loaded],
+        )
+        self.timer, self.nodes = self.parts.timer, self.parts.nodes
+        self.cluster, self.services = self.parts.cluster, self.parts.services
+        for node_id, node in self.cluster.all_nodes.items():
             node.listens["PLAINTEXT"] = node.addresses["PLAINTEXT"] = Address("127.0.0.1", 9091 + node_id)
-            self.cluster.add_node(node)
 
     def ask(self, request: Message, version: int, *, node_id: int = 1, listener_name: str = "PLAINTEXT") -> Any:
         """The answer to a request of this version, sent to this listener of this node."""
         api = api_of(request)
         handler = import_module(f"ottla.broker.handlers.{api.module}")
-        call = FakeCall(self.cluster.nodes[node_id], version, listener_name)
+        call = FakeCall(self.nodes[node_id], version, listener_name)
         arrived = type(request).decode(request.encode(version), version)
         response = handler.handle(arrived, cast(Call, call)) or call.answered
         assert response is not None, f"{api.name} was parked"
@@ -124,3 +144,8 @@ class Scene:
         ).topics[0]
         assert result.error_code == 0, f"{name} was not created: {result}"
         return self.cluster.topics[name]
+
+
+def keep_house(scene: Scene) -> Housekeeping:
+    """Have the scene's logs looked after, as those of a broker that serves are."""
+    return Housekeeping(scene.cluster, scene.timer, scene.services.background, scene.log)

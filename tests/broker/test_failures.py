@@ -129,7 +129,7 @@ def test_parked_answer_that_fails_is_answered_for(monkeypatch: pytest.MonkeyPatc
             max_wait_ms=500, min_bytes=1, topics=[FetchRequest.FetchTopic("orders", partitions=[wanted])]
         )
         ana.send(fetch, 12)
-        broker.wait_until("the fetch waits", lambda: broker.server.cluster.delayed_operations.fetch.delayed)
+        broker.wait_until("the fetch waits", lambda: broker.server.services.delayed_operations.fetch.delayed)
         monkeypatch.setattr(delayed_fetch, "read_partitions", fails)
         broker.advance(500)
         assert ana.receive().message.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
@@ -280,7 +280,7 @@ class TestGroup:
         with RunningBroker(may_fail=True) as broker, Client(broker.bootstrap) as ana:
             heard: list[str] = []
             sinks = [fails, lambda group_id, *_rest: heard.append(group_id)]
-            broker.look(lambda: broker.server.cluster.note_sinks.extend(sinks))
+            broker.look(lambda: broker.server.services.note_sinks.extend(sinks))
             self.join(ana, "sound")
             assert heard
             assert not broker.log.named("group.failed")
@@ -290,13 +290,13 @@ class TestGroup:
         """One task, and one timer of its member's session: those of the group that was read anew."""
         with Client(broker.bootstrap) as ana:
             self.join(ana, "sick")
-            before = broker.look(lambda: set(broker.server.cluster.tasks._tasks))
+            before = broker.look(lambda: set(broker.server.parts.tasks._tasks))
             assert broker.look(lambda: broker.coordinator.runtime.purgatories["Heartbeat"].delayed) == 1
             ana.ask(HeartbeatRequest("sick", 1, "poison"), 3)
             broker.wait_until("it is there again", lambda: broker.log.named("group.recovered"))
-            broker.wait_until("all is settled", lambda: broker.server.cluster.is_settled)
+            broker.wait_until("all is settled", lambda: broker.server.services.is_settled)
             assert broker.look(lambda: broker.coordinator.runtime.purgatories["Heartbeat"].delayed) == 1
-            after = broker.look(lambda: set(broker.server.cluster.tasks._tasks))
+            after = broker.look(lambda: set(broker.server.parts.tasks._tasks))
             assert (len(before), len(after), before & after) == (1, 1, set())
 
     def test_commits_that_were_not_written_are_answered(

@@ -9,13 +9,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from ottla.broker import background
-from ottla.broker.housekeeping import Housekeeping
 from ottla.events.setbacks import BACKOFF_MS_MAX
 from ottla.log.partition import Partition
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.memory import MemoryReplacement
-from ottla.purgatory import Timer
-from tests.broker.scene import WALL_MS, Scene
+from tests.broker.scene import WALL_MS, Scene, keep_house
 from tests.log.partitions import HOUR_MS, batch_of, fill, read_all, sized_batch
 from tests.support.batches import batch
 
@@ -26,16 +24,14 @@ class CleanerScene(Scene):
     """A cluster on a real event loop whose housekeeping runs."""
 
     def __init__(self, tasks: asyncio.TaskGroup, settings: dict[str, str]) -> None:
-        super().__init__(settings=settings)
-        self.cluster.timer = Timer(self.clock, loop=asyncio.get_running_loop())
-        self.cluster.tasks = tasks
-        Housekeeping(self.cluster)
+        super().__init__(settings=settings, tasks=tasks, loop=asyncio.get_running_loop())
+        keep_house(self)
 
     def compacted(self, name: str = "prices", **configs: str) -> Partition:
         return self.create(name, 1, 1, **{"cleanup_policy": "compact", **configs}).partitions[0]
 
     async def advance(self, ms: int) -> None:
-        await self.cluster.timer.advance(ms, settled=lambda: self.cluster.is_settled)
+        await self.timer.advance(ms, settled=lambda: self.services.is_settled)
 
 
 @asynccontextmanager
@@ -45,8 +41,8 @@ async def running_scene(**settings: str) -> AsyncIterator[CleanerScene]:
         try:
             yield scene
         finally:
-            scene.cluster.release_parked()
-            scene.cluster.timer.close()
+            scene.services.close()
+            scene.timer.close()
 
 
 def dirty(log: Partition, rounds: int = 3) -> None:
@@ -90,7 +86,7 @@ async def test_the_cleaner_can_be_turned_off() -> None:
     async with running_scene(log_cleaner_enable="false") as scene:
         prices = scene.compacted()
         dirty(prices)
-        assert scene.cluster.timer.size == 2
+        assert scene.timer.size == 2
         await scene.advance(HOUR_MS)
         assert len(read_all(prices)) == 6
 
@@ -195,7 +191,7 @@ async def test_a_topic_deleted_while_it_is_cleaned_is_let_go(monkeypatch: pytest
         advancing = asyncio.create_task(scene.advance(BACKOFF_MS))
         for _ in range(8):
             await asyncio.sleep(0)
-        assert not scene.cluster.is_settled
+        assert not scene.services.is_settled
         scene.cluster.delete_topic(scene.cluster.topics["doomed"])
         await advancing
         assert len(read_all(prices)) == 2

@@ -1,4 +1,4 @@
-"""The table of log events is the whole truth: nothing else is logged, and nothing in it is never logged."""
+"""The table of events is the whole truth: nothing else is logged or told, and nothing in it never is."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import structlog
 
 import ottla
 from ottla.broker.docs import PAGES
-from ottla.broker.events import EVENTS
 from ottla.broker.groups.notes import NotesToLog
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.server import Server
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.notes import Cause, Happened, Note
+from ottla.events.kind import KINDS, Kind
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -45,8 +45,8 @@ def sources() -> Iterator[Path]:
     return (path for path in PACKAGE.rglob("*.py") if "messages" not in path.parts)
 
 
-def log_calls() -> Iterator[tuple[str, str, str, set[str]]]:
-    """Every call of a logger in the sources: where it stands, the event's name, its level, its keys."""
+def log_calls() -> Iterator[tuple[str, str, str | None, set[str]]]:
+    """Every call of a logger or of the stream in the sources: where it stands, the name, the level, the keys."""
     for path in sources():
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
@@ -57,6 +57,13 @@ def log_calls() -> Iterator[tuple[str, str, str, set[str]]]:
                 ) if name in ("log", "_log") and method in LEVELS:
                     where = f"{path.relative_to(PACKAGE)}:{node.lineno}"
                     yield where, event, LEVELS[method], {str(keyword.arg) for keyword in keywords}
+                case ast.Call(
+                    func=ast.Attribute(attr="tell"),
+                    args=[ast.Attribute(value=ast.Name(id="Kind"), attr=member)],
+                    keywords=keywords,
+                ):
+                    kind, where = Kind[member], f"{path.relative_to(PACKAGE)}:{node.lineno}"
+                    yield where, kind.value, kind.level, {str(keyword.arg) for keyword in keywords} - BOUND - {"error"}
 
 
 def test_every_log_call_is_in_the_table() -> None:
@@ -64,26 +71,26 @@ def test_every_log_call_is_in_the_table() -> None:
     calls = list(log_calls())
     assert len(calls) > 10, "the search must find them"
     for where, event, level, keys in calls:
-        assert event in EVENTS, f"{where} logs {event}, which events.py does not have"
-        assert EVENTS[event].level == level, f"{where} logs {event}"
-        assert keys <= set(EVENTS[event].keys), f"{where} logs {event}"
+        assert event in KINDS, f"{where} logs {event}, which kind.py does not have"
+        assert KINDS[event].level == level, f"{where} logs {event}"
+        assert keys <= set(KINDS[event].keys), f"{where} logs {event}"
 
 
 def test_every_event_and_key_of_the_table_is_logged_somewhere() -> None:
     """By a call in the sources, or from a note about a group."""
-    logged: dict[str, set[str]] = {happened.value: set(EVENTS[happened.value].keys) for happened in Happened}
+    logged: dict[str, set[str]] = {happened.value: set(KINDS[happened.value].keys) for happened in Happened}
     for _, event, _, keys in log_calls():
         logged[event] = logged.get(event, set()) | keys
-    assert logged == {event.name: set(event.keys) for event in EVENTS.values()}
+    assert logged == {kind.value: set(kind.keys) for kind in Kind}
 
 
 def test_names_are_dotted_and_keys_have_units() -> None:
     """group.rebalance.started, duration_ms: what people search for keeps one form."""
-    for event in EVENTS.values():
-        assert all(part.replace("_", "").isalpha() and part.islower() for part in event.name.split("."))
-        assert "." in event.name
-        for key in event.keys:
-            assert not key.endswith(("timeout", "duration", "age")), f"{event.name}: {key} has no unit"
+    for kind in Kind:
+        assert all(part.replace("_", "").isalpha() and part.islower() for part in kind.value.split("."))
+        assert "." in kind.value
+        for key in kind.keys:
+            assert not key.endswith(("timeout", "duration", "age")), f"{kind.value}: {key} has no unit"
 
 
 @pytest.mark.parametrize("happened", Happened)
@@ -97,13 +104,13 @@ def test_note_about_a_group_is_logged_with_the_keys_of_the_table(happened: Happe
         "no_such_key": 1,
     }
     log = Log()
-    NotesToLog(AtEveryLevel(log), VirtualClock())("orders", 0, Note(1, happened, GroupState.STABLE, 7, details))
+    NotesToLog(AtEveryLevel(log), VirtualClock().now_ms)("orders", 0, Note(1, happened, GroupState.STABLE, 7, details))
     ((name, keys),) = log.events
     assert name == happened.value
-    assert keys.keys() <= set(EVENTS[name].keys)
+    assert keys.keys() <= set(KINDS[name].keys)
     said = {"group_id": "orders", "generation_id": 7, "cause": "member_left", "error": "UNKNOWN_MEMBER_ID"}
     said |= {"members": 2, "duration_ms": 5}
-    assert keys == {key: value for key, value in said.items() if key in EVENTS[name].keys}
+    assert keys == {key: value for key, value in said.items() if key in KINDS[name].keys}
 
 
 class AtEveryLevel:
@@ -122,7 +129,7 @@ class AtEveryLevel:
 def test_notes_below_the_log_level_cost_nothing() -> None:
     """At info nobody hears that a member joined; that a rebalance began they do."""
     log = Log()
-    tell = NotesToLog(log, VirtualClock())
+    tell = NotesToLog(log, VirtualClock().now_ms)
     for happened in (Happened.MEMBER_JOINED, Happened.REBALANCE_STARTED):
         tell("orders", 0, Note(1, happened, GroupState.STABLE, 7, {}))
     assert [name for name, _ in log.events] == ["group.rebalance.started"]
@@ -131,7 +138,7 @@ def test_notes_below_the_log_level_cost_nothing() -> None:
 def test_a_log_that_takes_no_commits_is_told_of_once_for_a_reason() -> None:
     """Per group and kind of record; after a quiet minute it is news again."""
     log, clock = Log(), VirtualClock()
-    tell = NotesToLog(log, clock)
+    tell = NotesToLog(log, clock.now_ms)
     refusals = [
         ("orders", "offsets", "UNKNOWN_SERVER_ERROR"),
         ("orders", "offsets", "UNKNOWN_SERVER_ERROR"),
@@ -168,9 +175,9 @@ async def test_running_broker_logs_nothing_else() -> None:
     assert {"request.handled", "topic.created", "connection.refused", "transaction.refused"} <= told
     assert {"group.rebalance.started", "group.rebalance.joined", "group.member.removed", "group.emptied"} <= told
     for entry in capture.entries:
-        event = EVENTS[entry.pop("event")]
-        assert entry.pop("log_level") == event.level
-        assert entry.keys() <= set(event.keys) | BOUND, event.name
+        kind = KINDS[entry.pop("event")]
+        assert entry.pop("log_level") == kind.level
+        assert entry.keys() <= set(kind.keys) | BOUND, kind.value
 
 
 def visit(bootstrap: str) -> None:

@@ -54,7 +54,7 @@ def topic(broker: Broker, ana: Client) -> Topic:
 
 
 def waiting(broker: Broker) -> DelayedOperations:
-    return broker._server.cluster.delayed_operations
+    return broker._server.services.delayed_operations
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
@@ -67,10 +67,12 @@ def until(condition: Callable[[], bool], what: str) -> None:
 
 def park(broker: Broker, client: Client, topic: Topic, *offsets: int, max_wait_ms: int = 30_000) -> None:
     """Send a fetch, and return when it waits."""
-    before = waiting(broker).fetch.delayed if "delayed_operations" in broker._server.cluster.__dict__ else 0
+    before = waiting(broker).fetch.delayed if "delayed_operations" in broker._server.services.__dict__ else 0
     client.send(fetch_request(topic, *offsets, max_wait_ms=max_wait_ms), 12)
     until(
-        lambda: "delayed_operations" in broker._server.cluster.__dict__ and waiting(broker).fetch.delayed == before + 1,
+        lambda: (
+            "delayed_operations" in broker._server.services.__dict__ and waiting(broker).fetch.delayed == before + 1
+        ),
         "the fetch waits",
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ottla.broker import assembly, server
 from ottla.cluster.store import ClusterStore
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
@@ -23,7 +24,7 @@ from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.produce import ProduceRequest
-from ottla.purgatory import VirtualClock
+from ottla.purgatory import Timer, VirtualClock
 from tests.log.partitions import batch_of, numbered
 from tests.support.batches import batch
 from tests.support.client import Client
@@ -327,11 +328,20 @@ def test_logs_are_looked_after_however_long_their_recovery_took(
             for number in range(4):
                 produce(client, name, batch([(b"key", b"%d" % number * 300)]))
     open_log = ClusterStore.open_log
+    timers: list[Timer] = []
+    make = assembly.assemble
+
+    def assemble(*parts: Any, **options: Any) -> assembly.Assembly:
+        made = make(*parts, **options)
+        timers.append(made.timer)
+        return made
 
     def open_slowly(store: ClusterStore, *log: Any) -> Any:
         clock.move_to(clock.now_ms() + 60_000)
-        store._cluster.timer.fire_due()
+        timers[-1].fire_due()
         return open_log(store, *log)
+
+    monkeypatch.setattr(server, "assemble", assemble)
 
     monkeypatch.setattr(ClusterStore, "open_log", open_slowly)
     with restarts.broker(clock=clock) as broker, Client(broker.bootstrap):

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.background import Background, Job
 from ottla.broker.rounds import PAUSE_MS_MIN, Round
 from ottla.broker.supervision import SupervisedTasks, tell
-from ottla.purgatory import Timer
+from ottla.log.job import Job
 from tests.broker.log_scene import LogScene
 from tests.broker.scene import Log, Scene
 
@@ -80,23 +79,30 @@ class TestRounds:
     def test_a_pause_is_never_shorter_than_it_has_to_be(self) -> None:
         """However short the interval is set, but for the first round."""
         scene, begun = LogScene(), []
-        Round(scene.cluster, "work", lambda: begun.append(scene.clock.now_ms()), lambda: 0).start()
+        Round(
+            scene.timer,
+            scene.services.background,
+            scene.log,
+            "work",
+            lambda: begun.append(scene.clock.now_ms()),
+            lambda: 0,
+        ).start()
         scene.advance(3 * PAUSE_MS_MIN)
         assert begun == [0, PAUSE_MS_MIN, 2 * PAUSE_MS_MIN, 3 * PAUSE_MS_MIN]
 
     def test_a_pause_without_end_is_none(self) -> None:
         """Nothing is armed."""
         scene = LogScene()
-        Round(scene.cluster, "work", lambda: pytest.fail("never"), lambda: 2**63 - 1).start()
-        assert scene.cluster.timer.size == 0
+        Round(
+            scene.timer, scene.services.background, scene.log, "work", lambda: pytest.fail("never"), lambda: 2**63 - 1
+        ).start()
+        assert scene.timer.size == 0
 
     async def test_no_round_begins_before_the_one_before_it_is_over(self) -> None:
         """A round may take longer than the interval; then the pause comes after it."""
         async with SupervisedTasks(Log()) as tasks:
-            scene = Scene()
-            cluster = scene.cluster
-            cluster.timer, cluster.tasks = Timer(scene.clock, loop=asyncio.get_running_loop()), tasks
-            cluster.__dict__["background"] = background = Background(cluster)
+            scene = Scene(tasks=tasks, loop=asyncio.get_running_loop())
+            timer, background = scene.timer, scene.services.background
             begun, is_over = 0, False
 
             def work() -> Job:
@@ -105,12 +111,12 @@ class TestRounds:
                 while not is_over:
                     yield
 
-            Round(cluster, "work", work, lambda: 1_000).start()
-            await cluster.timer.advance(10_000)
+            Round(timer, background, scene.log, "work", work, lambda: 1_000).start()
+            await timer.advance(10_000)
             assert begun == 1
             is_over = True
-            await cluster.timer.advance(999, lambda: background.is_settled)
+            await timer.advance(999, lambda: background.is_settled)
             assert begun == 1
-            await cluster.timer.advance(1, lambda: background.is_settled)
+            await timer.advance(1, lambda: background.is_settled)
             assert begun == 2
-            cluster.timer.close()
+            timer.close()

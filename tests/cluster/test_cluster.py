@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from ottla.broker.coordinators import group_coordinator, group_partition
 from ottla.cluster.cluster import random_uuid, uuid_text
-from ottla.cluster.coordinators import group_coordinator, group_partition
 from ottla.cluster.topic import Topic
 from ottla.cluster.topic_creation import create_on_demand
 from ottla.cluster.topic_names import GROUP_TOPIC, SHARE_GROUP_TOPIC, TRANSACTION_TOPIC
+from ottla.events.kind import Kind
+from ottla.events.stream import Event
 from ottla.log.partition_answers import PartitionEvent
 from tests.broker.scene import Scene
 
@@ -31,21 +33,25 @@ def test_topic_is_found_by_name_and_id_until_it_is_deleted() -> None:
     assert topic.topic_id not in cluster.topics_by_id
 
 
-def test_hooks_are_called_when_the_change_is_complete() -> None:
+def test_changes_are_told_when_they_are_complete() -> None:
     """Created with its partitions, grown from the first new one, deleted with its logs closed."""
     scene = Scene()
     told: list[tuple[object, ...]] = []
 
-    def deleted(topic: Topic) -> None:
-        told.append(("deleted", topic.name, topic.partitions[0].is_closed, scene.cluster.topic(topic.name)))
+    def hear(event: Event) -> None:
+        is_there = scene.cluster.topic("orders") is not None
+        told.append((event.kind, event.details.get("first_partition"), event.details["partitions"], is_there))
 
-    scene.cluster.on_topic_created.append(lambda topic: told.append(("created", len(topic.partitions))))
-    scene.cluster.on_partitions_added.append(lambda topic, first: told.append(("added", first, len(topic.partitions))))
-    scene.cluster.on_topic_deleted.append(deleted)
+    scene.parts.events.read(hear, [Kind.TOPIC_CREATED, Kind.TOPIC_GROWN, Kind.TOPIC_DELETED])
     topic = scene.create("orders", 2)
     scene.cluster.add_partitions(topic, [[1], [1]])
     scene.cluster.delete_topic(topic)
-    assert told == [("created", 2), ("added", 2, 4), ("deleted", "orders", True, None)]
+    assert topic.partitions[0].is_closed
+    assert told == [
+        (Kind.TOPIC_CREATED, None, 2, True),
+        (Kind.TOPIC_GROWN, 2, 4, True),
+        (Kind.TOPIC_DELETED, None, 4, False),
+    ]
 
 
 def test_deleting_a_topic_tells_who_waits_on_its_partitions() -> None:
@@ -73,10 +79,9 @@ def test_changed_settings_reach_logs_that_are_open() -> None:
     """The cluster's for all, a node's for the partitions it leads; what the topic says itself stays."""
     scene = Scene(nodes=2)
     plain, own = scene.create("plain", 2), scene.create("own", 1, max_message_bytes="500")
-    settings = scene.cluster.settings
-    settings.change("", {"message.max.bytes": "2000", "min.insync.replicas": "1"})
+    scene.cluster.change_settings("", {"message.max.bytes": "2000", "min.insync.replicas": "1"})
     assert [partition.config.rules.max_message_bytes for partition in plain.partitions] == [2000, 2000]
-    settings.change("2", {"message.max.bytes": "3000"})
+    scene.cluster.change_settings("2", {"message.max.bytes": "3000"})
     assert [placement.leader_id for placement in plain.placements] == [1, 2]
     assert [partition.config.rules.max_message_bytes for partition in plain.partitions] == [2000, 3000]
     assert own.partitions[0].config.rules.max_message_bytes == 500
@@ -87,7 +92,7 @@ def test_changed_producer_settings_reach_logs_that_are_open() -> None:
     scene.create("orders")
     shared = scene.cluster.logs.producer_settings
     assert shared.producer_id_expiration_ms == 1000
-    scene.cluster.settings.change("", {"producer.id.expiration.ms": "5", "min.insync.replicas": "1"})
+    scene.cluster.change_settings("", {"producer.id.expiration.ms": "5", "min.insync.replicas": "1"})
     assert shared.producer_id_expiration_ms == 5
 
 
@@ -165,10 +170,11 @@ def test_retention_is_applied_to_every_open_log_when_the_account_is_full() -> No
 
 def test_a_node_that_leaves_while_a_wide_topic_is_made() -> None:
     """What was opened before goes by the nodes as they are when it is added."""
-    cluster = Scene(nodes=2).cluster
+    scene = Scene(nodes=2)
+    cluster = scene.cluster
     topic = Topic("wide", bytes(16), {}, cluster, is_internal=False)
     opened = topic.open_partitions([[1, 2]] * 100)
-    cluster.failover.node_leaves(cluster.nodes[1])
+    scene.services.failover.node_leaves(cluster.nodes[1])
     topic.add_partitions(opened)
     assert {placement.leader_id for placement in topic.placements} == {2}
     assert len(topic.partitions) == 100

@@ -9,7 +9,7 @@ from ottla.purgatory import VirtualClock
 def test_it_rests_twice_as_long_after_each_failure_up_to_five_minutes() -> None:
     """A second, two, four …; what fails beside it has a count of its own."""
     clock = VirtualClock()
-    setbacks: Setbacks[str] = Setbacks(clock)
+    setbacks: Setbacks[str] = Setbacks(clock.now_ms)
     rests = []
     for _ in range(100):
         setbacks.failed("orders", ValueError("no"))
@@ -26,7 +26,7 @@ def test_it_rests_twice_as_long_after_each_failure_up_to_five_minutes() -> None:
 
 def test_what_is_news() -> None:
     """The first failure, one for another reason or of another kind, and that it went well."""
-    setbacks: Setbacks[str] = Setbacks(VirtualClock())
+    setbacks: Setbacks[str] = Setbacks(VirtualClock().now_ms)
     said = ["a", "a", "b", "b"]
     assert [setbacks.failed("orders", ValueError(text)) for text in said] == [True, False, True, False]
     assert setbacks.failed("orders", KeyError("b"))
@@ -38,7 +38,7 @@ def test_what_is_news() -> None:
 def test_what_was_quiet_is_forgotten() -> None:
     """For what nobody says of that it went well."""
     clock = VirtualClock()
-    setbacks: Setbacks[str] = Setbacks(clock, quiet_ms=60_000)
+    setbacks: Setbacks[str] = Setbacks(clock.now_ms, quiet_ms=60_000)
     assert setbacks.failed("orders", ValueError())
     clock.move_to(60_000)
     assert not setbacks.failed("orders", ValueError())
@@ -49,7 +49,7 @@ def test_what_was_quiet_is_forgotten() -> None:
 
 def test_no_more_than_so_many_quiet_ones_are_remembered() -> None:
     """Whoever failed last is, and those that have not failed for longest are forgotten first."""
-    setbacks: Setbacks[int] = Setbacks(VirtualClock(), quiet_ms=60_000)
+    setbacks: Setbacks[int] = Setbacks(VirtualClock().now_ms, quiet_ms=60_000)
     assert all(setbacks.failed(key, "no") for key in range(QUIET_KEYS_MAX))
     assert not setbacks.failed(QUIET_KEYS_MAX - 1, "no")
     assert setbacks.failed(QUIET_KEYS_MAX, "no")

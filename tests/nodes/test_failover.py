@@ -36,17 +36,17 @@ class Nodes(LogScene):
 
     def stop(self, *node_ids: int) -> None:
         for node_id in node_ids:
-            self.cluster.failover.node_leaves(self.cluster.all_nodes[node_id])
+            self.services.failover.node_leaves(self.cluster.all_nodes[node_id])
         self.turn()
 
     def kill(self, *node_ids: int) -> None:
         for node_id in node_ids:
-            self.cluster.failover.node_died(self.cluster.all_nodes[node_id])
+            self.services.failover.node_died(self.cluster.all_nodes[node_id])
         self.turn()
 
     def start(self, *node_ids: int) -> None:
         for node_id in node_ids:
-            self.cluster.failover.node_returns(self.cluster.all_nodes[node_id])
+            self.services.failover.node_returns(self.cluster.all_nodes[node_id])
         self.turn()
 
     def metadata(self, topic: Topic, node_id: int, version: int = 12) -> Any:
@@ -92,10 +92,10 @@ def test_node_that_died_is_named_until_it_is_missed(scene: Nodes) -> None:
     metadata = scene.metadata(topic, 2)
     assert [broker.node_id for broker in metadata.brokers] == [1, 2, 3]
     assert (metadata.topics[0].partitions[0].leader_id, metadata.topics[0].partitions[0].leader_epoch) == (1, 0)
-    assert scene.cluster.failover.state_of(scene.cluster.all_nodes[1]) is NodeState.SILENT
+    assert scene.services.failover.state_of(scene.cluster.all_nodes[1]) is NodeState.SILENT
     scene.advance(1)
     assert scene.partition(topic, 2).leader_id == 2
-    assert scene.cluster.failover.state_of(scene.cluster.all_nodes[1]) is NodeState.DOWN
+    assert scene.services.failover.state_of(scene.cluster.all_nodes[1]) is NodeState.DOWN
     assert scene.log.named("node.missed")
 
 
@@ -455,7 +455,7 @@ def test_leaders_go_back_by_themselves_in_time(scene: Nodes) -> None:
     assert topic.placements[0].leader_id == 2
     scene.advance(1)
     assert topic.placements[0].leader_id == 1
-    assert scene.cluster.timer.size == 0, "nothing is left to be done"
+    assert scene.timer.size == 0, "nothing is left to be done"
 
     patient = Nodes(nodes=3, settings={"auto.leader.rebalance.enable": "false"})
     topic = patient.create("orders", replicas=3)
@@ -484,7 +484,7 @@ def test_coordinator_is_who_leads_the_groups_partition(scene: Nodes) -> None:
         found = scene.ask(FindCoordinatorRequest("billing"), 3, node_id=min(scene.cluster.nodes))
         assert found.error_code == 0
         asked.append(found.node_id)
-        last = scene.cluster.all_nodes[found.node_id]
+        last = scene.nodes[found.node_id]
         scene.stop(found.node_id)
     assert sorted(asked) == [1, 2, 3]
     request = FindCoordinatorRequest(coordinator_keys=["billing"])
@@ -498,7 +498,7 @@ def test_unclean_is_not_what_a_preferred_election_is(scene: Nodes) -> None:
     scene.stop(1)
     scene.stop(2)
     scene.start(1)
-    assert not scene.cluster.failover.elect(topic, 0, Election.PREFERRED)
+    assert not scene.services.failover.elect(topic, 0, Election.PREFERRED)
     assert topic.placements[0].leader_id == NO_LEADER
 
 
@@ -536,7 +536,7 @@ def test_nothing_acknowledged_is_ever_hidden_again(
     for node_id in (1, 2, 3):
         _take(scene, topic, "start", node_id)
     scene.advance(10_000_000)
-    assert scene.cluster.timer.size == 0
+    assert scene.timer.size == 0
     for log, placement in zip(logs, topic.placements, strict=True):
         assert log.high_watermark == log.log_end_offset
         assert sorted(placement.isr) == sorted(placement.replicas)
@@ -562,6 +562,6 @@ def _take(scene: Nodes, topic: Topic, step: str, argument: int) -> None:
             if call.is_answered and argument == -1 and not (answer := only(call.answer_given.responses)).error_code:
                 assert topic.partitions[index].high_watermark > answer.base_offset
     else:
-        state = scene.cluster.failover.state_of(scene.cluster.all_nodes[argument])
+        state = scene.services.failover.state_of(scene.cluster.all_nodes[argument])
         if (state is NodeState.UP) == (step != "start"):
             getattr(scene, step)(argument)

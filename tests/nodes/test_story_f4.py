@@ -178,7 +178,7 @@ def test_nobody_coordinates_on_a_dead_node(still: Broker) -> None:
     still.node(second).stop(hard=True)
     still.advance(1)
     assert onlooker.coordinator("billing") == second
-    coordinators = still._server.cluster.group_coordination.of_node
+    coordinators = still._server.services.group_coordination.of_node
     assert [group for coordinator in coordinators.values() for group in coordinator.groups] == []
     still.advance(FAILOVER_MS)
     onlooker.stable("billing", 1)
@@ -298,7 +298,7 @@ def generation(broker: Broker) -> int:
     """The generation of the one group there is, where it is coordinated."""
 
     async def look() -> int:
-        coordinators = broker._server.cluster.group_coordination.of_node.values()
+        coordinators = broker._server.services.group_coordination.of_node.values()
         (group,) = [group for coordinator in coordinators for group in coordinator.groups]
         return group.generation_id
 

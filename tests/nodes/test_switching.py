@@ -52,7 +52,7 @@ def until_waiting(broker: Broker, onlooker: Onlooker, count: int) -> None:
     """Return when so many requests wait for a partition."""
 
     async def waiting() -> int:
-        operations = broker._server.cluster.delayed_operations
+        operations = broker._server.services.delayed_operations
         return operations.fetch.delayed + operations.produce.delayed
 
     onlooker.until(lambda: broker.call(waiting()) == count, f"{count} requests wait")

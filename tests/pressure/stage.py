@@ -89,8 +89,7 @@ def leftovers(broker: RunningBroker) -> dict[str, int]:
     """What a broker has that comes and goes: if this is as it was, nothing has leaked."""
 
     def count() -> dict[str, int]:
-        cluster = broker.server.cluster
-        operations = cluster.delayed_operations
+        operations = broker.server.services.delayed_operations
         purgatories: list[Purgatory[Any]] = [
             *broker.coordinator.runtime.purgatories.values(), operations.fetch, operations.produce
         ]  # fmt: skip
@@ -98,7 +97,7 @@ def leftovers(broker: RunningBroker) -> dict[str, int]:
             "connections": len(broker.connections),
             "tasks": len(asyncio.all_tasks()),
             "groups": len(broker.coordinator.groups),
-            "timers": cluster.timer.size,
+            "timers": broker.server.timer.size,
             "delayed": sum(purgatory.delayed for purgatory in purgatories),
             "watched": sum(purgatory.watched - purgatory.lingering for purgatory in purgatories),
         }

@@ -87,7 +87,7 @@ class Attacker:
     def _is_parked(self, client: Client) -> bool:
         connection = self._broker.connection_of(client.connection.port)
         is_waiting = connection is not None and connection.is_waiting
-        return is_waiting and self._broker.server.cluster.is_settled and not client.connection.has_received
+        return is_waiting and self._broker.server.services.is_settled and not client.connection.has_received
 
     def hear_the_parked(self) -> None:
         """Whoever was left waiting has its answer now, or can't have one: a name that no answer can repeat."""

@@ -157,9 +157,9 @@ def test_parked_fetch_whose_connection_breaks(broker: RunningBroker, leave: Call
     for _ in range(50):
         ana = Client(broker.bootstrap)
         ana.send(fetch, 4)
-        broker.wait_until("Ana waits", lambda: broker.server.cluster.delayed_operations.fetch.delayed)
+        broker.wait_until("Ana waits", lambda: broker.server.services.delayed_operations.fetch.delayed)
         leave(ana.connection)
-        broker.wait_until("nobody waits", lambda: not broker.server.cluster.delayed_operations.fetch.delayed)
+        broker.wait_until("nobody waits", lambda: not broker.server.services.delayed_operations.fetch.delayed)
         ana.close()
     until_nobody_is_connected(broker)
     assert leftovers(broker) == before

@@ -12,12 +12,13 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
-from ottla.broker.background import Job
 from ottla.broker.delayed.fetch import DelayedFetch
 from ottla.broker.groups import loading
 from ottla.coordinator.classic import step
 from ottla.coordinator.offsets.events import SweepDue
+from ottla.events.kind import Kind
 from ottla.log.compaction import log_cleaner
+from ottla.log.job import Job
 from ottla.log.logs import Logs
 from ottla.log.partition import Partition
 from ottla.log.producer_state import ProducerStates
@@ -119,7 +120,7 @@ def test_a_job(broker: RunningBroker, raises: Raises) -> None:
             yield
             done.append(number)
 
-    background = broker.server.cluster.background
+    background = broker.server.services.background
     broker.look(lambda: (background.start(sick(), "sick"), background.start(sound(), "sound")))
     broker.wait_until("both are over", lambda: background.is_settled)
     assert told(broker, "job.failed")["job"] == "sick"
@@ -197,7 +198,7 @@ def test_cleaning_one_log(broker: RunningBroker, raises: Raises, what: str, monk
 
 def test_an_alarm(broker: RunningBroker, raises: Raises) -> None:
     """Those of the same millisecond ring, and those after it."""
-    timer, rung = broker.server.cluster.timer, []
+    timer, rung = broker.server.timer, []
 
     def arm() -> None:
         for delay_ms, callback in ((5, raises), (5, lambda: rung.append(5)), (6, raises), (7, lambda: rung.append(7))):
@@ -219,7 +220,7 @@ def test_one_who_waits(broker: RunningBroker, raises: Raises, monkeypatch: pytes
         return bool((raises if operation in sick else test_condition)(operation, key))
 
     monkeypatch.setattr(DelayedFetch, "try_complete_for", patched)
-    fetches = broker.look(lambda: broker.server.cluster.delayed_operations.fetch)
+    fetches = broker.look(lambda: broker.server.services.delayed_operations.fetch)
     wanted = FetchRequest.FetchPartition(0, fetch_offset=0, partition_max_bytes=1000)
     fetch = FetchRequest(max_wait_ms=500, min_bytes=1, topics=[FetchRequest.FetchTopic("orders", partitions=[wanted])])
     with Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
@@ -239,15 +240,15 @@ def test_who_hears_of_a_change(raises: Raises) -> None:
     """Of topics and leaders: the others hear of it, and the change is made."""
     with RunningBroker(may_fail=True, clock=VirtualClock(), nodes=2) as broker, Client(broker.bootstrap) as ana:
         cluster = broker.server.cluster
-        listeners = [cluster.on_topic_created, cluster.on_leader_changed, cluster.on_node_died]
-        broker.look(lambda: [hearing.insert(0, raises) for hearing in listeners])
+        kinds = [Kind.TOPIC_CREATED, Kind.PARTITION_LEADER_CHANGED, Kind.NODE_DIED]
+        broker.look(lambda: cluster.events.read(raises, kinds))
         ana.ask(FindCoordinatorRequest("group", 0), 2)
         broker.run(broker.server.stop_node(2, hard=True))
         broker.advance(MINUTE_MS)
         assert {placement.leader_id for placement in cluster.topics["__consumer_offsets"].placements} == {1}
         for number in range(8):  # of either node's partitions
             join(ana, f"group {number}")
-        assert len(broker.log.named("change.failed")) > 2
+        assert len(broker.log.named("reader.failed")) > 2
         assert not broker.loop_errors
 
 
@@ -367,9 +368,9 @@ def test_no_interval_is_so_short_that_nothing_else_is_done(tmp_path: Path) -> No
         make_topics(broker, "orders", cleanup_policy="compact")
         with Client(broker.bootstrap) as ana:
             ana.ask(FindCoordinatorRequest("group", 0), 2)
-        fired = broker.server.cluster.timer.fired
+        fired = broker.server.timer.fired
         broker.advance(MINUTE_MS)
-        assert 1000 < broker.server.cluster.timer.fired - fired < 10_000
+        assert 1000 < broker.server.timer.fired - fired < 10_000
         assert_serves(broker)
 
 
@@ -377,7 +378,7 @@ def test_a_broker_with_the_shortest_intervals_sleeps_most_of_the_time() -> None:
     """Of the real clock. Each of its rounds wakes it ten times a second and no more."""
     with RunningBroker(settings=SHORTEST) as broker:
         make_topics(broker, "orders", cleanup_policy="compact")
-        clock, timer = SystemClock(), broker.server.cluster.timer
+        clock, timer = SystemClock(), broker.server.timer
         begun_ms, woken = clock.now_ms(), timer.wake_ups
         broker.wait_until("some rounds are over", lambda: timer.wake_ups >= woken + 20)
         rounds_max = len(SHORTEST) * ((clock.now_ms() - begun_ms) // 100 + 1)

@@ -35,7 +35,7 @@ MANY = 20_000
 
 def out_of_breath(broker: RunningBroker) -> None:
     """From now on every breath is the last of its slice, however quick the machine."""
-    out_of_breath_now(broker.server.cluster.pace)
+    out_of_breath_now(broker.server.services.pace)
 
 
 def out_of_breath_now(pace: Pace) -> None:
@@ -45,7 +45,7 @@ def out_of_breath_now(pace: Pace) -> None:
 
 def halt(broker: RunningBroker) -> Callable[[], None]:
     """From now on whoever is out of breath, at the first chance, stays so; until what this returns is called."""
-    pace = broker.server.cluster.pace
+    pace = broker.server.services.pace
     call_soon, held = pace._call_soon, []
 
     def go_on() -> None:
@@ -96,7 +96,7 @@ def test_others_are_served_in_between(request_: Message, version: int) -> None:
     """Bo asks after Ana and is answered before her."""
     with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
         create_topic(bo, "orders")
-        pace = broker.server.cluster.pace
+        pace = broker.server.services.pace
         go_on = halt(broker)
         ana.send(request_, version)
         broker.wait_until("Ana's request is half done", lambda: not pace.is_settled)
@@ -110,7 +110,7 @@ def test_others_are_served_in_between(request_: Message, version: int) -> None:
 def test_who_hangs_up_before_it_is_done() -> None:
     """Nothing of ours fails, and nothing is left."""
     with RunningBroker() as broker, Client(broker.bootstrap) as bo:
-        pace = broker.server.cluster.pace
+        pace = broker.server.services.pace
         assert is_served(bo)
         broker.look(lambda: out_of_breath(broker))
         for way in (Client.close, lambda client: client.connection.reset(), lambda client: client.connection.end()):

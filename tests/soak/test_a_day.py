@@ -187,13 +187,13 @@ def held_after_a_rest(broker: Broker) -> Held:
     gc.collect()
 
     async def look() -> Held:
-        cluster = broker._running.cluster
-        operations = cluster.delayed_operations
+        server = broker._running
+        cluster, operations = server.cluster, server.services.delayed_operations
         return Held(
-            cluster.timer.size,
+            server.timer.size,
             len(asyncio.all_tasks()),
             operations.fetch.delayed + operations.produce.delayed,  # the completed ones linger until there are enough
-            sum(len(coordinator.groups) for coordinator in cluster.group_coordination.of_node.values()),
+            sum(len(coordinator.groups) for coordinator in server.services.group_coordination.of_node.values()),
             len(cluster.logs.partitions),
             sum(log.size_bytes for log in cluster.logs.partitions),
             len(gc.get_objects()),

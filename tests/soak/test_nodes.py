@@ -53,7 +53,7 @@ def generation(broker: Broker, group_id: str) -> int:
     """The group's generation, where it is coordinated."""
 
     async def look() -> int:
-        coordinators = broker._server.cluster.group_coordination.of_node.values()
+        coordinators = broker._server.services.group_coordination.of_node.values()
         (group,) = [group for coordinator in coordinators for group in coordinator.groups if group.group_id == group_id]
         return group.generation_id
 

@@ -135,7 +135,7 @@ class RunningBroker:
     @property
     def coordinator(self) -> Coordinator:
         """That of the first node."""
-        return self.server.nodes[0].coordinator
+        return next(iter(self.server.parts.nodes.values())).coordinator
 
     @property
     def refusals(self) -> list[str]:
@@ -201,9 +201,9 @@ class RunningBroker:
             log=self.log,
             control=self._control,
             data_dir=self._data_dir,
+            file_operations=self._operations,
             **self._parts,
         )
-        self.server.file_operations = self._operations
         await self.server.run(on_ready=lambda: self._ready.set_result(None))
         left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         assert not left, f"tasks outlived the broker: {left}"

@@ -39,7 +39,7 @@ from ottla.settings.table import PER_BROKER, READ_ONLY, Setting, all_settings, f
 from ottla.settings.values import format_value
 
 if TYPE_CHECKING:
-    from ottla.cluster.node import Node
+    from ottla.broker.node import BrokerNode
 
 
 class ResourceType(IntEnum):
@@ -91,7 +91,7 @@ class ConfigResource(Protocol):
         """Say this from now on. Raises `Refused` if it can't be kept."""
 
 
-def find_resource(resource_type: int, name: str, node: Node) -> ConfigResource:
+def find_resource(resource_type: int, name: str, node: BrokerNode) -> ConfigResource:
     """The resource a client means when it talks to `node`, whether there is one or not. Raises `Refused`."""
     match resource_type:
         case ResourceType.TOPIC:
@@ -110,7 +110,7 @@ def find_resource(resource_type: int, name: str, node: Node) -> ConfigResource:
 class TopicResource:
     """A topic's configs."""
 
-    def __init__(self, name: str, node: Node) -> None:
+    def __init__(self, name: str, node: BrokerNode) -> None:
         self._name = name
         self._node = node
         self._topic = node.cluster.topics.get(name)
@@ -147,7 +147,7 @@ class TopicResource:
 class NodeResource:
     """The settings of one broker. Only the broker itself is asked for them."""
 
-    def __init__(self, name: str, node: Node) -> None:
+    def __init__(self, name: str, node: BrokerNode) -> None:
         self._node = node
         _check_node_id(name, node)
 
@@ -194,7 +194,7 @@ class NodeResource:
 class ClusterResource:
     """The settings that all brokers have where they say nothing themselves."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: BrokerNode) -> None:
         self._cluster = node.cluster
         self._settings = node.cluster.settings
 
@@ -240,7 +240,7 @@ class LoggerResource:
 
     said: Mapping[str, str] = {}
 
-    def __init__(self, name: str, node: Node) -> None:
+    def __init__(self, name: str, node: BrokerNode) -> None:
         if not name:
             raise Refused(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
         _check_node_id(name, node)
@@ -269,7 +269,7 @@ class LoggerResource:
 class GroupResource:
     """What is set for a group, whether there is such a group or not."""
 
-    def __init__(self, name: str, node: Node) -> None:
+    def __init__(self, name: str, node: BrokerNode) -> None:
         self._name = name
         self._node = node
 
@@ -303,7 +303,7 @@ class GroupResource:
 class ClientMetricsResource:
     """A subscription to clients' metrics."""
 
-    def __init__(self, name: str, node: Node) -> None:
+    def __init__(self, name: str, node: BrokerNode) -> None:
         self._name = name
         self._configs = node.cluster.client_metrics_configs
         self._store = node.cluster.store
@@ -347,7 +347,7 @@ def _check_is_operation(operation: int) -> None:
         raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown operations type {operation}")
 
 
-def _check_node_id(name: str, node: Node) -> None:
+def _check_node_id(name: str, node: BrokerNode) -> None:
     if not _NODE_ID.fullmatch(name):
         raise Refused(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
     if int(name) != node.node_id:

@@ -56,7 +56,7 @@ class Control:
         self._server = server
         self._cluster = server.cluster
         self._last_rebalances = LastRebalances()
-        self._cluster.note_sinks.append(self._last_rebalances)
+        server.services.note_sinks.append(self._last_rebalances)
 
     async def answer(self, method: str, path: str, body: bytes) -> Answer:
         """The answer to one request. Raises `Refused`."""
@@ -99,7 +99,7 @@ class Control:
                     "node_id": node_id,
                     "host": node.address.host,
                     "port": node.address.port,
-                    "state": cluster.failover.state_of(node).value,
+                    "state": self._server.services.failover.state_of(node).value,
                     "connections": connections[node_id],
                     "leads": leads[node_id],
                 }
@@ -131,25 +131,25 @@ class Control:
         """GET /groups"""
         groups = [
             self._describe(group, node_id)
-            for node_id, coordinator in self._cluster.group_coordination.of_node.items()
+            for node_id, coordinator in self._server.services.group_coordination.of_node.items()
             for group in coordinator.groups
         ]
         return {"groups": sorted(groups, key=lambda group: str(group["group_id"]))}
 
     async def clock(self, _body: bytes) -> Answer:
         """GET /clock"""
-        clock = self._cluster.clock
+        clock = self._server.clock
         return {
             "clock": "virtual" if clock.stands_still else "system",
             "now_ms": clock.now_ms(),
             "wall_ms": clock.wall_ms(),
-            "next_deadline_ms": self._cluster.timer.next_deadline_ms(),
+            "next_deadline_ms": self._server.timer.next_deadline_ms(),
         }
 
     async def advance(self, body: bytes) -> Answer:
         """POST /clock/advance"""
         ms = _read_ms(body)
-        if not self._cluster.clock.stands_still:
+        if not self._server.clock.stands_still:
             raise Refused(
                 HTTPStatus.CONFLICT,
                 "the clock is the system's and can't be moved; start the broker with --clock virtual",
@@ -159,15 +159,14 @@ class Control:
 
     async def counters(self, _body: bytes) -> Answer:
         """GET /counters"""
-        cluster = self._cluster
-        timer = cluster.timer
-        coordinators = cluster.group_coordination.of_node.items()
+        cluster, services, timer = self._cluster, self._server.services, self._server.timer
+        coordinators = services.group_coordination.of_node.items()
         purgatories: list[tuple[int | None, Purgatory[Any]]] = [
             (node_id, purgatory)
             for node_id, coordinator in coordinators
             for purgatory in coordinator.runtime.purgatories.values()
         ]
-        purgatories += [(None, cluster.delayed_operations.produce), (None, cluster.delayed_operations.fetch)]
+        purgatories += [(None, services.delayed_operations.produce), (None, services.delayed_operations.fetch)]
         return {
             "connections": {str(node_id): count for node_id, count in self._server.connection_counts.items()},
             "topics": len(cluster.topics),

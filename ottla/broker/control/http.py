@@ -25,7 +25,7 @@ from ottla.broker.control.refused import Refused
 from ottla.broker.network.listener import bind, listen
 
 if TYPE_CHECKING:
-    from ottla.cluster.cluster import Cluster
+    from ottla.broker.log import Log
 
 CONNECTIONS_MAX: Final = 64
 HEAD_BYTES_MAX: Final = 16 * 1024
@@ -36,10 +36,11 @@ IDLE_SECONDS_MAX: Final = 60.0
 class ControlListener:
     """The control API's server socket."""
 
-    def __init__(self, control: Control, gate: Gate, cluster: Cluster) -> None:
+    def __init__(self, control: Control, gate: Gate, tasks: asyncio.TaskGroup, log: Log) -> None:
         self._control = control
         self._gate = gate
-        self._cluster = cluster
+        self._tasks = tasks
+        self._log = log
         self._server: asyncio.Server | None = None
         self._conversations: dict[asyncio.Task[None], Conversation] = {}
 
@@ -88,7 +89,7 @@ class ControlListener:
             writer.close()
             return
         conversation = Conversation(reader, writer)
-        task = self._cluster.tasks.create_task(self._converse(conversation), name="control")
+        task = self._tasks.create_task(self._converse(conversation), name="control")
         self._conversations[task] = conversation
         task.add_done_callback(self._conversations.pop)
 
@@ -101,7 +102,7 @@ class ControlListener:
         except OSError:
             pass  # gone, or silent for too long
         except Exception:
-            self._cluster.log.exception("control.failed")
+            self._log.exception("control.failed")
         finally:
             conversation.abort()
 
@@ -123,7 +124,7 @@ class ControlListener:
         except Refused:
             raise
         except Exception:
-            self._cluster.log.exception("control.failed", method=method, path=path)
+            self._log.exception("control.failed", method=method, path=path)
             sentence = "the broker failed at this; its log says more"
             raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, sentence) from None
 

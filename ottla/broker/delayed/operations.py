@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from ottla.events.kind import Kind
 from ottla.log.partition_answers import PartitionEvent
 from ottla.pacing import paced
 from ottla.purgatory import Purgatory
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
     from ottla.broker.delayed.produce import DelayedProduce
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.topic import Topic
+    from ottla.events.stream import Event
     from ottla.log.partition import Partition
+    from ottla.pacing import Pace
+    from ottla.purgatory import Timer
 
 #: Runs a function when everything else of this turn is done, as `loop.call_soon` does.
 CallSoon: TypeAlias = Callable[[Callable[[], None]], object]
@@ -36,17 +40,17 @@ CallSoon: TypeAlias = Callable[[Callable[[], None]], object]
 class DelayedOperations:
     """The purgatories of Produce and Fetch."""
 
-    def __init__(self, cluster: Cluster, call_soon: CallSoon) -> None:
-        self.produce: Purgatory[DelayedProduce] = Purgatory("Produce", cluster.timer)
-        self.fetch: Purgatory[DelayedFetch] = Purgatory("Fetch", cluster.timer)
+    def __init__(self, cluster: Cluster, timer: Timer, pace: Pace, call_soon: CallSoon) -> None:
+        self.produce: Purgatory[DelayedProduce] = Purgatory("Produce", timer)
+        self.fetch: Purgatory[DelayedFetch] = Purgatory("Fetch", timer)
         self._call_soon = call_soon
-        self._pace = cluster.pace
+        self._pace = pace
         #: Partitions that moved in this turn, in order.
         self._moved: dict[Partition, None] = {}
+        self._cluster = cluster
         for topic in cluster.topics.values():
             self._listen(topic)
-        cluster.on_topic_created.append(self._listen)
-        cluster.on_partitions_added.append(self._listen)
+        cluster.events.read(self._partitions_added, [Kind.TOPIC_CREATED, Kind.TOPIC_GROWN])
 
     @property
     def is_settled(self) -> bool:
@@ -57,6 +61,9 @@ class DelayedOperations:
         """Answer everybody with what there is now."""
         for operation in (*self.produce.drain(), *self.fetch.drain()):
             operation.force_complete()
+
+    def _partitions_added(self, event: Event) -> None:
+        self._listen(self._cluster.topics[event.details["topic"]], event.details.get("first_partition", 0))
 
     def _listen(self, topic: Topic, first_index: int = 0) -> None:
         for partition in topic.partitions[first_index:]:

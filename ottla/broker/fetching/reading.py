@@ -21,7 +21,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
-    from ottla.cluster.node import Node
+    from ottla.broker.node import BrokerNode
     from ottla.cluster.topic import Placement
 
 
@@ -39,7 +39,7 @@ class FetchParams:
     leader_only: bool
 
 
-def read_partitions(node: Node, params: FetchParams, wanted: Iterable[FetchedPartition]) -> list[ReadResult]:
+def read_partitions(node: BrokerNode, params: FetchParams, wanted: Iterable[FetchedPartition]) -> list[ReadResult]:
     """Read each partition as far as the sizes go; one result for each."""
     results = []
     bytes_left = params.max_bytes
@@ -54,7 +54,9 @@ def read_partitions(node: Node, params: FetchParams, wanted: Iterable[FetchedPar
     return results
 
 
-def _read(node: Node, params: FetchParams, wanted: FetchedPartition, bytes_max: int, *, is_first: bool) -> ReadResult:
+def _read(
+    node: BrokerNode, params: FetchParams, wanted: FetchedPartition, bytes_max: int, *, is_first: bool
+) -> ReadResult:
     topic = None if wanted.topic is None else node.cluster.topics.get(wanted.topic)
     partition = find_partition(topic, wanted.index)
     if topic is None or partition is None:
@@ -77,7 +79,7 @@ def _read(node: Node, params: FetchParams, wanted: FetchedPartition, bytes_max: 
     )
 
 
-def _follower_error(node: Node, placement: Placement, replica_id: int, current_leader_epoch: int) -> ErrorCode:
+def _follower_error(node: BrokerNode, placement: Placement, replica_id: int, current_leader_epoch: int) -> ErrorCode:
     """Whoever fetches as a replica must be one of the others. Kafka: Partition.followerReplicaOrThrow."""
     if replica_id in placement.replicas and replica_id != node.node_id:
         return ErrorCode.NONE

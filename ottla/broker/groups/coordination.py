@@ -9,30 +9,41 @@ Kafka: BrokerMetadataPublisher (who is told of partitions won and lost), Coordin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ottla.broker.groups.loading import GroupLoading
 from ottla.broker.groups.notes import NotesToLog, tell_all
 from ottla.broker.rounds import PAUSE_MS_MIN
+from ottla.cluster.cluster import uuid_of
 from ottla.cluster.topic import NO_LEADER
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
+from ottla.events.kind import Kind
 from ottla.events.setbacks import Setbacks, reason_of
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
+    from asyncio import TaskGroup
+
+    from ottla.broker.background import Background
+    from ottla.broker.log import Log
     from ottla.cluster.cluster import Cluster
-    from ottla.cluster.node import Node
     from ottla.cluster.topic import Topic
+    from ottla.coordinator.notes import NoteSink
     from ottla.coordinator.runtime.owner import Log as GroupLog
     from ottla.coordinator.runtime.records import Record
+    from ottla.events.stream import Event
     from ottla.log.partition import Partition
+    from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
+
+#: Puts something around the group log, such as a fault.
+WrapGroupLog: TypeAlias = "Callable[[GroupLog], GroupLog]"
 
 _MS_PER_MINUTE = 60_000
 #: A group that was well for so long starts from the beginning with its next failure.
@@ -53,7 +64,7 @@ class GroupLogOnTopic:
         log = topic.partitions[partition]
         if topic.placements[partition].has_too_few_in_sync(log.config.min_insync_replicas):
             return ErrorCode.NOT_ENOUGH_REPLICAS
-        wall_ms = self._cluster.clock.wall_ms()
+        wall_ms = self._cluster.wall_ms()
         batch = build_batch(records, timestamp_ms=wall_ms)
         return log.append_internal(batch, wall_ms).error
 
@@ -75,33 +86,50 @@ def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
 class GroupCoordination:
     """The coordinators of all nodes, and what they have to know of the cluster's topics."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        timer: Timer,
+        tasks: TaskGroup,
+        background: Background,
+        log: Log,
+        *,
+        note_sinks: Iterable[NoteSink],
+        wrap_group_log: WrapGroupLog | None,
+        on_loaded: Callable[[], object],
+    ) -> None:
+        """`note_sinks`: who, besides the log, is told what happens in groups. `wrap_group_log`: what is to stand around
+        the group log, if anything is. `on_loaded`: called once, when the groups that were there at the start have been
+        read, if any.
+        """
         config = group_config(cluster.settings, cluster.group_partitions_count)
-        log: GroupLog = GroupLogOnTopic(cluster)
-        if cluster.wrap_group_log is not None:
-            log = cluster.wrap_group_log(log)
-        notes = tell_all([NotesToLog(cluster.log, cluster.clock), *cluster.note_sinks], cluster.log)
-        self._loading = GroupLoading(cluster)
-        self._setbacks: Setbacks[str] = Setbacks(cluster.clock, _QUIET_MS)
+        group_log: GroupLog = GroupLogOnTopic(cluster)
+        if wrap_group_log is not None:
+            group_log = wrap_group_log(group_log)
+        notes = tell_all([NotesToLog(log, timer.now_ms), *note_sinks], log)
+        self._timer = timer
+        self._log = log
+        self._loading = GroupLoading(background, timer.now_ms, log, on_loaded)
+        self._setbacks: Setbacks[str] = Setbacks(timer.now_ms, _QUIET_MS)
         self.of_node = {
             node_id: Coordinator(
                 config,
-                log,
-                cluster.timer,
-                cluster.tasks,
+                group_log,
+                timer,
+                tasks,
                 notes,
                 partial(self._group_failed, node_id),
-                lambda steps: cluster.background.start(steps, "expired offsets"),
+                lambda steps: background.start(steps, "expired offsets"),
             )
             for node_id in cluster.all_nodes
         }
         self._cluster = cluster
-        cluster.on_topic_created.append(self._topic_created)
-        cluster.on_topic_deleted.append(self._topic_deleted)
-        cluster.on_leader_changed.append(self._leader_changed)
-        cluster.on_node_died.append(self._node_died)
-        if (topic := cluster.topics.get(GROUP_TOPIC)) is not None:
-            self._topic_created(topic)
+        events = cluster.events
+        events.read(self._topic_created, [Kind.TOPIC_CREATED])
+        events.read(self._topic_deleted, [Kind.TOPIC_DELETED])
+        events.read(self._leader_changed, [Kind.PARTITION_LEADER_CHANGED])
+        events.read(self._node_died, [Kind.NODE_DIED])
+        self._take_over_all()
 
     @property
     def is_settled(self) -> bool:
@@ -124,33 +152,38 @@ class GroupCoordination:
         """A node does not lead this partition any more: who waits in its groups is told to look for the coordinator."""
         self.of_node[node_id].runtime.unload(partition)
 
-    def _leader_changed(self, topic: Topic, index: int, former_leader_id: int) -> None:
-        if topic.name != GROUP_TOPIC:
+    def _leader_changed(self, event: Event) -> None:
+        if event.details["topic"] != GROUP_TOPIC:
             return
+        index, former_leader_id = event.details["partition"], event.details["former_leader_id"]
         if former_leader_id != NO_LEADER:
             self.resign(index, former_leader_id)
+        self._let_leader_take_over(self._cluster.topics[GROUP_TOPIC], index)
+
+    def _let_leader_take_over(self, topic: Topic, index: int) -> None:
         leader_id = topic.placements[index].leader_id
         if leader_id != NO_LEADER and leader_id not in self._cluster.silent_node_ids:
             self.take_over(topic.partitions[index], leader_id)
 
-    def _node_died(self, node: Node) -> None:
+    def _node_died(self, event: Event) -> None:
         """Its groups have no coordinator until it is missed, though clients are told of it."""
+        assert event.node_id is not None
         topic = self._cluster.topics.get(GROUP_TOPIC)
         for index, placement in enumerate(topic.placements if topic is not None else ()):
-            if placement.leader_id == node.node_id:
-                self.resign(index, node.node_id)
+            if placement.leader_id == event.node_id:
+                self.resign(index, event.node_id)
 
     def _group_failed(self, node_id: int, group_id: str, error: Exception) -> None:
         """A group has met a bug. It is read anew from its log, at once or, if it fails again, later.
 
         Called while the error is being handled. Kafka takes back what the request has changed, and the group goes on.
         """
-        setbacks, timer = self._setbacks, self._cluster.timer
+        setbacks = self._setbacks
         cause = error.__cause__ or error
         if setbacks.failed(group_id, cause):
-            self._cluster.log.exception("group.failed", group_id=group_id, reason=reason_of(cause))
+            self._log.exception("group.failed", group_id=group_id, reason=reason_of(cause))
         recovery = Alarm(lambda: self._recover(node_id, group_id))
-        timer.add_in(recovery, 0 if setbacks.failures(group_id) == 1 else setbacks.backoff_ms(group_id))
+        self._timer.add_in(recovery, 0 if setbacks.failures(group_id) == 1 else setbacks.backoff_ms(group_id))
 
     def _recover(self, node_id: int, group_id: str) -> None:
         coordinator, topic = self.of_node[node_id], self._cluster.topics.get(GROUP_TOPIC)
@@ -161,20 +194,26 @@ class GroupCoordination:
             if error is not None:
                 self._group_failed(node_id, group_id, error)
             elif self._setbacks.failures(group_id) == 1:
-                self._cluster.log.info("group.recovered", group_id=group_id)
+                self._log.info("group.recovered", group_id=group_id)
 
         self._loading.recover(coordinator.runtime, topic.partitions[coordinator.partition_of(group_id)], group_id, then)
 
-    def _topic_created(self, topic: Topic) -> None:
-        if topic.name == GROUP_TOPIC:
-            for index in range(len(topic.partitions)):
-                self._leader_changed(topic, index, NO_LEADER)
+    def _topic_created(self, event: Event) -> None:
+        if event.details["topic"] == GROUP_TOPIC:
+            self._take_over_all()
 
-    def _topic_deleted(self, topic: Topic) -> None:
-        if topic.name == GROUP_TOPIC:
-            for index, placement in enumerate(topic.placements):
-                if placement.leader_id != NO_LEADER:
-                    self.resign(index, placement.leader_id)
-        else:
-            for coordinator in self.of_node.values():
-                coordinator.topics_deleted({topic.name: topic.topic_id})
+    def _take_over_all(self) -> None:
+        """Hand the partitions of the group log out, if it is there."""
+        topic = self._cluster.topics.get(GROUP_TOPIC)
+        for index in range(len(topic.partitions) if topic is not None else 0):
+            assert topic is not None
+            self._let_leader_take_over(topic, index)
+
+    def _topic_deleted(self, event: Event) -> None:
+        name, topic_id = event.details["topic"], uuid_of(event.details["topic_id"])
+        for coordinator in self.of_node.values():
+            if name == GROUP_TOPIC:
+                for index in range(event.details["partitions"]):
+                    coordinator.runtime.unload(index)
+            else:
+                coordinator.topics_deleted({name: topic_id})

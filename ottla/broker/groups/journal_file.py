@@ -24,7 +24,7 @@ from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
     from ottla.broker.log import Log
-    from ottla.cluster.cluster import Cluster
+    from ottla.coordinator.notes import NoteSink
 
 WAITING_BYTES_MAX: Final = 64 * MIB
 #: How long the last lines may take to be written when the broker stops.
@@ -32,17 +32,17 @@ CLOSE_SECONDS_MAX: Final = 5.0
 
 
 @contextmanager
-def keeping_journal(path: Path, cluster: Cluster) -> Iterator[None]:
-    """Keep a journal of the cluster's groups in this file. Raises `MachineRefused` if it can't be opened."""
+def keeping_journal(path: Path, note_sinks: list[NoteSink], log: Log) -> Iterator[None]:
+    """Keep a journal of what the sinks are told in this file. Raises `MachineRefused` if it can't be opened."""
     try:
-        file = JournalFile(path, cluster.log)
+        file = JournalFile(path, log)
     except OSError as error:
         raise MachineRefused(
             f"--journal: cannot write {path}: {error.strerror}; name a file that can be made or appended to"
         ) from None
     loop = asyncio.get_running_loop()
     journal = Journal(file.write, lambda flush: loop.call_soon(file.attempt, flush))
-    cluster.note_sinks.append(journal)
+    note_sinks.append(journal)
     try:
         yield
     finally:

@@ -26,10 +26,11 @@ from ottla.protocol.record_reading import read_records
 from ottla.protocol.records import batch_spans, read_header
 
 if TYPE_CHECKING:
-    from ottla.broker.background import Job
-    from ottla.cluster.cluster import Cluster
+    from ottla.broker.background import Background
+    from ottla.broker.log import Log
     from ottla.coordinator.runtime.runtime import Loading, Runtime
     from ottla.coordinator.runtime.shard import Shard
+    from ottla.log.job import Job
     from ottla.log.partition import Partition
 
 #: How much of a log is looked at at once; more if a batch is larger.
@@ -43,8 +44,14 @@ Then: TypeAlias = Callable[[Exception | None], None]
 class GroupLoading:
     """The partitions of the group log that are being read, or are to be."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(
+        self, background: Background, now_ms: Callable[[], int], log: Log, on_loaded: Callable[[], object]
+    ) -> None:
+        """`on_loaded`: called once, when there is nothing more to be read for the first time."""
+        self._background = background
+        self._now_ms = now_ms
+        self._log = log
+        self._on_loaded: list[Callable[[], object]] = [on_loaded]
         self._waiting: deque[Job] = deque()
         self._is_reading = False
 
@@ -66,23 +73,21 @@ class GroupLoading:
         self._waiting.append(job)
         if not self._is_reading:
             self._is_reading = True
-            self._cluster.background.start(self._read_all(), "group loading")
+            self._background.start(self._read_all(), "group loading")
 
     def _read_all(self) -> Job:
-        log = self._cluster.log
         while self._waiting:
             try:
                 yield from self._waiting.popleft()
             except Exception as error:  # in what is said of it, or in bringing a group to life again
-                log.exception("job.failed", job="group loading", reason=reason_of(error))
+                self._log.exception("job.failed", job="group loading", reason=reason_of(error))
         self._is_reading = False
-        listeners = self._cluster.on_groups_loaded[:]
-        self._cluster.on_groups_loaded.clear()
-        tell(log, listeners)
+        while self._on_loaded:
+            tell(self._log, [self._on_loaded.pop()])
 
     def _load(self, runtime: Runtime[Any], loading: Loading[Any], log: Partition) -> Job:
         """Go on as long as the partition is still to be loaded there."""
-        index, begun_ms = log.index, self._cluster.clock.now_ms()
+        index, begun_ms = log.index, self._now_ms()
         try:
             for _ in chain([None], _steps(runtime, loading, log)):
                 if not runtime.is_loading(index, loading):
@@ -90,22 +95,18 @@ class GroupLoading:
                 yield
         except (BatchError, CorruptRecordError, StorageError) as error:
             runtime.fail_loading(index, loading)
-            self._cluster.log.error("group_log.load.failed", partition=index, reason=str(error))
+            self._log.error("group_log.load.failed", partition=index, reason=str(error))
             return
         except Exception as error:
             runtime.fail_loading(index, loading)
-            self._cluster.log.exception("group_log.load.failed", partition=index, reason=reason_of(error))
+            self._log.exception("group_log.load.failed", partition=index, reason=reason_of(error))
             return
         shard = loading.shard
         for record_type, records in shard.unknown_types.items():
-            self._cluster.log.warning(
-                "group_log.records.ignored", partition=index, record_type=record_type, records=records
-            )
+            self._log.warning("group_log.records.ignored", partition=index, record_type=record_type, records=records)
         if shard.machines:
-            duration_ms = self._cluster.clock.now_ms() - begun_ms
-            self._cluster.log.info(
-                "group_log.loaded", partition=index, groups=len(shard.machines), duration_ms=duration_ms
-            )
+            duration_ms = self._now_ms() - begun_ms
+            self._log.info("group_log.loaded", partition=index, groups=len(shard.machines), duration_ms=duration_ms)
 
     def _recover(self, runtime: Runtime[Any], log: Partition, group_id: str, then: Then) -> Job:
         """Go on as long as the group is still to be read there."""

@@ -9,18 +9,17 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.events import EVENTS
 from ottla.broker.log import LEVELS
 from ottla.broker.supervision import tell
 from ottla.coordinator.notes import Happened
+from ottla.events.kind import KINDS
 from ottla.events.setbacks import Setbacks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ottla.broker.log import Log
     from ottla.coordinator.notes import Note, NoteSink
-    from ottla.purgatory import Clock
 
 #: What a group's log refused so long ago is told again.
 _QUIET_MS: Final = 60_000
@@ -44,15 +43,14 @@ class NotesToLog:
     for a reason, until it has not happened for a minute.
     """
 
-    def __init__(self, log: Log, clock: Clock) -> None:
+    def __init__(self, log: Log, now_ms: Callable[[], int]) -> None:
         #: By group id, and what could not be written.
-        self._unwritten: Setbacks[tuple[str, object]] = Setbacks(clock, _QUIET_MS)
-        events = {happened: EVENTS[happened.value] for happened in Happened}
+        self._unwritten: Setbacks[tuple[str, object]] = Setbacks(now_ms, _QUIET_MS)
         #: How to log what, of that which passes the log's level.
         self._tell = {
-            happened: (getattr(log, event.level), event.name, event.keys)
-            for happened, event in events.items()
-            if log.is_enabled_for(LEVELS[event.level])
+            happened: (getattr(log, kind.level), kind.value, kind.keys)
+            for happened in Happened
+            if (kind := KINDS[happened.value]).level is not None and log.is_enabled_for(LEVELS[kind.level])
         }
 
     def __call__(self, group_id: str, timestamp_ms: int, note: Note) -> None:

@@ -54,12 +54,10 @@ def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResp
                 raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             assignment = _place(cluster, topic, asked)
             if not request.validate_only:
-                cluster.add_partitions(topic, assignment)
+                cluster.add_partitions(topic, assignment, call.client_id)
         except Refused as refused:
             results.append(_Result(asked.name, refused.error_code, refused.message))
             continue
-        if not request.validate_only:
-            cluster.log.info("topic.grown", topic=topic.name, partitions=asked.count, client_id=call.client_id)
         results.append(_Result(asked.name))
     return CreatePartitionsResponse(results=results)
 

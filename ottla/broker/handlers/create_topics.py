@@ -103,8 +103,7 @@ def _create(topic: NewTopic, call: Call, *, validate_only: bool) -> CreateTopics
     assignment, configs = place_new_topic(cluster, topic)
     topic_id = random_uuid()
     if not validate_only:
-        cluster.create_topic(topic.name, assignment, configs, topic_id)
-        cluster.log.info("topic.created", topic=topic.name, partitions=len(assignment), client_id=call.client_id)
+        cluster.create_topic(topic.name, assignment, configs, topic_id, call.client_id)
     return _Result(
         topic.name,
         topic_id,

@@ -61,11 +61,10 @@ def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
             results.append(_refusal(topic.name, topic.topic_id, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
             continue
         try:
-            cluster.delete_topic(topic)
+            cluster.delete_topic(topic, call.client_id)
         except Refused as refused:
             results.append(_refusal(topic.name, topic.topic_id, refused.error_code, refused.message))
             continue
-        cluster.log.info("topic.deleted", topic=topic.name, client_id=call.client_id)
         results.append(_Result(topic.name, topic.topic_id))
     return DeleteTopicsResponse(responses=results)
 

@@ -18,8 +18,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from ottla.broker.network.call import Call
+from ottla.broker.node import BrokerNode
 from ottla.broker.partition_access import find_partition
-from ottla.cluster.cluster import Cluster
 from ottla.cluster.election import Election
 from ottla.cluster.topic import NO_LEADER
 from ottla.pacing import paced
@@ -44,13 +44,13 @@ def handle(request: ElectLeadersRequest, call: Call) -> ElectLeadersResponse:
         return refuse(request, ErrorCode.REQUEST_TIMED_OUT)
     if request.election_type not in _ELECTIONS:
         return refuse(request, ErrorCode.INVALID_REQUEST, f"Unknown election type {request.election_type}")
-    cluster, election_type = call.node.cluster, request.election_type
+    node, election_type = call.node, request.election_type
     if asked is not None:
-        results = [_elect_all(cluster, topic.topic, topic.partitions, election_type) for topic in paced(asked)]
+        results = [_elect_all(node, topic.topic, topic.partitions, election_type) for topic in paced(asked)]
     else:
         results = [
-            _elect_all(cluster, topic.name, range(len(topic.partitions)), election_type)
-            for topic in paced(list(cluster.topics.values()))
+            _elect_all(node, topic.name, range(len(topic.partitions)), election_type)
+            for topic in paced(list(node.cluster.topics.values()))
         ]
         for result in results:
             result.partition_result = [
@@ -72,17 +72,17 @@ def refuse(request: ElectLeadersRequest, error_code: ErrorCode, message: str | N
 
 
 def _elect_all(
-    cluster: Cluster, name: str, indexes: Iterable[int], election_type: int
+    node: BrokerNode, name: str, indexes: Iterable[int], election_type: int
 ) -> ElectLeadersResponse.ReplicaElectionResult:
     results = []
     for index in paced(indexes):
-        error = _elect(cluster, name, index, election_type)
+        error = _elect(node, name, index, election_type)
         results.append(_Partition(index, error, error.meaning if error else None))
     return _Topic(name, results)
 
 
-def _elect(cluster: Cluster, name: str, index: int, election_type: int) -> ErrorCode:
-    topic = cluster.topics.get(name)
+def _elect(node: BrokerNode, name: str, index: int, election_type: int) -> ErrorCode:
+    topic = node.cluster.topics.get(name)
     if topic is None or find_partition(topic, index) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     placement = topic.placements[index]
@@ -90,4 +90,4 @@ def _elect(cluster: Cluster, name: str, index: int, election_type: int) -> Error
     is_well_led = placement.has_preferred_leader if election is Election.PREFERRED else placement.leader_id != NO_LEADER
     if is_well_led:
         return ErrorCode.ELECTION_NOT_NEEDED
-    return ErrorCode.NONE if cluster.failover.elect(topic, index, election) else unavailable
+    return ErrorCode.NONE if node.failover.elect(topic, index, election) else unavailable

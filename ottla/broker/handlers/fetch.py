@@ -28,8 +28,8 @@ from ottla.broker.fetching.fetch_session import FetchContext, FetchedPartition, 
 from ottla.broker.fetching.reading import FetchParams, read_partitions
 from ottla.broker.network.call import Call
 from ottla.broker.network.limits import BRIEF_PARTITIONS_MAX, WATCHED_PARTITIONS_MAX
+from ottla.broker.node import BrokerNode
 from ottla.broker.partition_access import NO_LEADER_EPOCH, current_leader, find_partition
-from ottla.cluster.node import Node
 from ottla.log.partition_answers import IsolationLevel, ReadResult
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
@@ -51,7 +51,7 @@ _WITHOUT_STORAGE_ERROR: Final = 5
 _LED_ELSEWHERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
-def is_long(request: FetchRequest, node: Node) -> bool:
+def is_long(request: FetchRequest, node: BrokerNode) -> bool:
     """Many partitions are, be they listed here or kept in a session."""
     session = node.fetch_sessions.get(request.session_id)
     partitions = 0 if session is None else len(session.partitions)
@@ -81,12 +81,12 @@ def handle(request: FetchRequest, call: Call) -> FetchResponse | None:
     results = read_partitions(node, params, fetch.wanted)
     if request.max_wait_ms <= 0 or _is_enough(results, params.min_bytes):
         return fetch.answer(results)
-    deadline_ms = cluster.timer.now_ms() + request.max_wait_ms
-    if cluster.delayed_operations.fetch.watched > WATCHED_PARTITIONS_MAX:
+    deadline_ms = node.timer.now_ms() + request.max_wait_ms
+    if node.delayed_operations.fetch.watched > WATCHED_PARTITIONS_MAX:
         return fetch.answer(results)
     delayed = DelayedFetch(deadline_ms, node, params, fetch.wanted, results, fetch.answer_later)
     call.on_abandoned, call.on_ended = delayed.abandon, delayed.force_complete
-    cluster.delayed_operations.fetch.try_complete_else_watch(delayed, delayed.partitions)
+    node.delayed_operations.fetch.try_complete_else_watch(delayed, delayed.partitions)
     return None
 
 
@@ -103,7 +103,7 @@ def refuse(request: FetchRequest, error_code: int, *, names_topics: bool = False
     )
 
 
-def _asked(request: FetchRequest, version: int, node: Node) -> dict[Key, FetchedPartition]:
+def _asked(request: FetchRequest, version: int, node: BrokerNode) -> dict[Key, FetchedPartition]:
     """The partitions listed in the request. Of one that is listed twice the last counts."""
     asked: dict[Key, FetchedPartition] = {}
     for topic in paced(request.topics):

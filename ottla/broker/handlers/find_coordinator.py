@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from ottla.broker.coordinators import group_coordinator, transaction_coordinator
 from ottla.broker.network.call import Call
 from ottla.cluster.address import Address
-from ottla.cluster.coordinators import group_coordinator, transaction_coordinator
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode

@@ -34,7 +34,7 @@ def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse
             return refuse(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     if not 0 < request.transaction_timeout_ms <= call.node.settings["transaction.max.timeout.ms"]:
         return refuse(request, ErrorCode.INVALID_TRANSACTION_TIMEOUT)
-    call.node.cluster.log.warning(
+    call.node.log.warning(
         "transaction.refused",
         transactional_id=request.transactional_id,
         client_id=call.client_id,

@@ -25,8 +25,8 @@ from typing import Final, NamedTuple, TypeAlias
 from ottla.broker.delayed.produce import DelayedProduce, PendingAcks
 from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.network.limits import BRIEF_PARTITIONS_MAX
+from ottla.broker.node import BrokerNode
 from ottla.broker.partition_access import current_leader, find_partition
-from ottla.cluster.node import Node
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
 from ottla.log.partition_answers import AppendResult
@@ -64,7 +64,7 @@ class _Sent(NamedTuple):
     batch: Buffer
 
 
-def is_long(request: ProduceRequest, _node: Node) -> bool:
+def is_long(request: ProduceRequest, _node: BrokerNode) -> bool:
     """Many partitions are, and what has to be unpacked."""
     partitions = 0
     for topic in request.topic_data:
@@ -95,10 +95,10 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
         return None
     if not lagging:
         return _answer(results, call)
-    cluster = call.node.cluster
-    deadline_ms = cluster.timer.now_ms() + request.timeout_ms
-    delayed = DelayedProduce(deadline_ms, call.node, lagging, lambda: call.answer_later(lambda: _answer(results, call)))
-    cluster.delayed_operations.produce.try_complete_else_watch(delayed, [pending.partition for pending in lagging])
+    node = call.node
+    deadline_ms = node.timer.now_ms() + request.timeout_ms
+    delayed = DelayedProduce(deadline_ms, node, lagging, lambda: call.answer_later(lambda: _answer(results, call)))
+    node.delayed_operations.produce.try_complete_else_watch(delayed, [pending.partition for pending in lagging])
     return None
 
 
@@ -204,7 +204,7 @@ def _append(index: int, sent: _Sent, acks: int, call: Call, lagging: list[Pendin
         return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     if acks == _ACKS_ALL and placement.has_too_few_in_sync(partition.config.min_insync_replicas):
         return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=partition.log_start_offset)
-    result = partition.append_as_leader(batch, header, node.cluster.clock.wall_ms())
+    result = partition.append_as_leader(batch, header, node.clock.wall_ms())
     if acks == _ACKS_ALL and not result.error and partition.high_watermark <= result.last_offset:
         lagging.append(PendingAcks(partition, placement, result))
     return result

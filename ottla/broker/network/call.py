@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ottla.broker.authorizer import Authorizer, Principal
     from ottla.broker.network.connection import Connection
     from ottla.broker.network.routes import Route
-    from ottla.cluster.node import Node
+    from ottla.broker.node import BrokerNode
 
 
 _LONG_TEXT: Final = "the answer would have a text of more than 32,767 bytes"
@@ -62,7 +62,7 @@ class Call:
         self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Message
     ) -> None:
         self.connection = connection
-        self.node: Node = connection.node
+        self.node: BrokerNode = connection.node
         self.route = route
         self.api_version = route.version
         self.correlation_id = correlation_id

@@ -26,7 +26,7 @@ from ottla.broker.network.limits import (
     UNREAD_BYTES_MAX,
 )
 from ottla.broker.network.routes import Routes
-from ottla.cluster.node import Node
+from ottla.broker.node import BrokerNode
 
 #: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
 #: hundreds of clients in one breath.
@@ -86,7 +86,7 @@ async def listen(server: asyncio.Server) -> None:
 class Listener:
     """Accepts connections for one node, under a name that all nodes know."""
 
-    def __init__(self, node: Node, shared: Shared, log: Any, name: str = DEFAULT_NAME) -> None:
+    def __init__(self, node: BrokerNode, shared: Shared, log: Any, name: str = DEFAULT_NAME) -> None:
         self.node = node
         self.name = name
         self.routes = shared.routes
@@ -94,7 +94,7 @@ class Listener:
         self.receive_buffer = shared.receive_buffer
         self.unread = shared.unread
         self.receiving = shared.receiving
-        self.pace = node.cluster.pace
+        self.pace = node.pace
         self.request_bytes_max: int = node.cluster.settings["socket.request.max.bytes"]
         self.connections: set[Connection] = set()
         self.log = log.bind(node_id=node.node_id)

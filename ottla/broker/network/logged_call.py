@@ -21,7 +21,7 @@ class LoggedCall(Call):
         self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Message
     ) -> None:
         super().__init__(connection, route, correlation_id, client_id, request)
-        self.taken_up_ms = self.node.cluster.clock.now_ms()
+        self.taken_up_ms = self.node.clock.now_ms()
 
     def answer(self, response: Message) -> None:
         self._tell()
@@ -39,5 +39,5 @@ class LoggedCall(Call):
             correlation_id=self.correlation_id,
             client_id=self.client_id,
             client_host=self.client_host,
-            duration_ms=self.node.cluster.clock.now_ms() - self.taken_up_ms,
+            duration_ms=self.node.clock.now_ms() - self.taken_up_ms,
         )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
 from ottla.broker.network.apis import SERVED, Lane
 from ottla.broker.network.call import Call
-from ottla.cluster.node import Node
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import API_VERSIONS_KEY, has_tagged_response_header
 from ottla.protocol.primitives import Message, Reader, Writer
@@ -21,10 +20,10 @@ from ottla.protocol.registry import api
 
 if TYPE_CHECKING:
     from ottla.broker.network.interception import Interceptor
-    from ottla.cluster.node import Node
+    from ottla.broker.node import BrokerNode
 
 #: Gets the decoded request, and who was asked.
-IsLong: TypeAlias = "Callable[[Message, Node], bool]"
+IsLong: TypeAlias = "Callable[[Message, BrokerNode], bool]"
 
 Handler: TypeAlias = Callable[[Message, Call], Message | None]
 Refuse: TypeAlias = Callable[[Message, ErrorCode], Message]

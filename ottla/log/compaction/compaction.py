@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ottla.protocol.record_reading import Record, read_records
 from ottla.protocol.record_rewriting import ThinnedBatch, empty_batch
-from ottla.protocol.records import NO_PRODUCER_ID
-from ottla.purgatory.clock import WALL_MS_MAX
+from ottla.protocol.records import NO_PRODUCER_ID, TIMESTAMP_MAX
 
 if TYPE_CHECKING:
     from ottla.log.compaction.cleaned_transactions import CleanedTransactions
@@ -153,7 +152,7 @@ class Passage:
         """Beyond the last date there is none, and what waits for it stays: Kafka's sum wraps around to a date before
         1970, which MemoryRecordsBuilder.hasDeleteHorizonMs takes for none."""
         horizon_ms = self.wall_ms + self.delete_retention_ms
-        return horizon_ms if horizon_ms <= WALL_MS_MAX else None
+        return horizon_ms if horizon_ms <= TIMESTAMP_MAX else None
 
     def _is_last_of_producer(self, header: BatchHeader) -> bool:
         if header.producer_id == NO_PRODUCER_ID:

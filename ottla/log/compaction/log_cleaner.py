@@ -17,10 +17,10 @@ Kafka: LogCleaner, LogCleanerManager, Cleaner.doClean.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.rounds import LogCare, Round
 from ottla.events.setbacks import Setbacks, reason_of
+from ottla.log.care import LogCare
 from ottla.log.compaction.cleanable import Cleanable, look_at, portions
 from ottla.log.compaction.cleaned_transactions import CleanedTransactions
 from ottla.log.compaction.compaction import LatestOffsets, Passage, last_batches
@@ -29,12 +29,13 @@ from ottla.protocol.batch_error import BatchError
 from ottla.protocol.records import read_header
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from ottla.broker.background import Job
-    from ottla.cluster.cluster import Cluster
+    from ottla.log.job import Job
+    from ottla.log.logs import Logs
     from ottla.log.partition import Partition
     from ottla.log.storage.segment import Segment
+    from ottla.settings.settings import Settings
 
 #: The keys of one passage take no more memory than this, be log.cleaner.dedupe.buffer.size larger.
 KEYS_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -47,26 +48,28 @@ class CleaningAbortedError(Exception):
 
 
 class LogCleaner:
-    """Cleans the compacted logs of a cluster."""
+    """Cleans the compacted logs."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(
+        self, logs: Logs, settings: Settings, now_ms: Callable[[], int], wall_ms: Callable[[], int], log: Any
+    ) -> None:
+        """`now_ms`: what time it is. `wall_ms`: the date, in milliseconds since 1970."""
+        self._logs = logs
+        self._settings = settings
+        self._now_ms = now_ms
+        self._wall_ms = wall_ms
+        self._log = log
         #: Logs that could not be cleaned; they stay as they are until the broker starts anew.
         self._uncleanable: set[Partition] = set()
         #: Logs that can't be cleaned at the moment, by topic id and number.
-        self._setbacks: Setbacks[tuple[bytes, int]] = Setbacks(cluster.clock)
-        self._retention = LogCare(cluster, "retention")
+        self._setbacks: Setbacks[tuple[bytes, int]] = Setbacks(now_ms)
+        self._retention = LogCare("retention", now_ms, log)
 
-    def start(self) -> None:
-        """Look for dirty logs from now on."""
-        settings = self._cluster.settings
-        Round(self._cluster, "cleaning", self._begin, lambda: settings["log.cleaner.backoff.ms"]).start()
-
-    def _begin(self) -> Job | None:
+    def round(self) -> Job | None:
+        """Clean whatever is dirty enough, if any log is compacted at all."""
         return self._round() if self._compacted_logs() else None
 
     def _round(self) -> Job:
-        """Clean whatever is dirty enough."""
         failed = {log for log in self._compacted_logs() if self._setbacks.is_resting((log.topic_id, log.index))}
         self._uncleanable = {log for log in self._uncleanable if not log.is_closed}
         failed |= self._uncleanable
@@ -75,15 +78,15 @@ class LogCleaner:
                 failed.add(filthiest.log)
         for log in self._compacted_logs():
             if not log.is_closed:
-                self._retention(log, log.apply_retention, self._cluster.clock.wall_ms())
+                self._retention(log, log.apply_retention, self._wall_ms())
             yield
 
     def _compacted_logs(self) -> list[Partition]:
-        return [log for log in self._cluster.logs.partitions if log.config.compact and not log.is_closed]
+        return [log for log in self._logs.partitions if log.config.compact and not log.is_closed]
 
     def _find_filthiest(self, failed: set[Partition]) -> Generator[None, None, Cleanable | None]:
         """The log with the largest dirty part of those that are due."""
-        wall_ms = self._cluster.clock.wall_ms()
+        wall_ms = self._wall_ms()
         filthiest: Cleanable | None = None
         for number, log in enumerate(self._compacted_logs()):
             if log not in failed and not log.is_closed and log.config.compact:
@@ -107,31 +110,31 @@ class LogCleaner:
         """A bug of ours: as with a log that can't be read. For `except` blocks. Kafka: markPartitionUncleanable."""
         self._uncleanable.add(log)
         topic, partition, reason = log.topic, log.index, reason_of(error)
-        self._cluster.log.exception("log.cleaning.failed", topic=topic, partition=partition, reason=reason)
+        self._log.exception("log.cleaning.failed", topic=topic, partition=partition, reason=reason)
 
     def _clean(self, cleanable: Cleanable) -> Generator[None, None, bool]:
         """Clean one log; returns whether that came to an end."""
-        log, cluster = cleanable.log, self._cluster
-        begun_ms, bytes_before = cluster.clock.now_ms(), log.size_bytes
+        log = cleanable.log
+        begun_ms, bytes_before = self._now_ms(), log.size_bytes
         try:
-            end_offset = yield from clean(cleanable, cluster.clock.wall_ms(), self._keys_bytes_max)
+            end_offset = yield from clean(cleanable, self._wall_ms(), self._keys_bytes_max)
         except StorageError as error:
             # The log has failed, and says so itself with the next append.
             if self._setbacks.failed((log.topic_id, log.index), error):
-                cluster.log.warning("log.cleaning.stopped", topic=log.topic, partition=log.index, reason=str(error))
+                self._log.warning("log.cleaning.stopped", topic=log.topic, partition=log.index, reason=str(error))
             return False
         except CleaningAbortedError:
             return False
         except BatchError as error:
             self._uncleanable.add(log)
-            cluster.log.error("log.cleaning.failed", topic=log.topic, partition=log.index, reason=str(error))
+            self._log.error("log.cleaning.failed", topic=log.topic, partition=log.index, reason=str(error))
             return False
         except Exception as error:
             self._give_up(log, error)
             return False
         self._setbacks.went_well((log.topic_id, log.index))
-        cluster.logs.note_cleaned(log, end_offset)
-        cluster.log.info(
+        self._logs.note_cleaned(log, end_offset)
+        self._log.info(
             "log.cleaned",
             topic=log.topic,
             partition=log.index,
@@ -139,13 +142,13 @@ class LogCleaner:
             end_offset=end_offset,
             bytes_before=bytes_before,
             bytes_after=log.size_bytes,
-            duration_ms=cluster.clock.now_ms() - begun_ms,
+            duration_ms=self._now_ms() - begun_ms,
         )
         return end_offset > cleanable.first_dirty_offset
 
     @property
     def _keys_bytes_max(self) -> int:
-        buffer_bytes: int = self._cluster.settings["log.cleaner.dedupe.buffer.size"]
+        buffer_bytes: int = self._settings["log.cleaner.dedupe.buffer.size"]
         return min(buffer_bytes, KEYS_BYTES_MAX)
 
 

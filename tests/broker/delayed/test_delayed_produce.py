@@ -35,7 +35,7 @@ def waiting(scene: LogScene, topic: Topic, *batches: bytes, version: int = 9, ti
 
 def nobody_waits(scene: LogScene) -> bool:
     """Whoever waits has a deadline that runs."""
-    return scene.waiting.produce.delayed == 0 and scene.cluster.timer.size == 0
+    return scene.waiting.produce.delayed == 0 and scene.timer.size == 0
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -148,7 +148,7 @@ def test_broker_stops() -> None:
     topic = scene.create("orders")
     hold_high_watermark(topic.partitions[0])
     call = waiting(scene, topic, batch())
-    scene.cluster.release_parked()
+    scene.services.close()
     assert error_codes(call.answer_given.responses) == [ErrorCode.REQUEST_TIMED_OUT]
 
 

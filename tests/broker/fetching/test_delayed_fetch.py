@@ -19,7 +19,7 @@ ONE = batch()
 
 def nobody_waits(scene: LogScene) -> bool:
     """Whoever waits has a deadline that runs."""
-    return scene.waiting.fetch.delayed == 0 and scene.cluster.timer.size == 0
+    return scene.waiting.fetch.delayed == 0 and scene.timer.size == 0
 
 
 def waiting(scene: LogScene, topic: Topic, *offsets: int, version: int = 12, **changes: int) -> SentCall:
@@ -339,7 +339,7 @@ class TestAbandoned:
         topic = scene.create("orders")
         call = waiting(scene, topic, 0, min_bytes=1000)
         scene.append(topic, ONE)
-        scene.cluster.release_parked()
+        scene.services.close()
         assert len(only(call.answer_given.responses).records) == len(ONE)
         assert nobody_waits(scene)
 
@@ -349,9 +349,9 @@ def test_settled_means_that_everybody_was_looked_at() -> None:
     scene = LogScene()
     topic = scene.create("orders")
     waiting(scene, topic, 0)
-    settled = [scene.cluster.is_settled]
+    settled = [scene.services.is_settled]
     scene.append(topic, ONE)
-    settled.append(scene.cluster.is_settled)
+    settled.append(scene.services.is_settled)
     scene.turn()
-    settled.append(scene.cluster.is_settled)
+    settled.append(scene.services.is_settled)
     assert settled == [True, False, True]

@@ -202,7 +202,7 @@ class TestGoingOn:
         topic = scene.create("orders")
         client = Client(scene)
         session_id = client.ask(topic, 0).session_id
-        session = scene.cluster.nodes[1].fetch_sessions.get(session_id)
+        session = scene.nodes[1].fetch_sessions.get(session_id)
         assert session is not None
         session.epoch = client.epoch = 2**31 - 1
         assert client.ask().error_code == 0
@@ -239,7 +239,7 @@ class TestBeginningAndEnd:
         answer = scene.ask(fetch_request(topic, 0, session_id=old_id, session_epoch=epoch), version)
         assert (answer.session_id > 0, indexes(answer)) == (epoch == 0, [0])
         assert client.ask().error_code == NOT_FOUND
-        assert len(scene.cluster.nodes[1].fetch_sessions) == (1 if epoch == 0 else 0)
+        assert len(scene.nodes[1].fetch_sessions) == (1 if epoch == 0 else 0)
 
     @pytest.mark.parametrize("version", VERSIONS)
     def test_session_that_is_not_there_can_be_closed(self, version: int) -> None:
@@ -481,7 +481,7 @@ class TestRoom:
             request.replica_id, request.replica_state = -1, FetchRequest.ReplicaState(follower_id)
         for asked, is_privileged in ((request, True), (fetch_request(topic, 0, session_epoch=0), False)):
             session_id = scene.ask(asked, version, node_id=leader_id).session_id
-            session = scene.cluster.nodes[leader_id].fetch_sessions.get(session_id)
+            session = scene.nodes[leader_id].fetch_sessions.get(session_id)
             assert session is not None
             assert session.is_privileged == is_privileged
 

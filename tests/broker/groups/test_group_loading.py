@@ -17,14 +17,14 @@ from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.coordinator.offsets.committed import CommittedOffset
 from ottla.coordinator.offsets.records import offset_record, offset_tombstone
 from ottla.coordinator.runtime.records import Record
+from ottla.log.job import Job
 from ottla.log.partition import Partition
 from ottla.log.transaction_marker import TransactionMarker
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.record_building import build_batch
-from ottla.purgatory import Timer
-from tests.broker.scene import WALL_MS, Scene
+from tests.broker.scene import WALL_MS, Log, Scene
 from tests.coordinator.actors import Actor, fetches
 from tests.coordinator.node import Answered
 
@@ -36,11 +36,10 @@ class GroupScene(Scene):
     """Nodes 1 to n on a real event loop, with one partition of __consumer_offsets, which node 1 leads."""
 
     def __init__(self, tasks: asyncio.TaskGroup, nodes: int) -> None:
-        super().__init__(nodes, {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"})
-        self.cluster.timer = Timer(self.clock, loop=asyncio.get_running_loop())
-        self.cluster.tasks = tasks
+        settings = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"}
+        super().__init__(nodes, settings, tasks=tasks, loop=asyncio.get_running_loop())
         create_on_demand(self.cluster, GROUP_TOPIC)
-        self.coordination = self.cluster.group_coordination
+        self.coordination = self.services.group_coordination
 
     @property
     def group_log(self) -> Partition:
@@ -65,13 +64,13 @@ class GroupScene(Scene):
 
     async def settle(self) -> None:
         """Let the background do all it has to."""
-        while not self.cluster.is_settled:  # noqa: ASYNC110 (turn by turn, as the loop goes)
+        while not self.services.is_settled:  # noqa: ASYNC110 (turn by turn, as the loop goes)
             await asyncio.sleep(0)
 
     async def is_busy(self) -> bool:
         """Whether the background has still something to do after another turn of the loop."""
         await asyncio.sleep(0)
-        return not self.cluster.is_settled
+        return not self.services.is_settled
 
     async def committed(self, partition: int = 0, group_id: str = "group", node_id: int = 1) -> int:
         """What is committed for a partition of `orders`."""
@@ -87,8 +86,8 @@ async def running_scene(nodes: int = 1) -> AsyncIterator[GroupScene]:
         try:
             yield scene
         finally:
-            scene.cluster.release_parked()
-    assert scene.cluster.timer.size == 0
+            scene.services.close()
+    assert scene.timer.size == 0
 
 
 def offset(value: int, partition: int = 0, group_id: str = "group") -> Record:
@@ -141,7 +140,7 @@ async def test_clients_are_told_to_wait_while_the_log_is_read(monkeypatch: pytes
         turns = 0
         fetched = await scene.submit(lambda: fetches(("orders", 0)))
         while fetched.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-            assert not scene.cluster.is_settled
+            assert not scene.services.is_settled
             listed = scene.coordinator().list_groups(ListGroupsRequest())
             assert listed.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
             assert (await scene.submit(Actor("ana").beats())).error_code == ErrorCode.NONE
@@ -287,16 +286,14 @@ def test_a_job_is_done_in_slices() -> None:
     """Each turn of the loop gives one job its slice; two jobs take turns, and others theirs in between."""
     done: list[str] = []
 
-    def job(name: str) -> background.Job:
+    def job(name: str) -> Job:
         for _ in range(3):
             done.append(name)
             yield
 
     async def run() -> None:
         async with asyncio.TaskGroup() as tasks:
-            cluster = Scene().cluster
-            cluster.tasks = tasks
-            both = background.Background(cluster)
+            both = background.Background(tasks, Log())
             both.start(job("a"), "a")
             both.start(job("b"), "b")
             while not both.is_settled:
@@ -344,7 +341,7 @@ async def test_who_wants_to_know_that_groups_are_loaded_is_told_once() -> None:
     async with running_scene(nodes=2) as scene:
         await scene.settle()
         told: list[int] = []
-        scene.cluster.on_groups_loaded.append(lambda: told.append(len(scene.coordinator(2).groups)))
+        scene.on_groups_loaded.append(lambda: told.append(len(scene.coordinator(2).groups)))
         scene.write([offset(7)])
         scene.coordination.resign(0, 1)
         await scene.load(node_id=2)

@@ -116,7 +116,7 @@ class TestReading:
         topic = scene.create("orders")
         scene.append(topic, ONE)
         request = fetch_request(topic, 0)
-        answer = fetch.handle(request, cast(Call, SentCall(scene.cluster.nodes[1], request, 12, "ana")))
+        answer = fetch.handle(request, cast(Call, SentCall(scene.nodes[1], request, 12, "ana")))
         assert answer is not None
         assert isinstance(only(answer.responses).records, memoryview)
 

@@ -256,7 +256,7 @@ def test_answer_that_is_given_later_by_somebody_else_passes_too(broker: RunningB
     intercept(broker, interceptor := Interceptor("Fetch", answer=lambda call, response: call.leave(response)))
     asked = [FetchRequest.FetchTopic("waited-for", partitions=[FetchRequest.FetchPartition(0)])]
     client.send(FetchRequest(max_wait_ms=600_000, min_bytes=1, max_bytes=1000, topics=asked), 4)
-    broker.wait_until("it waits", lambda: broker.server.cluster.delayed_operations.fetch.delayed)
+    broker.wait_until("it waits", lambda: broker.server.services.delayed_operations.fetch.delayed)
     assert interceptor.answers == []
     client.connection.end()
     assert client.receive().message.responses[0].partitions[0].error_code == ErrorCode.NONE
@@ -269,9 +269,9 @@ def test_request_whose_client_has_gone_waits_no_longer(broker: RunningBroker, cl
     intercept(broker, Interceptor("Fetch", request=InterceptedCall.proceed))
     asked = [FetchRequest.FetchTopic("abandoned", partitions=[FetchRequest.FetchPartition(0)])]
     client.send(FetchRequest(max_wait_ms=600_000, min_bytes=1, max_bytes=1000, topics=asked), 4)
-    broker.wait_until("it waits", lambda: broker.server.cluster.delayed_operations.fetch.delayed)
+    broker.wait_until("it waits", lambda: broker.server.services.delayed_operations.fetch.delayed)
     client.connection.reset()
-    broker.wait_until("nobody waits", lambda: not broker.server.cluster.delayed_operations.fetch.delayed)
+    broker.wait_until("nobody waits", lambda: not broker.server.services.delayed_operations.fetch.delayed)
 
 
 # ── The end of the connection ─────────────────────────────────────────────────────────────────────────────────────────

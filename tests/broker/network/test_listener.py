@@ -29,7 +29,7 @@ from tests.support.running_broker import Loop, RunningBroker, every_loop
 async def test_addresses_of_one_name_get_the_same_free_port() -> None:
     """Where localhost is two addresses, clients of either find the broker at the port they are told."""
     scene = Scene()
-    opened = Listener(scene.cluster.nodes[1], Shared(), scene.log)
+    opened = Listener(scene.nodes[1], Shared(), scene.log)
     two_addresses = cast("str", ["127.0.0.1", "127.0.0.2"])
     port = await opened.open(two_addresses, 0)
     await opened.accept()
@@ -45,7 +45,7 @@ async def test_requests_are_told_to_the_log_at_the_level_debug_only() -> None:
     """At any other level a request is a plain call, which knows nothing of the log."""
     scene = Scene()
     for level, call_class in (("debug", LoggedCall), ("info", Call), ("error", Call)):
-        assert Listener(scene.cluster.nodes[1], Shared(), make_log(level)).new_call is call_class
+        assert Listener(scene.nodes[1], Shared(), make_log(level)).new_call is call_class
 
 
 @every_loop

@@ -1,0 +1,43 @@
+"""Care of logs: what is done to each of them from time to time, and goes on when it fails at one.
+
+A log at which the work fails is left alone for a while, and the others are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ottla.events.setbacks import Setbacks, reason_of
+
+if TYPE_CHECKING:
+    from ottla.log.partition import Partition
+
+#: Does some work on a log as it is at this date.
+LogWork: TypeAlias = Callable[[int], object]
+
+
+class LogCare:
+    """One kind of work, log by log."""
+
+    def __init__(self, name: str, now_ms: Callable[[], int], log: Any) -> None:
+        self._log = log
+        self._name = name
+        self._setbacks: Setbacks[tuple[bytes, int]] = Setbacks(now_ms)
+
+    def __call__(self, partition: Partition, work: LogWork, wall_ms: int) -> None:
+        """Do it, unless it has failed a short while ago."""
+        key = partition.topic_id, partition.index
+        if self._setbacks.is_resting(key):
+            return
+        topic, index = partition.topic, partition.index
+        try:
+            work(wall_ms)
+        except Exception as error:
+            if self._setbacks.failed(key, error):
+                self._log.exception(
+                    "log.care.failed", topic=topic, partition=index, work=self._name, reason=reason_of(error)
+                )
+        else:
+            if self._setbacks.went_well(key):
+                self._log.info("log.care.recovered", topic=topic, partition=index, work=self._name)
