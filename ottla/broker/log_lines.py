@@ -20,8 +20,8 @@ def write_log_lines(events: Stream, log: Log) -> None:
         keys = dict(event.details)
         if event.node_id is not None:
             keys["node_id"] = event.node_id
-        if event.error is not None:
-            keys["exc_info"] = event.error
+        if event.raised is not None:
+            keys["exc_info"] = event.raised
         getattr(log, event.kind.level)(event.kind.value, **keys)
 
     events.read(write, [kind for kind in Kind if kind.level is not None and log.is_enabled_for(LEVELS[kind.level])])

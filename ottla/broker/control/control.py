@@ -55,8 +55,7 @@ class Control:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._cluster = server.cluster
-        self._last_rebalances = LastRebalances()
-        server.services.note_sinks.append(self._last_rebalances)
+        self._last_rebalances = LastRebalances(server.parts.events)
 
     async def answer(self, method: str, path: str, body: bytes) -> Answer:
         """The answer to one request. Raises `Refused`."""
