@@ -22,6 +22,7 @@ from ottla.broker.rounds import Round
 from ottla.cluster.address import Address, MachineRefused
 from ottla.cluster.failover import NodeState
 from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.events.kind import Kind
 from ottla.purgatory import Clock, SystemClock, Timer
 from ottla.settings.settings import ConfigError, Settings
 
@@ -197,6 +198,7 @@ class Server:
             if self.cluster.store is not None:
                 self.cluster.store.keep_virtual_date(self.clock.wall_ms() + ms)
             await self.timer.advance(ms, settled=self._is_settled)
+            self.parts.events.tell(Kind.TIME_ADVANCED, ms=ms)
 
     def _is_settled(self) -> bool:
         self._refuse_if_stopping()
@@ -216,7 +218,7 @@ class Server:
             self._refuse_if_stopping()
             if failover.state_of(node) is not NodeState.UP:
                 return
-            listeners[0].log.info("node.stopped", is_hard=hard)
+            self.parts.events.tell(Kind.NODE_STOPPED, node_id=node_id, is_hard=hard)
             if hard:
                 for listener in listeners:
                     listener.reset()
@@ -247,7 +249,7 @@ class Server:
                 return
             await self._reopen(listeners)
             failover.node_returns(node)
-            listeners[0].log.info("node.started")
+            self.parts.events.tell(Kind.NODE_STARTED, node_id=node_id)
 
     def node_state(self, node_id: int) -> NodeState:
         """Whether it is up. Raises `UnknownNode`."""

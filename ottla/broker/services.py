@@ -62,7 +62,7 @@ class Services:
         self._on_groups_loaded = on_groups_loaded
         #: All that were made, in order.
         self._made: list[Service] = []
-        #: Who, besides the log, is told what happens in groups. Complete before the first group is asked for.
+        #: Who, besides the stream of events, is told what happens in groups. Complete before the first is asked for.
         self.note_sinks: list[NoteSink] = []
 
     @property

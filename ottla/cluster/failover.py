@@ -112,8 +112,7 @@ class Failover:
     def _miss(self, node: Node) -> None:
         del self._alarms[node.node_id]
         self._remove(node)
-        log = self._cluster.log.bind(node_id=node.node_id)
-        log.warning("node.missed")
+        self._cluster.events.tell(Kind.NODE_MISSED, node_id=node.node_id)
 
     def _remove(self, node: Node) -> None:
         """It leads nothing any more, and clients are not told of it."""
@@ -166,7 +165,7 @@ class Failover:
                 leader_epoch=topic.partitions[index].leader_epoch,
             )
         if moved:
-            cluster.log.info("leaders.moved", partitions=len(moved))
+            cluster.events.tell(Kind.LEADERS_MOVED, partitions=len(moved))
         if is_imbalanced:
             self._arm_balancing()
         return is_different

@@ -80,6 +80,7 @@ class Kind(Enum):
         "The control API failed at a request; a bug of ours.",
     )
     LOOP_FAILED = "loop.failed", "error", ("reason",), "Something failed that is no request's; a bug of ours."
+    TIME_ADVANCED = "time.advanced", None, ("ms",), "The virtual clock was moved, and all that was due has happened."
     SETTINGS_CHANGED = (
         "settings.changed",
         None,

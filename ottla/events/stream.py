@@ -38,7 +38,7 @@ class Event:
     kind: Kind
     details: Mapping[str, Any]
     """The keys that the kind has, as far as they have a value."""
-    error: BaseException | None = None
+    raised: BaseException | None = None
     """What was raised, where a bug of ours is told of."""
 
 
@@ -49,7 +49,8 @@ class Stream:
     """What happens in one broker. For the thread of its event loop alone."""
 
     def __init__(self, now_ms: Callable[[], int], wall_ms: Callable[[], int]) -> None:
-        self._now_ms = now_ms
+        #: The clock that deadlines are set by.
+        self.now_ms = now_ms
         self._wall_ms = wall_ms
         self._sequence = 0
         self._readers: dict[Kind, tuple[Reader, ...]] = {}
@@ -57,14 +58,14 @@ class Stream:
         self._is_delivering = False
 
     def tell(
-        self, kind: Kind, /, *, node_id: int | None = None, error: BaseException | None = None, **details: Any
+        self, kind: Kind, /, *, node_id: int | None = None, raised: BaseException | None = None, **details: Any
     ) -> None:
         """This has happened. Details of None are left out."""
         self._sequence += 1
         if kind not in self._readers:
             return
         said = {key: value for key, value in details.items() if value is not None}
-        self._waiting.append(Event(self._sequence, self._now_ms(), self._wall_ms(), node_id, kind, said, error))
+        self._waiting.append(Event(self._sequence, self.now_ms(), self._wall_ms(), node_id, kind, said, raised))
         if not self._is_delivering:
             self._deliver()
 
@@ -104,4 +105,4 @@ class Stream:
     def _reader_failed(self, kind: Kind, reader: Reader, error: Exception) -> None:
         if kind is not Kind.READER_FAILED:  # else who tells of failures fails itself
             name = getattr(reader, "__qualname__", repr(reader))
-            self.tell(Kind.READER_FAILED, error=error, kind=kind.value, reader=name, reason=reason_of(error))
+            self.tell(Kind.READER_FAILED, raised=error, kind=kind.value, reader=name, reason=reason_of(error))

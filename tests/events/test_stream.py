@@ -75,4 +75,4 @@ def test_a_reader_that_raises_hurts_nobody_else() -> None:
     details = dict(heard[1].details)
     assert details.pop("reader").endswith("stumble")
     assert details == {"kind": "node.died", "reason": "ValueError: node.died"}
-    assert isinstance(heard[1].error, ValueError)
+    assert isinstance(heard[1].raised, ValueError)

@@ -23,6 +23,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla import __version__
+from ottla.broker.control.feed import Feed, read_kinds
 from ottla.broker.control.refused import Refused
 from ottla.broker.groups.notes import LastRebalances
 from ottla.broker.server import Stopping, UnknownNode
@@ -46,7 +47,8 @@ class Route:
     method: str
     path: str
     does: str
-    answer: Callable[[Control, bytes], Awaitable[Answer]]
+    answer: Callable[[Control, bytes], Awaitable[Answer | Feed]]
+    """Takes what a POST has as its body, and a GET behind the question mark."""
 
 
 class Control:
@@ -55,15 +57,14 @@ class Control:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._cluster = server.cluster
-        self._last_rebalances = LastRebalances()
-        server.services.note_sinks.append(self._last_rebalances)
+        self._last_rebalances = LastRebalances(server.parts.events)
 
-    async def answer(self, method: str, path: str, body: bytes) -> Answer:
-        """The answer to one request. Raises `Refused`."""
+    async def answer(self, method: str, path: str, wish: bytes) -> Answer | Feed:
+        """The answer to one request; `wish` is the body of a POST, or the query of a GET. Raises `Refused`."""
         route = _ROUTES.get((method, path))
         if route is not None:
             try:
-                return await route.answer(self, body)
+                return await route.answer(self, wish)
             except Stopping as stopping:
                 raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(stopping)) from None
         methods = [known_method for known_method, known_path in _ROUTES if known_path == path]
@@ -157,6 +158,10 @@ class Control:
         await self._server.advance(ms)
         return await self.clock(b"")
 
+    async def events(self, query: bytes) -> Feed:
+        """GET /events"""
+        return Feed(self._server.parts.events, read_kinds(query.decode("latin-1")))
+
     async def counters(self, _body: bytes) -> Answer:
         """GET /counters"""
         cluster, services, timer = self._cluster, self._server.services, self._server.timer
@@ -246,6 +251,7 @@ ROUTES: Final = (
     Route("POST", "/nodes/stop", 'stop the node {"node_id": ...}; with "hard": true as if it died', Control.stop_node),
     Route("POST", "/nodes/start", 'start the node {"node_id": ...} again', Control.start_node),
     Route("GET", "/groups", "every group, its members, and why it last rebalanced", Control.groups),
+    Route("GET", "/events", "what happens from now on, as server-sent events; ?kind=group.* for some", Control.events),
     Route("GET", "/clock", "what time it is", Control.clock),
     Route("POST", "/clock/advance", 'move the virtual clock by {"ms": ...}', Control.advance),
     Route("GET", "/counters", "connections, logs, timers, purgatories", Control.counters),

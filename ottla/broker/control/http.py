@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -20,6 +21,7 @@ import h11
 
 from ottla import __version__
 from ottla.broker.control.control import Answer, Control
+from ottla.broker.control.feed import Feed
 from ottla.broker.control.gate import Gate, Headers
 from ottla.broker.control.refused import Refused
 from ottla.broker.network.listener import bind, listen
@@ -115,12 +117,19 @@ class ControlListener:
             answer = await self._answer(request)
         except Refused as refused:
             return await conversation.send(refused.status, _encode({"error": str(refused)}), refused.headers)
+        if isinstance(answer, Feed):
+            try:
+                await conversation.send_feed(answer)
+            finally:
+                answer.close()
+            return False
         return await conversation.send(HTTPStatus.OK, answer)
 
-    async def _answer(self, request: Request) -> bytes:
-        method, path, body = request
+    async def _answer(self, request: Request) -> bytes | Feed:
+        method, path, wish = request
         try:
-            return _encode(await self._control.answer(method, path, body))
+            answer = await self._control.answer(method, path, wish)
+            return answer if isinstance(answer, Feed) else _encode(answer)
         except Refused:
             raise
         except Exception:
@@ -134,7 +143,8 @@ class Request(NamedTuple):
 
     method: str
     path: str
-    body: bytes
+    wish: bytes
+    """The body of a POST; of all others what stands behind the question mark."""
 
 
 class Conversation:
@@ -152,6 +162,8 @@ class Conversation:
         self._is_answering = False
         #: Whether nothing is to come after that.
         self._is_last = False
+        #: What is being sent as it happens.
+        self._feed: Feed | None = None
 
     async def receive(self, check: Callable[[str, Headers, str], None]) -> Request | None:
         """The next request that `check` lets in; None: there is none. Raises `Refused`, and OSError when it is gone."""
@@ -172,7 +184,8 @@ class Conversation:
         except h11.RemoteProtocolError as error:
             raise Refused(HTTPStatus(error.error_status_hint), f"this is not HTTP/1.1: {error}") from None
         self._is_answering = True
-        return Request("GET" if self._is_head else method, request.target.decode().partition("?")[0], body)
+        path, _, query = request.target.partition(b"?")
+        return Request("GET" if self._is_head else method, path.decode(), body if method == "POST" else query)
 
     async def _read_body(self) -> bytes:
         body = bytearray()
@@ -204,9 +217,34 @@ class Conversation:
         http.start_next_cycle()
         return True
 
+    async def send_feed(self, feed: Feed) -> None:
+        """Send what comes until the client goes, or the broker stops; the connection ends with it. Raises OSError."""
+        headers = [("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("Connection", "close")]
+        response = h11.Response(status_code=HTTPStatus.OK, headers=[*headers, ("Server", f"ottla/{__version__}")])
+        await self._write(self._http.send(response) or b"")
+        self._feed = feed
+        if self._is_head or self._is_last:
+            feed.close()
+
+        async def watch() -> None:
+            with suppress(OSError):
+                await self._reader.read(1)  # the client's end, for it has no more to say here
+            feed.close()
+
+        gone = asyncio.ensure_future(watch())
+        try:
+            while text := await feed.next():
+                await self._write(self._http.send(h11.Data(data=text)) or b"")
+            await self._write(self._http.send(h11.EndOfMessage()) or b"")
+        finally:
+            gone.cancel()
+            await asyncio.wait([gone])
+
     def finish(self) -> None:
         """Close when what was asked is answered; now, if nothing was."""
         self._is_last = True
+        if self._feed is not None:
+            self._feed.close()
         if not self._is_answering:
             self._writer.close()
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from ottla.broker.groups.loading import GroupLoading
-from ottla.broker.groups.notes import NotesToLog, tell_all
+from ottla.broker.groups.notes import NotesToStream, tell_all
 from ottla.broker.rounds import PAUSE_MS_MIN
 from ottla.cluster.cluster import uuid_of
 from ottla.cluster.topic import NO_LEADER
@@ -98,15 +98,15 @@ class GroupCoordination:
         wrap_group_log: WrapGroupLog | None,
         on_loaded: Callable[[], object],
     ) -> None:
-        """`note_sinks`: who, besides the log, is told what happens in groups. `wrap_group_log`: what is to stand around
-        the group log, if anything is. `on_loaded`: called once, when the groups that were there at the start have been
-        read, if any.
+        """`note_sinks`: who, besides the stream of events, is told what happens in groups. `wrap_group_log`: what is to
+        stand around the group log, if anything is. `on_loaded`: called once, when the groups that were there at the
+        start have been read, if any.
         """
         config = group_config(cluster.settings, cluster.group_partitions_count)
         group_log: GroupLog = GroupLogOnTopic(cluster)
         if wrap_group_log is not None:
             group_log = wrap_group_log(group_log)
-        notes = tell_all([NotesToLog(log, timer.now_ms), *note_sinks], log)
+        notes = tell_all([NotesToStream(cluster.events), *note_sinks], log)
         self._timer = timer
         self._log = log
         self._loading = GroupLoading(background, timer.now_ms, log, on_loaded)

@@ -1,4 +1,4 @@
-"""What happens in groups, told to all who want to know: the log, the journal, the control API.
+"""What happens in groups, told to all who want to know: the journal, and the stream of events, which the log reads.
 
 The coordinator gives each note to one function, which is `tell_all` of those who want to hear.
 """
@@ -9,21 +9,17 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.log import LEVELS
 from ottla.broker.supervision import tell
-from ottla.coordinator.notes import Happened
-from ottla.events.kind import KINDS
-from ottla.events.setbacks import Setbacks
+from ottla.events.kind import KINDS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from ottla.broker.log import Log
     from ottla.coordinator.notes import Note, NoteSink
+    from ottla.events.stream import Event, Stream
 
-#: What a group's log refused so long ago is told again.
-_QUIET_MS: Final = 60_000
-#: Details that are lists or maps of members go into the log as how many they are.
+#: Details that are lists or maps of members are told as how many they are.
 _COUNTED: Final = {"member_ids": "members"}
 
 
@@ -36,33 +32,17 @@ def tell_all(sinks: Sequence[NoteSink], log: Log) -> NoteSink:
     return tell_everybody
 
 
-class NotesToLog:
-    """Logs each note, with the level and the keys that the table of events has for it.
+class NotesToStream:
+    """Tells each note as an event, with the keys that its kind has."""
 
-    A group whose log takes no record hears that with each commit, many times a second. Who reads the log hears it once
-    for a reason, until it has not happened for a minute.
-    """
-
-    def __init__(self, log: Log, now_ms: Callable[[], int]) -> None:
-        #: By group id, and what could not be written.
-        self._unwritten: Setbacks[tuple[str, object]] = Setbacks(now_ms, _QUIET_MS)
-        #: How to log what, of that which passes the log's level.
-        self._tell = {
-            happened: (getattr(log, kind.level), kind.value, kind.keys)
-            for happened in Happened
-            if (kind := KINDS[happened.value]).level is not None and log.is_enabled_for(LEVELS[kind.level])
-        }
+    def __init__(self, events: Stream) -> None:
+        self._events = events
 
     def __call__(self, group_id: str, timestamp_ms: int, note: Note) -> None:
-        if (told := self._tell.get(note.happened)) is not None:
-            if note.happened is Happened.WRITE_FAILED and not self._is_news(group_id, note):
-                return
-            log, name, keys = told
+        kind = KINDS[note.happened.value]
+        if self._events.is_read(kind):
             details = {"group_id": group_id, "generation_id": note.generation_id, **_in_brief(note.details)}
-            log(name, **{key: details[key] for key in keys if key in details})
-
-    def _is_news(self, group_id: str, note: Note) -> bool:
-        return self._unwritten.failed((group_id, note.details.get("what")), str(note.details.get("error")))
+            self._events.tell(kind, **{key: details[key] for key in kind.keys if key in details})
 
 
 def _in_brief(details: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,22 +75,25 @@ class LastRebalance:
 class LastRebalances:
     """Remembers of each group why it last rebalanced, also when another node coordinates it now."""
 
-    def __init__(self) -> None:
+    def __init__(self, events: Stream) -> None:
         self._of_group: dict[str, LastRebalance] = {}
-
-    def __call__(self, group_id: str, timestamp_ms: int, note: Note) -> None:
-        match note.happened:
-            case Happened.REBALANCE_STARTED:
-                details = _in_brief(note.details)
-                self._of_group[group_id] = LastRebalance(
-                    timestamp_ms, details["cause"], details.get("member_id"), details.get("reason")
-                )
-            case Happened.REBALANCE_COMPLETED | Happened.GROUP_EMPTIED:
-                if (last := self._of_group.get(group_id)) is not None:
-                    last.generation_id = note.generation_id
-                    last.duration_ms = timestamp_ms - last.timestamp_ms
-            case Happened.GROUP_DELETED | Happened.GROUP_CREATED:
-                self._of_group.pop(group_id, None)
+        events.read(self._started, [Kind.GROUP_REBALANCE_STARTED])
+        events.read(self._ended, [Kind.GROUP_REBALANCE_COMPLETED, Kind.GROUP_EMPTIED])
+        events.read(self._forget, [Kind.GROUP_CREATED, Kind.GROUP_DELETED])
 
     def of(self, group_id: str) -> LastRebalance | None:
         return self._of_group.get(group_id)
+
+    def _started(self, event: Event) -> None:
+        said = event.details
+        self._of_group[said["group_id"]] = LastRebalance(
+            event.wall_ms, said["cause"], said.get("member_id"), said.get("reason")
+        )
+
+    def _ended(self, event: Event) -> None:
+        if (last := self._of_group.get(event.details["group_id"])) is not None:
+            last.generation_id = event.details.get("generation_id")
+            last.duration_ms = event.wall_ms - last.timestamp_ms
+
+    def _forget(self, event: Event) -> None:
+        self._of_group.pop(event.details["group_id"], None)

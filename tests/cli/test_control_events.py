@@ -1,0 +1,116 @@
+"""GET /events: what happens in the broker, as it happens, to whoever listens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.client import HTTPResponse
+from typing import Any
+
+import pytest
+
+from ottla.broker.control import feed
+from ottla.broker.control.feed import Feed
+from ottla.events.kind import Kind
+from ottla.events.stream import Stream
+from ottla.purgatory import VirtualClock
+from tests.cli.script import Script
+from tests.cli.stage import create
+from tests.support.client import Client
+from tests.support.running_broker import RunningBroker
+
+
+@pytest.fixture
+def script() -> Iterator[Script[RunningBroker]]:
+    with RunningBroker(nodes=2, clock=VirtualClock(), with_control=True) as broker:
+        yield Script(broker)
+
+
+def listen(script: Script[RunningBroker], query: str = "") -> HTTPResponse:
+    connection = script.connect()
+    connection.request("GET", f"/events{query}")
+    answer = connection.getresponse()
+    assert (answer.status, answer.headers["Content-Type"]) == (200, "text/event-stream")
+    return answer
+
+
+def next_event(answer: HTTPResponse) -> dict[str, Any]:
+    """The next one: its id and name are those in its data."""
+    lines = [answer.readline().decode().rstrip("\n") for _ in range(4)]
+    assert lines[3] == ""
+    (sequence, name, data) = (line.partition(": ")[2] for line in lines[:3])
+    event: dict[str, Any] = json.loads(data)
+    assert (sequence, name) == (str(event["sequence"]), event["kind"])
+    return event
+
+
+def test_what_happens_is_sent_in_order(script: Script[RunningBroker]) -> None:
+    """Topics, nodes, leaders, time: each with its sequence, its instant, its node and its details."""
+    with listen(script) as answer, Client(script.broker.bootstrap, client_id="ana") as client:
+        create(client, "orders", 2)
+        created = next_event(answer)
+        assert (created["kind"], created["node_id"]) == ("topic.created", None)
+        assert created["details"].items() >= {"topic": "orders", "partitions": 2, "client_id": "ana"}.items()
+        script.broker.run(script.broker.server.stop_node(2, hard=True))
+        script.advance(9_000)
+        rest: list[dict[str, Any]] = []
+        while not rest or rest[-1]["kind"] != "time.advanced":
+            rest.append(next_event(answer))
+        kinds = [event["kind"] for event in rest]
+        assert list(dict.fromkeys(kinds)) == [
+            "node.stopped",
+            "node.died",
+            "partition.leader.changed",
+            "leaders.moved",
+            "node.missed",
+            "time.advanced",
+        ]
+        assert [event["sequence"] for event in (created, *rest)] == list(
+            range(created["sequence"], created["sequence"] + len(rest) + 1)
+        )
+
+
+def test_a_listener_may_choose(script: Script[RunningBroker]) -> None:
+    with listen(script, "?kind=node.*&kind=time.advanced") as answer, Client(script.broker.bootstrap) as client:
+        create(client, "orders", 2)
+        script.advance(5)
+        assert next_event(answer)["details"] == {"ms": 5}
+
+
+@pytest.mark.parametrize("query", ["?kind=nonsense.*", "?kind=", "?since=5"])
+def test_a_wish_that_nobody_can_fulfil_is_refused(script: Script[RunningBroker], query: str) -> None:
+    status, answer = script.ask("GET", f"/events{query}")
+    assert (status, list(answer)) == (400, ["error"])
+
+
+def test_the_end_of_the_broker_ends_the_answer_in_order(script: Script[RunningBroker]) -> None:
+    """No listener keeps the broker up, and none sees its answer torn."""
+    with listen(script) as answer:
+        script.broker.stop()
+        assert answer.read() == b""
+
+
+def test_nobody_reads_for_a_listener_that_has_gone(script: Script[RunningBroker]) -> None:
+    events = script.broker.server.parts.events
+    with listen(script, "?kind=time.advanced"):
+        script.broker.wait_until("it is read", lambda: events.is_read(Kind.TIME_ADVANCED))
+    script.broker.wait_until("nobody reads", lambda: not events.is_read(Kind.TIME_ADVANCED))
+
+
+def test_head_has_no_body(script: Script[RunningBroker]) -> None:
+    connection = script.connect()
+    connection.request("HEAD", "/events")
+    with connection.getresponse() as answer:
+        assert (answer.status, answer.read()) == (200, b"")
+
+
+async def test_who_falls_behind_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It still gets what waited for it, and the stream is rid of it."""
+    monkeypatch.setattr(feed, "WAITING_EVENTS_MAX", 2)
+    events = Stream(lambda: 0, lambda: 0)
+    behind = Feed(events, [Kind.TIME_ADVANCED])
+    for ms in range(4):
+        events.tell(Kind.TIME_ADVANCED, ms=ms)
+    assert not events.is_read(Kind.TIME_ADVANCED)
+    assert (await behind.next()).count(b"data: ") == 2
+    assert await behind.next() == b""
