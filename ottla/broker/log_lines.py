@@ -1,7 +1,7 @@
 """The log's lines: a reader of the stream of events that writes those of the log's level and above.
 
-A group whose log takes no record is told of with each commit, many times a second. Who reads the log hears it once for a
-reason, until it has not happened for a minute.
+A group whose log takes no record is told of with each commit, many times a second. Who reads the log hears it once
+for a reason, until it has not happened for a minute.
 """
 
 from __future__ import annotations
