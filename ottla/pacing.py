@@ -34,10 +34,10 @@ ACTIVE_MAX: Final = 4
 _IDLE_MAX: Final = 8
 
 MIB: Final = 1024 * 1024
-#: Elements of arrays and tagged fields in one request. Each costs some hundred bytes and some microseconds more than it
-#: has on the wire. Kafka 4.4 allows a million in each array.
+#: Elements of arrays and tagged fields in one request; short arrays within others count as well. Each costs some
+#: hundred bytes and some microseconds more than it has on the wire. Kafka 4.4 allows a million in each array.
 REQUEST_ELEMENTS_MAX: Final = 100_000
-#: The same in one answer, which may tell of all there is.
+#: Elements of the longer arrays in one answer, which may tell of all there is.
 ANSWER_ELEMENTS_MAX: Final = 500_000
 #: What the compressed batches of a request may unpack to, together: so much, or so many times its size if that is more.
 UNPACKED_BYTES_MAX: Final = 100 * MIB

@@ -154,7 +154,7 @@ def _read_add_partitions_to_txn_request_v0(frame: bytes, pos: int) -> tuple[AddP
     if _n > (len(frame) - pos) // 6:
         fail_count("v3_and_below_topics", _n)
     v3_and_below_topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] = []
-    for _ in range(_n) if _n <= FEW else many("v3_and_below_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("v3_and_below_topics", _n, v3_and_below_topics):
         _v3_and_below_topics_item, pos = _read_add_partitions_to_txn_request_add_partitions_to_txn_topic_v0(frame, pos)
         v3_and_below_topics.append(_v3_and_below_topics_item)
     return AddPartitionsToTxnRequest([], v3_and_below_transactional_id, v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics), pos
@@ -220,7 +220,7 @@ def _read_add_partitions_to_txn_request_v3(frame: bytes, pos: int) -> tuple[AddP
     if _n > (len(frame) - pos) // 3:
         fail_count("v3_and_below_topics", _n)
     v3_and_below_topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] = []
-    for _ in range(_n) if _n <= FEW else many("v3_and_below_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("v3_and_below_topics", _n, v3_and_below_topics):
         _v3_and_below_topics_item, pos = _read_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(frame, pos)
         v3_and_below_topics.append(_v3_and_below_topics_item)
     if frame[pos]:
@@ -258,7 +258,7 @@ def _read_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(fra
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -284,7 +284,7 @@ def _read_add_partitions_to_txn_request_v4(frame: bytes, pos: int) -> tuple[AddP
     if _n > (len(frame) - pos) // 14:
         fail_count("transactions", _n)
     transactions: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction] = []
-    for _ in range(_n) if _n <= FEW else many("transactions", _n):
+    for _ in range(_n) if _n <= FEW else many("transactions", _n, transactions):
         _transactions_item, pos = _read_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(frame, pos)
         transactions.append(_transactions_item)
     if frame[pos]:
@@ -497,7 +497,7 @@ def _read_add_partitions_to_txn_response_v0(frame: bytes, pos: int) -> tuple[Add
     if _n > (len(frame) - pos) // 6:
         fail_count("results_by_topic_v3_and_below", _n)
     results_by_topic_v3_and_below: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("results_by_topic_v3_and_below", _n):
+    for _ in range(_n) if _n <= FEW else many("results_by_topic_v3_and_below", _n, results_by_topic_v3_and_below):
         _results_by_topic_v3_and_below_item, pos = _read_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v0(frame, pos)
         results_by_topic_v3_and_below.append(_results_by_topic_v3_and_below_item)
     return AddPartitionsToTxnResponse(throttle_time_ms, 0, [], results_by_topic_v3_and_below), pos
@@ -567,7 +567,7 @@ def _read_add_partitions_to_txn_response_v3(frame: bytes, pos: int) -> tuple[Add
     if _n > (len(frame) - pos) // 3:
         fail_count("results_by_topic_v3_and_below", _n)
     results_by_topic_v3_and_below: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("results_by_topic_v3_and_below", _n):
+    for _ in range(_n) if _n <= FEW else many("results_by_topic_v3_and_below", _n, results_by_topic_v3_and_below):
         _results_by_topic_v3_and_below_item, pos = _read_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(frame, pos)
         results_by_topic_v3_and_below.append(_results_by_topic_v3_and_below_item)
     if frame[pos]:
@@ -603,7 +603,7 @@ def _read_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(frame: 
     if _n > (len(frame) - pos) // 3:
         fail_count("topic_results", _n)
     topic_results: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topic_results", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_results", _n, topic_results):
         _topic_results_item, pos = _read_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(frame, pos)
         topic_results.append(_topic_results_item)
     if frame[pos]:
@@ -631,7 +631,7 @@ def _read_add_partitions_to_txn_response_v4(frame: bytes, pos: int) -> tuple[Add
     if _n > (len(frame) - pos) // 3:
         fail_count("results_by_transaction", _n)
     results_by_transaction: list[AddPartitionsToTxnResponse.AddPartitionsToTxnResult] = []
-    for _ in range(_n) if _n <= FEW else many("results_by_transaction", _n):
+    for _ in range(_n) if _n <= FEW else many("results_by_transaction", _n, results_by_transaction):
         _results_by_transaction_item, pos = _read_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(frame, pos)
         results_by_transaction.append(_results_by_transaction_item)
     if frame[pos]:

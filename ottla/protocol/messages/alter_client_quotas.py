@@ -180,7 +180,7 @@ def _read_alter_client_quotas_request_v0(frame: bytes, pos: int) -> tuple[AlterC
     if _n > (len(frame) - pos) // 8:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasRequest.EntryData] = []
-    for _ in range(_n) if _n <= FEW else many("entries", _n):
+    for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
         _entries_item, pos = _read_alter_client_quotas_request_entry_data_v0(frame, pos)
         entries.append(_entries_item)
     (validate_only,) = unpack_o(frame, pos)
@@ -297,7 +297,7 @@ def _read_alter_client_quotas_request_v1(frame: bytes, pos: int) -> tuple[AlterC
     if _n > (len(frame) - pos) // 3:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasRequest.EntryData] = []
-    for _ in range(_n) if _n <= FEW else many("entries", _n):
+    for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
         _entries_item, pos = _read_alter_client_quotas_request_entry_data_v1(frame, pos)
         entries.append(_entries_item)
     (validate_only,) = unpack_o(frame, pos)
@@ -509,7 +509,7 @@ def _read_alter_client_quotas_response_v0(frame: bytes, pos: int) -> tuple[Alter
     if _n > (len(frame) - pos) // 8:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasResponse.EntryData] = []
-    for _ in range(_n) if _n <= FEW else many("entries", _n):
+    for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
         _entries_item, pos = _read_alter_client_quotas_response_entry_data_v0(frame, pos)
         entries.append(_entries_item)
     return AlterClientQuotasResponse(throttle_time_ms, entries), pos
@@ -601,7 +601,7 @@ def _read_alter_client_quotas_response_v1(frame: bytes, pos: int) -> tuple[Alter
     if _n > (len(frame) - pos) // 5:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasResponse.EntryData] = []
-    for _ in range(_n) if _n <= FEW else many("entries", _n):
+    for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
         _entries_item, pos = _read_alter_client_quotas_response_entry_data_v1(frame, pos)
         entries.append(_entries_item)
     if frame[pos]:

@@ -150,7 +150,7 @@ def _read_alter_configs_request_v0(frame: bytes, pos: int) -> tuple[AlterConfigs
     if _n > (len(frame) - pos) // 7:
         fail_count("resources", _n)
     resources: list[AlterConfigsRequest.AlterConfigsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_alter_configs_request_alter_configs_resource_v0(frame, pos)
         resources.append(_resources_item)
     (validate_only,) = unpack_o(frame, pos)
@@ -241,7 +241,7 @@ def _read_alter_configs_request_v2(frame: bytes, pos: int) -> tuple[AlterConfigs
     if _n > (len(frame) - pos) // 4:
         fail_count("resources", _n)
     resources: list[AlterConfigsRequest.AlterConfigsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_alter_configs_request_alter_configs_resource_v2(frame, pos)
         resources.append(_resources_item)
     (validate_only,) = unpack_o(frame, pos)

@@ -145,7 +145,7 @@ def _read_alter_partition_reassignments_request_reassignable_topic_v0(frame: byt
     if _n > (len(frame) - pos) // 6:
         fail_count("partitions", _n)
     partitions: list[AlterPartitionReassignmentsRequest.ReassignablePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_alter_partition_reassignments_request_reassignable_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -173,7 +173,7 @@ def _read_alter_partition_reassignments_request_v0(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AlterPartitionReassignmentsRequest.ReassignableTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_alter_partition_reassignments_request_reassignable_topic_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -201,7 +201,7 @@ def _read_alter_partition_reassignments_request_v1(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AlterPartitionReassignmentsRequest.ReassignableTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_alter_partition_reassignments_request_reassignable_topic_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -423,7 +423,7 @@ def _read_alter_partition_reassignments_response_v0(frame: bytes, pos: int) -> t
     if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[AlterPartitionReassignmentsResponse.ReassignableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_alter_partition_reassignments_response_reassignable_topic_response_v0(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -462,7 +462,7 @@ def _read_alter_partition_reassignments_response_v1(frame: bytes, pos: int) -> t
     if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[AlterPartitionReassignmentsResponse.ReassignableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_alter_partition_reassignments_response_reassignable_topic_response_v0(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:

@@ -124,7 +124,7 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_v1(frame: bytes, 
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v1(frame, pos)
         topics.append(_topics_item)
     return AlterReplicaLogDirsRequest.AlterReplicaLogDir(path, topics), pos
@@ -138,7 +138,7 @@ def _read_alter_replica_log_dirs_request_v1(frame: bytes, pos: int) -> tuple[Alt
     if _n > (len(frame) - pos) // 6:
         fail_count("dirs", _n)
     dirs: list[AlterReplicaLogDirsRequest.AlterReplicaLogDir] = []
-    for _ in range(_n) if _n <= FEW else many("dirs", _n):
+    for _ in range(_n) if _n <= FEW else many("dirs", _n, dirs):
         _dirs_item, pos = _read_alter_replica_log_dirs_request_alter_replica_log_dir_v1(frame, pos)
         dirs.append(_dirs_item)
     return AlterReplicaLogDirsRequest(dirs), pos
@@ -202,7 +202,7 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_v2(frame: bytes, 
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v2(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -228,7 +228,7 @@ def _read_alter_replica_log_dirs_request_v2(frame: bytes, pos: int) -> tuple[Alt
     if _n > (len(frame) - pos) // 3:
         fail_count("dirs", _n)
     dirs: list[AlterReplicaLogDirsRequest.AlterReplicaLogDir] = []
-    for _ in range(_n) if _n <= FEW else many("dirs", _n):
+    for _ in range(_n) if _n <= FEW else many("dirs", _n, dirs):
         _dirs_item, pos = _read_alter_replica_log_dirs_request_alter_replica_log_dir_v2(frame, pos)
         dirs.append(_dirs_item)
     if frame[pos]:
@@ -401,7 +401,7 @@ def _read_alter_replica_log_dirs_response_v1(frame: bytes, pos: int) -> tuple[Al
     if _n > (len(frame) - pos) // 6:
         fail_count("results", _n)
     results: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v1(frame, pos)
         results.append(_results_item)
     return AlterReplicaLogDirsResponse(throttle_time_ms, results), pos
@@ -471,7 +471,7 @@ def _read_alter_replica_log_dirs_response_v2(frame: bytes, pos: int) -> tuple[Al
     if _n > (len(frame) - pos) // 3:
         fail_count("results", _n)
     results: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:

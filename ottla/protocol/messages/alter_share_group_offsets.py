@@ -160,7 +160,7 @@ def _read_alter_share_group_offsets_request_v0(frame: bytes, pos: int) -> tuple[
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_alter_share_group_offsets_request_alter_share_group_offsets_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -370,7 +370,7 @@ def _read_alter_share_group_offsets_response_v0(frame: bytes, pos: int) -> tuple
     if _n > (len(frame) - pos) // 19:
         fail_count("responses", _n)
     responses: list[AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_alter_share_group_offsets_response_alter_share_group_offsets_response_topic_v0(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:

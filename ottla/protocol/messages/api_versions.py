@@ -427,7 +427,7 @@ def _read_api_versions_response_v3(frame: bytes, pos: int) -> tuple[ApiVersionsR
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]

@@ -310,7 +310,7 @@ def _read_consumer_group_describe_response_assignment_v0(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 19:
         fail_count("topic_partitions", _n)
     topic_partitions: list[ConsumerGroupDescribeResponse.TopicPartitions] = []
-    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
         _topic_partitions_item, pos = _read_consumer_group_describe_response_topic_partitions_v0(frame, pos)
         topic_partitions.append(_topic_partitions_item)
     if frame[pos]:
@@ -483,7 +483,7 @@ def _read_consumer_group_describe_response_described_group_v0(frame: bytes, pos:
     if _n > (len(frame) - pos) // 16:
         fail_count("members", _n)
     members: list[ConsumerGroupDescribeResponse.Member] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_consumer_group_describe_response_member_v0(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -513,7 +513,7 @@ def _read_consumer_group_describe_response_v0(frame: bytes, pos: int) -> tuple[C
     if _n > (len(frame) - pos) // 20:
         fail_count("groups", _n)
     groups: list[ConsumerGroupDescribeResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_consumer_group_describe_response_described_group_v0(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -688,7 +688,7 @@ def _read_consumer_group_describe_response_described_group_v1(frame: bytes, pos:
     if _n > (len(frame) - pos) // 17:
         fail_count("members", _n)
     members: list[ConsumerGroupDescribeResponse.Member] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_consumer_group_describe_response_member_v1(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -718,7 +718,7 @@ def _read_consumer_group_describe_response_v1(frame: bytes, pos: int) -> tuple[C
     if _n > (len(frame) - pos) // 20:
         fail_count("groups", _n)
     groups: list[ConsumerGroupDescribeResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_consumer_group_describe_response_described_group_v1(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:

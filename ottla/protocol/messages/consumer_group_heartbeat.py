@@ -224,7 +224,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
         if _n > (len(frame) - pos) // 18:
             fail_count("topic_partitions", _n)
         topic_partitions = []
-        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
             _topic_partitions_item, pos = _read_consumer_group_heartbeat_request_topic_partitions_v0(frame, pos)
             topic_partitions.append(_topic_partitions_item)
     if frame[pos]:
@@ -343,7 +343,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
         if _n > (len(frame) - pos) // 18:
             fail_count("topic_partitions", _n)
         topic_partitions = []
-        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
             _topic_partitions_item, pos = _read_consumer_group_heartbeat_request_topic_partitions_v0(frame, pos)
             topic_partitions.append(_topic_partitions_item)
     if frame[pos]:
@@ -551,7 +551,7 @@ def _read_consumer_group_heartbeat_response_assignment_v0(frame: bytes, pos: int
     if _n > (len(frame) - pos) // 18:
         fail_count("topic_partitions", _n)
     topic_partitions: list[ConsumerGroupHeartbeatResponse.TopicPartitions] = []
-    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
         _topic_partitions_item, pos = _read_consumer_group_heartbeat_response_topic_partitions_v0(frame, pos)
         topic_partitions.append(_topic_partitions_item)
     if frame[pos]:

@@ -86,7 +86,7 @@ def _read_consumer_protocol_assignment_v0(frame: bytes, pos: int) -> tuple[Consu
     if _n > (len(frame) - pos) // 6:
         fail_count("assigned_partitions", _n)
     assigned_partitions: list[ConsumerProtocolAssignment.TopicPartition] = []
-    for _ in range(_n) if _n <= FEW else many("assigned_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("assigned_partitions", _n, assigned_partitions):
         _assigned_partitions_item, pos = _read_consumer_protocol_assignment_topic_partition_v0(frame, pos)
         assigned_partitions.append(_assigned_partitions_item)
     (_n,) = unpack_i(frame, pos)

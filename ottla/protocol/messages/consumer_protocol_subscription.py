@@ -150,7 +150,7 @@ def _read_consumer_protocol_subscription_v1(frame: bytes, pos: int) -> tuple[Con
     if _n > (len(frame) - pos) // 6:
         fail_count("owned_partitions", _n)
     owned_partitions: list[ConsumerProtocolSubscription.TopicPartition] = []
-    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n, owned_partitions):
         _owned_partitions_item, pos = _read_consumer_protocol_subscription_topic_partition_v1(frame, pos)
         owned_partitions.append(_owned_partitions_item)
     return ConsumerProtocolSubscription(topics, user_data, owned_partitions), pos
@@ -188,7 +188,7 @@ def _read_consumer_protocol_subscription_v2(frame: bytes, pos: int) -> tuple[Con
     if _n > (len(frame) - pos) // 6:
         fail_count("owned_partitions", _n)
     owned_partitions: list[ConsumerProtocolSubscription.TopicPartition] = []
-    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n, owned_partitions):
         _owned_partitions_item, pos = _read_consumer_protocol_subscription_topic_partition_v1(frame, pos)
         owned_partitions.append(_owned_partitions_item)
     (generation_id,) = unpack_i(frame, pos)
@@ -228,7 +228,7 @@ def _read_consumer_protocol_subscription_v3(frame: bytes, pos: int) -> tuple[Con
     if _n > (len(frame) - pos) // 6:
         fail_count("owned_partitions", _n)
     owned_partitions: list[ConsumerProtocolSubscription.TopicPartition] = []
-    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n, owned_partitions):
         _owned_partitions_item, pos = _read_consumer_protocol_subscription_topic_partition_v1(frame, pos)
         owned_partitions.append(_owned_partitions_item)
     generation_id, _n = unpack_ih(frame, pos)

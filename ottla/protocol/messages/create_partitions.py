@@ -128,7 +128,7 @@ def _read_create_partitions_request_create_partitions_topic_v0(frame: bytes, pos
         if _n > (len(frame) - pos) // 4:
             fail_count("assignments", _n)
         assignments = []
-        for _ in range(_n) if _n <= FEW else many("assignments", _n):
+        for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
             _assignments_item, pos = _read_create_partitions_request_create_partitions_assignment_v0(frame, pos)
             assignments.append(_assignments_item)
     return CreatePartitionsRequest.CreatePartitionsTopic(name, count, assignments), pos
@@ -142,7 +142,7 @@ def _read_create_partitions_request_v0(frame: bytes, pos: int) -> tuple[CreatePa
     if _n > (len(frame) - pos) // 10:
         fail_count("topics", _n)
     topics: list[CreatePartitionsRequest.CreatePartitionsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_partitions_request_create_partitions_topic_v0(frame, pos)
         topics.append(_topics_item)
     timeout_ms, validate_only = unpack_io(frame, pos)
@@ -201,7 +201,7 @@ def _read_create_partitions_request_create_partitions_topic_v2(frame: bytes, pos
         if _n > (len(frame) - pos) // 2:
             fail_count("assignments", _n)
         assignments = []
-        for _ in range(_n) if _n <= FEW else many("assignments", _n):
+        for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
             _assignments_item, pos = _read_create_partitions_request_create_partitions_assignment_v2(frame, pos)
             assignments.append(_assignments_item)
     if frame[pos]:
@@ -227,7 +227,7 @@ def _read_create_partitions_request_v2(frame: bytes, pos: int) -> tuple[CreatePa
     if _n > (len(frame) - pos) // 7:
         fail_count("topics", _n)
     topics: list[CreatePartitionsRequest.CreatePartitionsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_partitions_request_create_partitions_topic_v2(frame, pos)
         topics.append(_topics_item)
     timeout_ms, validate_only = unpack_io(frame, pos)

@@ -189,7 +189,7 @@ def _read_create_topics_request_creatable_topic_v2(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 8:
         fail_count("assignments", _n)
     assignments: list[CreateTopicsRequest.CreatableReplicaAssignment] = []
-    for _ in range(_n) if _n <= FEW else many("assignments", _n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
         _assignments_item, pos = _read_create_topics_request_creatable_replica_assignment_v2(frame, pos)
         assignments.append(_assignments_item)
     (_n,) = unpack_i(frame, pos)
@@ -213,7 +213,7 @@ def _read_create_topics_request_v2(frame: bytes, pos: int) -> tuple[CreateTopics
     if _n > (len(frame) - pos) // 16:
         fail_count("topics", _n)
     topics: list[CreateTopicsRequest.CreatableTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_topics_request_creatable_topic_v2(frame, pos)
         topics.append(_topics_item)
     timeout_ms, validate_only = unpack_io(frame, pos)
@@ -306,7 +306,7 @@ def _read_create_topics_request_creatable_topic_v5(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 6:
         fail_count("assignments", _n)
     assignments: list[CreateTopicsRequest.CreatableReplicaAssignment] = []
-    for _ in range(_n) if _n <= FEW else many("assignments", _n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
         _assignments_item, pos = _read_create_topics_request_creatable_replica_assignment_v5(frame, pos)
         assignments.append(_assignments_item)
     _n = frame[pos]
@@ -346,7 +346,7 @@ def _read_create_topics_request_v5(frame: bytes, pos: int) -> tuple[CreateTopics
     if _n > (len(frame) - pos) // 10:
         fail_count("topics", _n)
     topics: list[CreateTopicsRequest.CreatableTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_topics_request_creatable_topic_v5(frame, pos)
         topics.append(_topics_item)
     timeout_ms, validate_only = unpack_io(frame, pos)
@@ -574,7 +574,7 @@ def _read_create_topics_response_v2(frame: bytes, pos: int) -> tuple[CreateTopic
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[CreateTopicsResponse.CreatableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_topics_response_creatable_topic_result_v2(frame, pos)
         topics.append(_topics_item)
     return CreateTopicsResponse(throttle_time_ms, topics), pos
@@ -660,7 +660,7 @@ def _read_create_topics_response_creatable_topic_result_v5(frame: bytes, pos: in
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (topic_config_error_code,) = unpack_h(frame, pos)
@@ -691,7 +691,7 @@ def _read_create_topics_response_v5(frame: bytes, pos: int) -> tuple[CreateTopic
     if _n > (len(frame) - pos) // 12:
         fail_count("topics", _n)
     topics: list[CreateTopicsResponse.CreatableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_topics_response_creatable_topic_result_v5(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -750,7 +750,7 @@ def _read_create_topics_response_creatable_topic_result_v7(frame: bytes, pos: in
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (topic_config_error_code,) = unpack_h(frame, pos)
@@ -781,7 +781,7 @@ def _read_create_topics_response_v7(frame: bytes, pos: int) -> tuple[CreateTopic
     if _n > (len(frame) - pos) // 28:
         fail_count("topics", _n)
     topics: list[CreateTopicsResponse.CreatableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_topics_response_creatable_topic_result_v7(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:

@@ -418,7 +418,7 @@ def _read_delete_acls_response_v1(frame: bytes, pos: int) -> tuple[DeleteAclsRes
     if _n > (len(frame) - pos) // 8:
         fail_count("filter_results", _n)
     filter_results: list[DeleteAclsResponse.DeleteAclsFilterResult] = []
-    for _ in range(_n) if _n <= FEW else many("filter_results", _n):
+    for _ in range(_n) if _n <= FEW else many("filter_results", _n, filter_results):
         _filter_results_item, pos = _read_delete_acls_response_delete_acls_filter_result_v1(frame, pos)
         filter_results.append(_filter_results_item)
     return DeleteAclsResponse(throttle_time_ms, filter_results), pos
@@ -538,7 +538,7 @@ def _read_delete_acls_response_v2(frame: bytes, pos: int) -> tuple[DeleteAclsRes
     if _n > (len(frame) - pos) // 5:
         fail_count("filter_results", _n)
     filter_results: list[DeleteAclsResponse.DeleteAclsFilterResult] = []
-    for _ in range(_n) if _n <= FEW else many("filter_results", _n):
+    for _ in range(_n) if _n <= FEW else many("filter_results", _n, filter_results):
         _filter_results_item, pos = _read_delete_acls_response_delete_acls_filter_result_v2(frame, pos)
         filter_results.append(_filter_results_item)
     if frame[pos]:

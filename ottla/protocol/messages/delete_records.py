@@ -128,7 +128,7 @@ def _read_delete_records_request_v0(frame: bytes, pos: int) -> tuple[DeleteRecor
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[DeleteRecordsRequest.DeleteRecordsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_records_request_delete_records_topic_v0(frame, pos)
         topics.append(_topics_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -198,7 +198,7 @@ def _read_delete_records_request_v2(frame: bytes, pos: int) -> tuple[DeleteRecor
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DeleteRecordsRequest.DeleteRecordsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_records_request_delete_records_topic_v2(frame, pos)
         topics.append(_topics_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -370,7 +370,7 @@ def _read_delete_records_response_v0(frame: bytes, pos: int) -> tuple[DeleteReco
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[DeleteRecordsResponse.DeleteRecordsTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_records_response_delete_records_topic_result_v0(frame, pos)
         topics.append(_topics_item)
     return DeleteRecordsResponse(throttle_time_ms, topics), pos
@@ -440,7 +440,7 @@ def _read_delete_records_response_v2(frame: bytes, pos: int) -> tuple[DeleteReco
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DeleteRecordsResponse.DeleteRecordsTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_records_response_delete_records_topic_result_v2(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:

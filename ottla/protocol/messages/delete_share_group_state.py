@@ -149,7 +149,7 @@ def _read_delete_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[D
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[DeleteShareGroupStateRequest.DeleteStateData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_share_group_state_request_delete_state_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -322,7 +322,7 @@ def _read_delete_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[
     if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[DeleteShareGroupStateResponse.DeleteStateResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_delete_share_group_state_response_delete_state_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:

@@ -337,7 +337,7 @@ def _read_describe_acls_response_v1(frame: bytes, pos: int) -> tuple[DescribeAcl
     if _n > (len(frame) - pos) // 8:
         fail_count("resources", _n)
     resources: list[DescribeAclsResponse.DescribeAclsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_describe_acls_response_describe_acls_resource_v1(frame, pos)
         resources.append(_resources_item)
     return DescribeAclsResponse(throttle_time_ms, error_code, error_message, resources), pos
@@ -442,7 +442,7 @@ def _read_describe_acls_response_v2(frame: bytes, pos: int) -> tuple[DescribeAcl
     if _n > (len(frame) - pos) // 5:
         fail_count("resources", _n)
     resources: list[DescribeAclsResponse.DescribeAclsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_describe_acls_response_describe_acls_resource_v2(frame, pos)
         resources.append(_resources_item)
     if frame[pos]:

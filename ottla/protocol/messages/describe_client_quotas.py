@@ -388,7 +388,7 @@ def _read_describe_client_quotas_response_v0(frame: bytes, pos: int) -> tuple[De
         if _n > (len(frame) - pos) // 8:
             fail_count("entries", _n)
         entries = []
-        for _ in range(_n) if _n <= FEW else many("entries", _n):
+        for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
             _entries_item, pos = _read_describe_client_quotas_response_entry_data_v0(frame, pos)
             entries.append(_entries_item)
     return DescribeClientQuotasResponse(throttle_time_ms, error_code, error_message, entries), pos
@@ -517,7 +517,7 @@ def _read_describe_client_quotas_response_v1(frame: bytes, pos: int) -> tuple[De
         if _n > (len(frame) - pos) // 3:
             fail_count("entries", _n)
         entries = []
-        for _ in range(_n) if _n <= FEW else many("entries", _n):
+        for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
             _entries_item, pos = _read_describe_client_quotas_response_entry_data_v1(frame, pos)
             entries.append(_entries_item)
     if frame[pos]:

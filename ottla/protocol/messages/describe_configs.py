@@ -134,7 +134,7 @@ def _read_describe_configs_request_v1(frame: bytes, pos: int) -> tuple[DescribeC
     if _n > (len(frame) - pos) // 7:
         fail_count("resources", _n)
     resources: list[DescribeConfigsRequest.DescribeConfigsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_describe_configs_request_describe_configs_resource_v1(frame, pos)
         resources.append(_resources_item)
     (include_synonyms,) = unpack_o(frame, pos)
@@ -150,7 +150,7 @@ def _read_describe_configs_request_v3(frame: bytes, pos: int) -> tuple[DescribeC
     if _n > (len(frame) - pos) // 7:
         fail_count("resources", _n)
     resources: list[DescribeConfigsRequest.DescribeConfigsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_describe_configs_request_describe_configs_resource_v1(frame, pos)
         resources.append(_resources_item)
     include_synonyms, include_documentation = unpack_oo(frame, pos)
@@ -218,7 +218,7 @@ def _read_describe_configs_request_v4(frame: bytes, pos: int) -> tuple[DescribeC
     if _n > (len(frame) - pos) // 4:
         fail_count("resources", _n)
     resources: list[DescribeConfigsRequest.DescribeConfigsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_describe_configs_request_describe_configs_resource_v4(frame, pos)
         resources.append(_resources_item)
     include_synonyms, include_documentation = unpack_oo(frame, pos)
@@ -474,7 +474,7 @@ def _read_describe_configs_response_describe_configs_result_v1(frame: bytes, pos
     if _n > (len(frame) - pos) // 11:
         fail_count("configs", _n)
     configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_describe_configs_response_describe_configs_resource_result_v1(frame, pos)
         configs.append(_configs_item)
     return DescribeConfigsResponse.DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs), pos
@@ -488,7 +488,7 @@ def _read_describe_configs_response_v1(frame: bytes, pos: int) -> tuple[Describe
     if _n > (len(frame) - pos) // 11:
         fail_count("results", _n)
     results: list[DescribeConfigsResponse.DescribeConfigsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_configs_response_describe_configs_result_v1(frame, pos)
         results.append(_results_item)
     return DescribeConfigsResponse(throttle_time_ms, results), pos
@@ -554,7 +554,7 @@ def _read_describe_configs_response_describe_configs_result_v3(frame: bytes, pos
     if _n > (len(frame) - pos) // 14:
         fail_count("configs", _n)
     configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_describe_configs_response_describe_configs_resource_result_v3(frame, pos)
         configs.append(_configs_item)
     return DescribeConfigsResponse.DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs), pos
@@ -568,7 +568,7 @@ def _read_describe_configs_response_v3(frame: bytes, pos: int) -> tuple[Describe
     if _n > (len(frame) - pos) // 11:
         fail_count("results", _n)
     results: list[DescribeConfigsResponse.DescribeConfigsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_configs_response_describe_configs_result_v3(frame, pos)
         results.append(_results_item)
     return DescribeConfigsResponse(throttle_time_ms, results), pos
@@ -708,7 +708,7 @@ def _read_describe_configs_response_describe_configs_result_v4(frame: bytes, pos
     if _n > (len(frame) - pos) // 9:
         fail_count("configs", _n)
     configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_describe_configs_response_describe_configs_resource_result_v4(frame, pos)
         configs.append(_configs_item)
     if frame[pos]:
@@ -736,7 +736,7 @@ def _read_describe_configs_response_v4(frame: bytes, pos: int) -> tuple[Describe
     if _n > (len(frame) - pos) // 7:
         fail_count("results", _n)
     results: list[DescribeConfigsResponse.DescribeConfigsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_configs_response_describe_configs_result_v4(frame, pos)
         results.append(_results_item)
     if frame[pos]:

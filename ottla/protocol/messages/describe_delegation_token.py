@@ -365,7 +365,7 @@ def _read_describe_delegation_token_response_v1(frame: bytes, pos: int) -> tuple
     if _n > (len(frame) - pos) // 38:
         fail_count("tokens", _n)
     tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken] = []
-    for _ in range(_n) if _n <= FEW else many("tokens", _n):
+    for _ in range(_n) if _n <= FEW else many("tokens", _n, tokens):
         _tokens_item, pos = _read_describe_delegation_token_response_described_delegation_token_v1(frame, pos)
         tokens.append(_tokens_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -487,7 +487,7 @@ def _read_describe_delegation_token_response_v2(frame: bytes, pos: int) -> tuple
     if _n > (len(frame) - pos) // 30:
         fail_count("tokens", _n)
     tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken] = []
-    for _ in range(_n) if _n <= FEW else many("tokens", _n):
+    for _ in range(_n) if _n <= FEW else many("tokens", _n, tokens):
         _tokens_item, pos = _read_describe_delegation_token_response_described_delegation_token_v2(frame, pos)
         tokens.append(_tokens_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -605,7 +605,7 @@ def _read_describe_delegation_token_response_v3(frame: bytes, pos: int) -> tuple
     if _n > (len(frame) - pos) // 32:
         fail_count("tokens", _n)
     tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken] = []
-    for _ in range(_n) if _n <= FEW else many("tokens", _n):
+    for _ in range(_n) if _n <= FEW else many("tokens", _n, tokens):
         _tokens_item, pos = _read_describe_delegation_token_response_described_delegation_token_v3(frame, pos)
         tokens.append(_tokens_item)
     (throttle_time_ms,) = unpack_i(frame, pos)

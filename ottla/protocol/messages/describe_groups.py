@@ -361,7 +361,7 @@ def _read_describe_groups_response_v0(frame: bytes, pos: int) -> tuple[DescribeG
     if _n > (len(frame) - pos) // 14:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_groups_response_described_group_v0(frame, pos)
         groups.append(_groups_item)
     return DescribeGroupsResponse(0, groups), pos
@@ -375,7 +375,7 @@ def _read_describe_groups_response_v1(frame: bytes, pos: int) -> tuple[DescribeG
     if _n > (len(frame) - pos) // 14:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_groups_response_described_group_v0(frame, pos)
         groups.append(_groups_item)
     return DescribeGroupsResponse(throttle_time_ms, groups), pos
@@ -433,7 +433,7 @@ def _read_describe_groups_response_v3(frame: bytes, pos: int) -> tuple[DescribeG
     if _n > (len(frame) - pos) // 18:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_groups_response_described_group_v3(frame, pos)
         groups.append(_groups_item)
     return DescribeGroupsResponse(throttle_time_ms, groups), pos
@@ -538,7 +538,7 @@ def _read_describe_groups_response_v4(frame: bytes, pos: int) -> tuple[DescribeG
     if _n > (len(frame) - pos) // 18:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_groups_response_described_group_v4(frame, pos)
         groups.append(_groups_item)
     return DescribeGroupsResponse(throttle_time_ms, groups), pos
@@ -701,7 +701,7 @@ def _read_describe_groups_response_v5(frame: bytes, pos: int) -> tuple[DescribeG
     if _n > (len(frame) - pos) // 12:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_groups_response_described_group_v5(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -810,7 +810,7 @@ def _read_describe_groups_response_v6(frame: bytes, pos: int) -> tuple[DescribeG
     if _n > (len(frame) - pos) // 13:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_groups_response_described_group_v6(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:

@@ -114,7 +114,7 @@ def _read_describe_log_dirs_request_v1(frame: bytes, pos: int) -> tuple[Describe
         if _n > (len(frame) - pos) // 6:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_describe_log_dirs_request_describable_log_dir_topic_v1(frame, pos)
             topics.append(_topics_item)
     return DescribeLogDirsRequest(topics), pos
@@ -169,7 +169,7 @@ def _read_describe_log_dirs_request_v2(frame: bytes, pos: int) -> tuple[Describe
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_describe_log_dirs_request_describable_log_dir_topic_v2(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -371,7 +371,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v1(frame: bytes, p
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_log_dirs_response_describe_log_dirs_topic_v1(frame, pos)
         topics.append(_topics_item)
     return DescribeLogDirsResponse.DescribeLogDirsResult(error_code, log_dir, topics), pos
@@ -385,7 +385,7 @@ def _read_describe_log_dirs_response_v1(frame: bytes, pos: int) -> tuple[Describ
     if _n > (len(frame) - pos) // 8:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v1(frame, pos)
         results.append(_results_item)
     return DescribeLogDirsResponse(throttle_time_ms, 0, results), pos
@@ -465,7 +465,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v2(frame: bytes, p
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_log_dirs_response_describe_log_dirs_topic_v2(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -493,7 +493,7 @@ def _read_describe_log_dirs_response_v2(frame: bytes, pos: int) -> tuple[Describ
     if _n > (len(frame) - pos) // 5:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -521,7 +521,7 @@ def _read_describe_log_dirs_response_v3(frame: bytes, pos: int) -> tuple[Describ
     if _n > (len(frame) - pos) // 5:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -559,7 +559,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v4(frame: bytes, p
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_log_dirs_response_describe_log_dirs_topic_v2(frame, pos)
         topics.append(_topics_item)
     total_bytes, usable_bytes = unpack_qq(frame, pos)
@@ -589,7 +589,7 @@ def _read_describe_log_dirs_response_v4(frame: bytes, pos: int) -> tuple[Describ
     if _n > (len(frame) - pos) // 21:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v4(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -627,7 +627,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v5(frame: bytes, p
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_log_dirs_response_describe_log_dirs_topic_v2(frame, pos)
         topics.append(_topics_item)
     total_bytes, usable_bytes, is_cordoned = unpack_qqo(frame, pos)
@@ -657,7 +657,7 @@ def _read_describe_log_dirs_response_v5(frame: bytes, pos: int) -> tuple[Describ
     if _n > (len(frame) - pos) // 22:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v5(frame, pos)
         results.append(_results_item)
     if frame[pos]:

@@ -116,7 +116,7 @@ def _read_describe_producers_request_v0(frame: bytes, pos: int) -> tuple[Describ
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeProducersRequest.TopicRequest] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_producers_request_topic_request_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -325,7 +325,7 @@ def _read_describe_producers_response_topic_response_v0(frame: bytes, pos: int) 
     if _n > (len(frame) - pos) // 9:
         fail_count("partitions", _n)
     partitions: list[DescribeProducersResponse.PartitionResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_producers_response_partition_response_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -353,7 +353,7 @@ def _read_describe_producers_response_v0(frame: bytes, pos: int) -> tuple[Descri
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeProducersResponse.TopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_producers_response_topic_response_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:

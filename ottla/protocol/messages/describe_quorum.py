@@ -162,7 +162,7 @@ def _read_describe_quorum_request_v0(frame: bytes, pos: int) -> tuple[DescribeQu
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeQuorumRequest.TopicData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_quorum_request_topic_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -438,7 +438,7 @@ def _read_describe_quorum_response_topic_data_v0(frame: bytes, pos: int) -> tupl
     if _n > (len(frame) - pos) // 25:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_quorum_response_partition_data_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -466,7 +466,7 @@ def _read_describe_quorum_response_v0(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeQuorumResponse.TopicData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_quorum_response_topic_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -558,7 +558,7 @@ def _read_describe_quorum_response_topic_data_v1(frame: bytes, pos: int) -> tupl
     if _n > (len(frame) - pos) // 25:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_quorum_response_partition_data_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -586,7 +586,7 @@ def _read_describe_quorum_response_v1(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeQuorumResponse.TopicData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_quorum_response_topic_data_v1(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -691,7 +691,7 @@ def _read_describe_quorum_response_topic_data_v2(frame: bytes, pos: int) -> tupl
     if _n > (len(frame) - pos) // 26:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_quorum_response_partition_data_v2(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -792,7 +792,7 @@ def _read_describe_quorum_response_v2(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeQuorumResponse.TopicData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_quorum_response_topic_data_v2(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -806,7 +806,7 @@ def _read_describe_quorum_response_v2(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n > (len(frame) - pos) // 6:
         fail_count("nodes", _n)
     nodes: list[DescribeQuorumResponse.Node] = []
-    for _ in range(_n) if _n <= FEW else many("nodes", _n):
+    for _ in range(_n) if _n <= FEW else many("nodes", _n, nodes):
         _nodes_item, pos = _read_describe_quorum_response_node_v2(frame, pos)
         nodes.append(_nodes_item)
     if frame[pos]:

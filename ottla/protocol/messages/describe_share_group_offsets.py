@@ -152,7 +152,7 @@ def _read_describe_share_group_offsets_request_describe_share_group_offsets_requ
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_describe_share_group_offsets_request_describe_share_group_offsets_request_topic_v0(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -178,7 +178,7 @@ def _read_describe_share_group_offsets_request_v0(frame: bytes, pos: int) -> tup
     if _n > (len(frame) - pos) // 3:
         fail_count("groups", _n)
     groups: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_share_group_offsets_request_describe_share_group_offsets_request_group_v0(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -415,7 +415,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n > (len(frame) - pos) // 19:
         fail_count("topics", _n)
     topics: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_share_group_offsets_response_describe_share_group_offsets_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -456,7 +456,7 @@ def _read_describe_share_group_offsets_response_v0(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 6:
         fail_count("groups", _n)
     groups: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_share_group_offsets_response_describe_share_group_offsets_response_group_v0(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -555,7 +555,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n > (len(frame) - pos) // 19:
         fail_count("topics", _n)
     topics: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_share_group_offsets_response_describe_share_group_offsets_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -596,7 +596,7 @@ def _read_describe_share_group_offsets_response_v1(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 6:
         fail_count("groups", _n)
     groups: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_share_group_offsets_response_describe_share_group_offsets_response_group_v1(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:

@@ -440,7 +440,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n > (len(frame) - pos) // 20:
         fail_count("partitions", _n)
     partitions: list[DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_topic_partitions_response_describe_topic_partitions_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -494,7 +494,7 @@ def _read_describe_topic_partitions_response_v0(frame: bytes, pos: int) -> tuple
     if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_topic_partitions_response_describe_topic_partitions_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     (_n,) = unpack_b(frame, pos)

@@ -250,7 +250,7 @@ def _read_describe_transactions_response_transaction_state_v0(frame: bytes, pos:
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeTransactionsResponse.TopicData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_transactions_response_topic_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -278,7 +278,7 @@ def _read_describe_transactions_response_v0(frame: bytes, pos: int) -> tuple[Des
     if _n > (len(frame) - pos) // 28:
         fail_count("transaction_states", _n)
     transaction_states: list[DescribeTransactionsResponse.TransactionState] = []
-    for _ in range(_n) if _n <= FEW else many("transaction_states", _n):
+    for _ in range(_n) if _n <= FEW else many("transaction_states", _n, transaction_states):
         _transaction_states_item, pos = _read_describe_transactions_response_transaction_state_v0(frame, pos)
         transaction_states.append(_transaction_states_item)
     if frame[pos]:

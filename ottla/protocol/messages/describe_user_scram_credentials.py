@@ -296,7 +296,7 @@ def _read_describe_user_scram_credentials_response_v0(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 6:
         fail_count("results", _n)
     results: list[DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_user_scram_credentials_response_describe_user_scram_credentials_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:

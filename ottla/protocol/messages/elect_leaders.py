@@ -120,7 +120,7 @@ def _read_elect_leaders_request_v0(frame: bytes, pos: int) -> tuple[ElectLeaders
         if _n > (len(frame) - pos) // 6:
             fail_count("topic_partitions", _n)
         topic_partitions = []
-        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
             _topic_partitions_item, pos = _read_elect_leaders_request_topic_partitions_v0(frame, pos)
             topic_partitions.append(_topic_partitions_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -137,7 +137,7 @@ def _read_elect_leaders_request_v1(frame: bytes, pos: int) -> tuple[ElectLeaders
         if _n > (len(frame) - pos) // 6:
             fail_count("topic_partitions", _n)
         topic_partitions = []
-        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
             _topic_partitions_item, pos = _read_elect_leaders_request_topic_partitions_v0(frame, pos)
             topic_partitions.append(_topic_partitions_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -196,7 +196,7 @@ def _read_elect_leaders_request_v2(frame: bytes, pos: int) -> tuple[ElectLeaders
         if _n > (len(frame) - pos) // 3:
             fail_count("topic_partitions", _n)
         topic_partitions = []
-        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
             _topic_partitions_item, pos = _read_elect_leaders_request_topic_partitions_v2(frame, pos)
             topic_partitions.append(_topic_partitions_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -373,7 +373,7 @@ def _read_elect_leaders_response_v0(frame: bytes, pos: int) -> tuple[ElectLeader
     if _n > (len(frame) - pos) // 6:
         fail_count("replica_election_results", _n)
     replica_election_results: list[ElectLeadersResponse.ReplicaElectionResult] = []
-    for _ in range(_n) if _n <= FEW else many("replica_election_results", _n):
+    for _ in range(_n) if _n <= FEW else many("replica_election_results", _n, replica_election_results):
         _replica_election_results_item, pos = _read_elect_leaders_response_replica_election_result_v0(frame, pos)
         replica_election_results.append(_replica_election_results_item)
     return ElectLeadersResponse(throttle_time_ms, 0, replica_election_results), pos
@@ -387,7 +387,7 @@ def _read_elect_leaders_response_v1(frame: bytes, pos: int) -> tuple[ElectLeader
     if _n > (len(frame) - pos) // 6:
         fail_count("replica_election_results", _n)
     replica_election_results: list[ElectLeadersResponse.ReplicaElectionResult] = []
-    for _ in range(_n) if _n <= FEW else many("replica_election_results", _n):
+    for _ in range(_n) if _n <= FEW else many("replica_election_results", _n, replica_election_results):
         _replica_election_results_item, pos = _read_elect_leaders_response_replica_election_result_v0(frame, pos)
         replica_election_results.append(_replica_election_results_item)
     return ElectLeadersResponse(throttle_time_ms, error_code, replica_election_results), pos
@@ -468,7 +468,7 @@ def _read_elect_leaders_response_v2(frame: bytes, pos: int) -> tuple[ElectLeader
     if _n > (len(frame) - pos) // 3:
         fail_count("replica_election_results", _n)
     replica_election_results: list[ElectLeadersResponse.ReplicaElectionResult] = []
-    for _ in range(_n) if _n <= FEW else many("replica_election_results", _n):
+    for _ in range(_n) if _n <= FEW else many("replica_election_results", _n, replica_election_results):
         _replica_election_results_item, pos = _read_elect_leaders_response_replica_election_result_v2(frame, pos)
         replica_election_results.append(_replica_election_results_item)
     if frame[pos]:

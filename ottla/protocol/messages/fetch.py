@@ -272,7 +272,7 @@ def _read_fetch_request_v4(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v4(frame, pos)
         topics.append(_topics_item)
     return FetchRequest(None, replica_id, FetchRequest.ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics), pos
@@ -313,7 +313,7 @@ def _read_fetch_request_v5(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v5(frame, pos)
         topics.append(_topics_item)
     return FetchRequest(None, replica_id, FetchRequest.ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics), pos
@@ -348,7 +348,7 @@ def _read_fetch_request_v7(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v5(frame, pos)
         topics.append(_topics_item)
     (_n,) = unpack_i(frame, pos)
@@ -358,7 +358,7 @@ def _read_fetch_request_v7(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v7(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     return FetchRequest(None, replica_id, FetchRequest.ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data), pos
@@ -399,7 +399,7 @@ def _read_fetch_request_v9(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v9(frame, pos)
         topics.append(_topics_item)
     (_n,) = unpack_i(frame, pos)
@@ -409,7 +409,7 @@ def _read_fetch_request_v9(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v7(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     return FetchRequest(None, replica_id, FetchRequest.ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data), pos
@@ -423,7 +423,7 @@ def _read_fetch_request_v11(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v9(frame, pos)
         topics.append(_topics_item)
     (_n,) = unpack_i(frame, pos)
@@ -433,7 +433,7 @@ def _read_fetch_request_v11(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v7(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     (_n,) = unpack_h(frame, pos)
@@ -452,7 +452,7 @@ def _read_fetch_request_fetch_partition_v12(frame: bytes, pos: int) -> tuple[Fet
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag in (0, 1):
                 fail_tag(_tag)
@@ -554,7 +554,7 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v12(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -568,7 +568,7 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 3:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v12(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -585,7 +585,7 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -683,7 +683,7 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v13(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -697,7 +697,7 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v13(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -714,7 +714,7 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -770,7 +770,7 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v13(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -784,7 +784,7 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v13(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -802,7 +802,7 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -837,7 +837,7 @@ def _read_fetch_request_fetch_partition_v17(frame: bytes, pos: int) -> tuple[Fet
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (replica_directory_id,) = unpack_16s(frame, pos)
@@ -898,7 +898,7 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v17(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -912,7 +912,7 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v13(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -930,7 +930,7 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -966,7 +966,7 @@ def _read_fetch_request_fetch_partition_v18(frame: bytes, pos: int) -> tuple[Fet
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (replica_directory_id,) = unpack_16s(frame, pos)
@@ -1028,7 +1028,7 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v18(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -1042,7 +1042,7 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v13(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -1060,7 +1060,7 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -1690,7 +1690,7 @@ def _read_fetch_response_fetchable_topic_response_v4(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 30:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_fetch_response_partition_data_v4(frame, pos)
         partitions.append(_partitions_item)
     return FetchResponse.FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
@@ -1704,7 +1704,7 @@ def _read_fetch_response_v4(frame: bytes, pos: int) -> tuple[FetchResponse, int]
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v4(frame, pos)
         responses.append(_responses_item)
     return FetchResponse(throttle_time_ms, 0, 0, responses), pos
@@ -1748,7 +1748,7 @@ def _read_fetch_response_fetchable_topic_response_v5(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 38:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_fetch_response_partition_data_v5(frame, pos)
         partitions.append(_partitions_item)
     return FetchResponse.FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
@@ -1762,7 +1762,7 @@ def _read_fetch_response_v5(frame: bytes, pos: int) -> tuple[FetchResponse, int]
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v5(frame, pos)
         responses.append(_responses_item)
     return FetchResponse(throttle_time_ms, 0, 0, responses), pos
@@ -1776,7 +1776,7 @@ def _read_fetch_response_v7(frame: bytes, pos: int) -> tuple[FetchResponse, int]
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v5(frame, pos)
         responses.append(_responses_item)
     return FetchResponse(throttle_time_ms, error_code, session_id, responses), pos
@@ -1820,7 +1820,7 @@ def _read_fetch_response_fetchable_topic_response_v11(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 42:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_fetch_response_partition_data_v11(frame, pos)
         partitions.append(_partitions_item)
     return FetchResponse.FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
@@ -1834,7 +1834,7 @@ def _read_fetch_response_v11(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v11(frame, pos)
         responses.append(_responses_item)
     return FetchResponse(throttle_time_ms, error_code, session_id, responses), pos
@@ -1933,7 +1933,7 @@ def _read_fetch_response_partition_data_v12(frame: bytes, pos: int) -> tuple[Fet
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 diverging_epoch, pos = _read_fetch_response_epoch_end_offset_v12(frame, pos)
@@ -1975,7 +1975,7 @@ def _read_fetch_response_fetchable_topic_response_v12(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 37:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_fetch_response_partition_data_v12(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -2003,13 +2003,13 @@ def _read_fetch_response_v12(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v12(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 fail_tag(_tag)
@@ -2039,7 +2039,7 @@ def _read_fetch_response_fetchable_topic_response_v13(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 37:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_fetch_response_partition_data_v12(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -2067,13 +2067,13 @@ def _read_fetch_response_v13(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v13(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 fail_tag(_tag)
@@ -2140,14 +2140,14 @@ def _read_fetch_response_v16(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v13(frame, pos)
         responses.append(_responses_item)
     node_endpoints: list[FetchResponse.NodeEndpoint] = []
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]

@@ -153,7 +153,7 @@ def _read_incremental_alter_configs_request_v0(frame: bytes, pos: int) -> tuple[
     if _n > (len(frame) - pos) // 7:
         fail_count("resources", _n)
     resources: list[IncrementalAlterConfigsRequest.AlterConfigsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_incremental_alter_configs_request_alter_configs_resource_v0(frame, pos)
         resources.append(_resources_item)
     (validate_only,) = unpack_o(frame, pos)
@@ -246,7 +246,7 @@ def _read_incremental_alter_configs_request_v1(frame: bytes, pos: int) -> tuple[
     if _n > (len(frame) - pos) // 4:
         fail_count("resources", _n)
     resources: list[IncrementalAlterConfigsRequest.AlterConfigsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_incremental_alter_configs_request_alter_configs_resource_v1(frame, pos)
         resources.append(_resources_item)
     (validate_only,) = unpack_o(frame, pos)

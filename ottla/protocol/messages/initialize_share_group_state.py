@@ -155,7 +155,7 @@ def _read_initialize_share_group_state_request_v0(frame: bytes, pos: int) -> tup
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[InitializeShareGroupStateRequest.InitializeStateData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_initialize_share_group_state_request_initialize_state_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -328,7 +328,7 @@ def _read_initialize_share_group_state_response_v0(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[InitializeShareGroupStateResponse.InitializeStateResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_initialize_share_group_state_response_initialize_state_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:

@@ -149,7 +149,7 @@ def _read_list_offsets_request_v1(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v1(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsRequest(replica_id, 0, topics), pos
@@ -163,7 +163,7 @@ def _read_list_offsets_request_v2(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v1(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsRequest(replica_id, isolation_level, topics), pos
@@ -204,7 +204,7 @@ def _read_list_offsets_request_v4(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v4(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsRequest(replica_id, isolation_level, topics), pos
@@ -274,7 +274,7 @@ def _read_list_offsets_request_v6(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v6(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -302,7 +302,7 @@ def _read_list_offsets_request_v10(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v6(frame, pos)
         topics.append(_topics_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -532,7 +532,7 @@ def _read_list_offsets_response_v1(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_response_list_offsets_topic_response_v1(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsResponse(0, topics), pos
@@ -546,7 +546,7 @@ def _read_list_offsets_response_v2(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_response_list_offsets_topic_response_v1(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsResponse(throttle_time_ms, topics), pos
@@ -587,7 +587,7 @@ def _read_list_offsets_response_v4(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_response_list_offsets_topic_response_v4(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsResponse(throttle_time_ms, topics), pos
@@ -657,7 +657,7 @@ def _read_list_offsets_response_v6(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_response_list_offsets_topic_response_v6(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:

@@ -119,7 +119,7 @@ def _read_list_partition_reassignments_request_v0(frame: bytes, pos: int) -> tup
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_list_partition_reassignments_request_list_partition_reassignments_topics_v0(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -309,7 +309,7 @@ def _read_list_partition_reassignments_response_ongoing_topic_reassignment_v0(fr
     if _n > (len(frame) - pos) // 8:
         fail_count("partitions", _n)
     partitions: list[ListPartitionReassignmentsResponse.OngoingPartitionReassignment] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_list_partition_reassignments_response_ongoing_partition_reassignment_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -348,7 +348,7 @@ def _read_list_partition_reassignments_response_v0(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[ListPartitionReassignmentsResponse.OngoingTopicReassignment] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_partition_reassignments_response_ongoing_topic_reassignment_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:

@@ -611,7 +611,7 @@ def _read_metadata_response_metadata_response_topic_v0(frame: bytes, pos: int) -
     if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     return MetadataResponse.MetadataResponseTopic(error_code, name, ZERO_UUID, False, partitions), pos
@@ -635,7 +635,7 @@ def _read_metadata_response_v0(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 8:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(0, brokers, None, -1, topics), pos
@@ -675,7 +675,7 @@ def _read_metadata_response_metadata_response_topic_v1(frame: bytes, pos: int) -
     if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     return MetadataResponse.MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions), pos
@@ -699,7 +699,7 @@ def _read_metadata_response_v1(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(0, brokers, None, controller_id, topics), pos
@@ -731,7 +731,7 @@ def _read_metadata_response_v2(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(0, brokers, cluster_id, controller_id, topics), pos
@@ -763,7 +763,7 @@ def _read_metadata_response_v3(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics), pos
@@ -818,7 +818,7 @@ def _read_metadata_response_metadata_response_topic_v5(frame: bytes, pos: int) -
     if _n > (len(frame) - pos) // 22:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v5(frame, pos)
         partitions.append(_partitions_item)
     return MetadataResponse.MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions), pos
@@ -850,7 +850,7 @@ def _read_metadata_response_v5(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v5(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics), pos
@@ -905,7 +905,7 @@ def _read_metadata_response_metadata_response_topic_v7(frame: bytes, pos: int) -
     if _n > (len(frame) - pos) // 26:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v7(frame, pos)
         partitions.append(_partitions_item)
     return MetadataResponse.MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions), pos
@@ -937,7 +937,7 @@ def _read_metadata_response_v7(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v7(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics), pos
@@ -958,7 +958,7 @@ def _read_metadata_response_metadata_response_topic_v8(frame: bytes, pos: int) -
     if _n > (len(frame) - pos) // 26:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v7(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -992,7 +992,7 @@ def _read_metadata_response_v8(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 13:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v8(frame, pos)
         topics.append(_topics_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -1119,7 +1119,7 @@ def _read_metadata_response_metadata_response_topic_v9(frame: bytes, pos: int) -
     if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v9(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -1176,7 +1176,7 @@ def _read_metadata_response_v9(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 10:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v9(frame, pos)
         topics.append(_topics_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -1218,7 +1218,7 @@ def _read_metadata_response_metadata_response_topic_v10(frame: bytes, pos: int) 
     if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v9(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -1275,7 +1275,7 @@ def _read_metadata_response_v10(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v10(frame, pos)
         topics.append(_topics_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -1332,7 +1332,7 @@ def _read_metadata_response_v11(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v10(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -1373,7 +1373,7 @@ def _read_metadata_response_metadata_response_topic_v12(frame: bytes, pos: int) 
     if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v9(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -1430,7 +1430,7 @@ def _read_metadata_response_v12(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v12(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -1485,7 +1485,7 @@ def _read_metadata_response_v13(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v12(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)

@@ -182,7 +182,7 @@ def _read_offset_commit_request_v2(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, retention_time_ms, topics), pos
@@ -210,7 +210,7 @@ def _read_offset_commit_request_v5(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics), pos
@@ -271,7 +271,7 @@ def _read_offset_commit_request_v6(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v6(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics), pos
@@ -307,7 +307,7 @@ def _read_offset_commit_request_v7(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v6(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics), pos
@@ -419,7 +419,7 @@ def _read_offset_commit_request_v8(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v8(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -506,7 +506,7 @@ def _read_offset_commit_request_v10(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v10(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -792,7 +792,7 @@ def _read_offset_commit_response_v2(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_response_offset_commit_response_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitResponse(0, topics), pos
@@ -806,7 +806,7 @@ def _read_offset_commit_response_v3(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_response_offset_commit_response_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitResponse(throttle_time_ms, topics), pos
@@ -876,7 +876,7 @@ def _read_offset_commit_response_v8(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_response_offset_commit_response_topic_v8(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -932,7 +932,7 @@ def _read_offset_commit_response_v10(frame: bytes, pos: int) -> tuple[OffsetComm
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_response_offset_commit_response_topic_v10(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:

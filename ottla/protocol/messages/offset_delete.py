@@ -116,7 +116,7 @@ def _read_offset_delete_request_v0(frame: bytes, pos: int) -> tuple[OffsetDelete
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_delete_request_offset_delete_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     return OffsetDeleteRequest(group_id, topics), pos
@@ -238,7 +238,7 @@ def _read_offset_delete_response_v0(frame: bytes, pos: int) -> tuple[OffsetDelet
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetDeleteResponse.OffsetDeleteResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_delete_response_offset_delete_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     return OffsetDeleteResponse(error_code, throttle_time_ms, topics), pos

@@ -173,7 +173,7 @@ def _read_offset_fetch_request_v1(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topic_v1(frame, pos)
         topics.append(_topics_item)
     return OffsetFetchRequest(group_id, topics), pos
@@ -195,7 +195,7 @@ def _read_offset_fetch_request_v2(frame: bytes, pos: int) -> tuple[OffsetFetchRe
         if _n > (len(frame) - pos) // 6:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topic_v1(frame, pos)
             topics.append(_topics_item)
     return OffsetFetchRequest(group_id, topics), pos
@@ -260,7 +260,7 @@ def _read_offset_fetch_request_v6(frame: bytes, pos: int) -> tuple[OffsetFetchRe
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topic_v6(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -297,7 +297,7 @@ def _read_offset_fetch_request_v7(frame: bytes, pos: int) -> tuple[OffsetFetchRe
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topic_v6(frame, pos)
             topics.append(_topics_item)
     (require_stable,) = unpack_o(frame, pos)
@@ -372,7 +372,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v8(frame: bytes, pos: 
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topics_v8(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -398,7 +398,7 @@ def _read_offset_fetch_request_v8(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n > (len(frame) - pos) // 3:
         fail_count("groups", _n)
     groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_offset_fetch_request_offset_fetch_request_group_v8(frame, pos)
         groups.append(_groups_item)
     (require_stable,) = unpack_o(frame, pos)
@@ -450,7 +450,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v9(frame: bytes, pos: 
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topics_v8(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -476,7 +476,7 @@ def _read_offset_fetch_request_v9(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n > (len(frame) - pos) // 8:
         fail_count("groups", _n)
     groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_offset_fetch_request_offset_fetch_request_group_v9(frame, pos)
         groups.append(_groups_item)
     (require_stable,) = unpack_o(frame, pos)
@@ -556,7 +556,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v10(frame: bytes, pos:
         if _n > (len(frame) - pos) // 18:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topics_v10(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -582,7 +582,7 @@ def _read_offset_fetch_request_v10(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 8:
         fail_count("groups", _n)
     groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_offset_fetch_request_offset_fetch_request_group_v10(frame, pos)
         groups.append(_groups_item)
     (require_stable,) = unpack_o(frame, pos)
@@ -974,7 +974,7 @@ def _read_offset_fetch_response_v1(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     return OffsetFetchResponse(0, topics), pos
@@ -988,7 +988,7 @@ def _read_offset_fetch_response_v2(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1004,7 +1004,7 @@ def _read_offset_fetch_response_v3(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1055,7 +1055,7 @@ def _read_offset_fetch_response_v5(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v5(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1140,7 +1140,7 @@ def _read_offset_fetch_response_v6(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v6(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1241,7 +1241,7 @@ def _read_offset_fetch_response_offset_fetch_response_group_v8(frame: bytes, pos
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopics] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topics_v8(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1271,7 +1271,7 @@ def _read_offset_fetch_response_v8(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 5:
         fail_count("groups", _n)
     groups: list[OffsetFetchResponse.OffsetFetchResponseGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_offset_fetch_response_offset_fetch_response_group_v8(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -1335,7 +1335,7 @@ def _read_offset_fetch_response_offset_fetch_response_group_v10(frame: bytes, po
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopics] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topics_v10(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1365,7 +1365,7 @@ def _read_offset_fetch_response_v10(frame: bytes, pos: int) -> tuple[OffsetFetch
     if _n > (len(frame) - pos) // 5:
         fail_count("groups", _n)
     groups: list[OffsetFetchResponse.OffsetFetchResponseGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_offset_fetch_response_offset_fetch_response_group_v10(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:

@@ -131,7 +131,7 @@ def _read_offset_for_leader_epoch_request_v2(frame: bytes, pos: int) -> tuple[Of
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_for_leader_epoch_request_offset_for_leader_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetForLeaderEpochRequest(-2, topics), pos
@@ -145,7 +145,7 @@ def _read_offset_for_leader_epoch_request_v3(frame: bytes, pos: int) -> tuple[Of
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_for_leader_epoch_request_offset_for_leader_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetForLeaderEpochRequest(replica_id, topics), pos
@@ -215,7 +215,7 @@ def _read_offset_for_leader_epoch_request_v4(frame: bytes, pos: int) -> tuple[Of
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_for_leader_epoch_request_offset_for_leader_topic_v4(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -393,7 +393,7 @@ def _read_offset_for_leader_epoch_response_v2(frame: bytes, pos: int) -> tuple[O
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_for_leader_epoch_response_offset_for_leader_topic_result_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetForLeaderEpochResponse(throttle_time_ms, topics), pos
@@ -463,7 +463,7 @@ def _read_offset_for_leader_epoch_response_v4(frame: bytes, pos: int) -> tuple[O
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:

@@ -172,7 +172,7 @@ def _read_produce_request_v3(frame: bytes, pos: int) -> tuple[ProduceRequest, in
     if _n > (len(frame) - pos) // 6:
         fail_count("topic_data", _n)
     topic_data: list[ProduceRequest.TopicProduceData] = []
-    for _ in range(_n) if _n <= FEW else many("topic_data", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_data", _n, topic_data):
         _topic_data_item, pos = _read_produce_request_topic_produce_data_v3(frame, pos)
         topic_data.append(_topic_data_item)
     return ProduceRequest(transactional_id, acks, timeout_ms, topic_data), pos
@@ -264,7 +264,7 @@ def _read_produce_request_v9(frame: bytes, pos: int) -> tuple[ProduceRequest, in
     if _n > (len(frame) - pos) // 3:
         fail_count("topic_data", _n)
     topic_data: list[ProduceRequest.TopicProduceData] = []
-    for _ in range(_n) if _n <= FEW else many("topic_data", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_data", _n, topic_data):
         _topic_data_item, pos = _read_produce_request_topic_produce_data_v9(frame, pos)
         topic_data.append(_topic_data_item)
     if frame[pos]:
@@ -331,7 +331,7 @@ def _read_produce_request_v13(frame: bytes, pos: int) -> tuple[ProduceRequest, i
     if _n > (len(frame) - pos) // 18:
         fail_count("topic_data", _n)
     topic_data: list[ProduceRequest.TopicProduceData] = []
-    for _ in range(_n) if _n <= FEW else many("topic_data", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_data", _n, topic_data):
         _topic_data_item, pos = _read_produce_request_topic_produce_data_v13(frame, pos)
         topic_data.append(_topic_data_item)
     if frame[pos]:
@@ -616,7 +616,7 @@ def _read_produce_response_topic_produce_response_v3(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 22:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v3(frame, pos)
         partition_responses.append(_partition_responses_item)
     return ProduceResponse.TopicProduceResponse(name, ZERO_UUID, partition_responses), pos
@@ -630,7 +630,7 @@ def _read_produce_response_v3(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_produce_response_topic_produce_response_v3(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -659,7 +659,7 @@ def _read_produce_response_topic_produce_response_v5(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 30:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v5(frame, pos)
         partition_responses.append(_partition_responses_item)
     return ProduceResponse.TopicProduceResponse(name, ZERO_UUID, partition_responses), pos
@@ -673,7 +673,7 @@ def _read_produce_response_v5(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_produce_response_topic_produce_response_v5(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -730,7 +730,7 @@ def _read_produce_response_topic_produce_response_v8(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 36:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v8(frame, pos)
         partition_responses.append(_partition_responses_item)
     return ProduceResponse.TopicProduceResponse(name, ZERO_UUID, partition_responses), pos
@@ -744,7 +744,7 @@ def _read_produce_response_v8(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_produce_response_topic_produce_response_v8(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -808,7 +808,7 @@ def _read_produce_response_partition_produce_response_v9(frame: bytes, pos: int)
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 fail_tag(_tag)
@@ -846,7 +846,7 @@ def _read_produce_response_topic_produce_response_v9(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 33:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v9(frame, pos)
         partition_responses.append(_partition_responses_item)
     if frame[pos]:
@@ -872,7 +872,7 @@ def _read_produce_response_v9(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_produce_response_topic_produce_response_v9(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -880,7 +880,7 @@ def _read_produce_response_v9(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 fail_tag(_tag)
@@ -942,7 +942,7 @@ def _read_produce_response_partition_produce_response_v10(frame: bytes, pos: int
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 current_leader, pos = _read_produce_response_leader_id_and_epoch_v10(frame, pos)
@@ -980,7 +980,7 @@ def _read_produce_response_topic_produce_response_v10(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 33:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v10(frame, pos)
         partition_responses.append(_partition_responses_item)
     if frame[pos]:
@@ -1043,7 +1043,7 @@ def _read_produce_response_v10(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_produce_response_topic_produce_response_v10(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -1052,7 +1052,7 @@ def _read_produce_response_v10(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -1095,7 +1095,7 @@ def _read_produce_response_topic_produce_response_v13(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 33:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v10(frame, pos)
         partition_responses.append(_partition_responses_item)
     if frame[pos]:
@@ -1121,7 +1121,7 @@ def _read_produce_response_v13(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_produce_response_topic_produce_response_v13(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -1130,7 +1130,7 @@ def _read_produce_response_v13(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]

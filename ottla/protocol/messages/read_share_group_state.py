@@ -158,7 +158,7 @@ def _read_read_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[Rea
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ReadShareGroupStateRequest.ReadStateData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_read_share_group_state_request_read_state_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -367,7 +367,7 @@ def _read_read_share_group_state_response_read_state_result_v0(frame: bytes, pos
     if _n > (len(frame) - pos) // 21:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_read_share_group_state_response_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -393,7 +393,7 @@ def _read_read_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[Re
     if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[ReadShareGroupStateResponse.ReadStateResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_read_share_group_state_response_read_state_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:

@@ -158,7 +158,7 @@ def _read_read_share_group_state_summary_request_v0(frame: bytes, pos: int) -> t
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ReadShareGroupStateSummaryRequest.ReadStateSummaryData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_read_share_group_state_summary_request_read_state_summary_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -347,7 +347,7 @@ def _read_read_share_group_state_summary_response_v0(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[ReadShareGroupStateSummaryResponse.ReadStateSummaryResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_read_share_group_state_summary_response_read_state_summary_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -428,7 +428,7 @@ def _read_read_share_group_state_summary_response_v1(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[ReadShareGroupStateSummaryResponse.ReadStateSummaryResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_read_share_group_state_summary_response_read_state_summary_result_v1(frame, pos)
         results.append(_results_item)
     if frame[pos]:

@@ -169,7 +169,7 @@ def _read_share_acknowledge_request_acknowledge_partition_v1(frame: bytes, pos: 
     if _n > (len(frame) - pos) // 18:
         fail_count("acknowledgement_batches", _n)
     acknowledgement_batches: list[ShareAcknowledgeRequest.AcknowledgementBatch] = []
-    for _ in range(_n) if _n <= FEW else many("acknowledgement_batches", _n):
+    for _ in range(_n) if _n <= FEW else many("acknowledgement_batches", _n, acknowledgement_batches):
         _acknowledgement_batches_item, pos = _read_share_acknowledge_request_acknowledgement_batch_v1(frame, pos)
         acknowledgement_batches.append(_acknowledgement_batches_item)
     if frame[pos]:
@@ -197,7 +197,7 @@ def _read_share_acknowledge_request_acknowledge_topic_v1(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 6:
         fail_count("partitions", _n)
     partitions: list[ShareAcknowledgeRequest.AcknowledgePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_share_acknowledge_request_acknowledge_partition_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -247,7 +247,7 @@ def _read_share_acknowledge_request_v1(frame: bytes, pos: int) -> tuple[ShareAck
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ShareAcknowledgeRequest.AcknowledgeTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_share_acknowledge_request_acknowledge_topic_v1(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -297,7 +297,7 @@ def _read_share_acknowledge_request_v2(frame: bytes, pos: int) -> tuple[ShareAck
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ShareAcknowledgeRequest.AcknowledgeTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_share_acknowledge_request_acknowledge_topic_v1(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -630,7 +630,7 @@ def _read_share_acknowledge_response_v1(frame: bytes, pos: int) -> tuple[ShareAc
     if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_share_acknowledge_response_share_acknowledge_topic_response_v1(frame, pos)
         responses.append(_responses_item)
     _n = frame[pos]
@@ -685,7 +685,7 @@ def _read_share_acknowledge_response_v2(frame: bytes, pos: int) -> tuple[ShareAc
     if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_share_acknowledge_response_share_acknowledge_topic_response_v1(frame, pos)
         responses.append(_responses_item)
     _n = frame[pos]

@@ -216,7 +216,7 @@ def _read_share_fetch_request_fetch_partition_v1(frame: bytes, pos: int) -> tupl
     if _n > (len(frame) - pos) // 18:
         fail_count("acknowledgement_batches", _n)
     acknowledgement_batches: list[ShareFetchRequest.AcknowledgementBatch] = []
-    for _ in range(_n) if _n <= FEW else many("acknowledgement_batches", _n):
+    for _ in range(_n) if _n <= FEW else many("acknowledgement_batches", _n, acknowledgement_batches):
         _acknowledgement_batches_item, pos = _read_share_fetch_request_acknowledgement_batch_v1(frame, pos)
         acknowledgement_batches.append(_acknowledgement_batches_item)
     if frame[pos]:
@@ -244,7 +244,7 @@ def _read_share_fetch_request_fetch_topic_v1(frame: bytes, pos: int) -> tuple[Sh
     if _n > (len(frame) - pos) // 6:
         fail_count("partitions", _n)
     partitions: list[ShareFetchRequest.FetchPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_share_fetch_request_fetch_partition_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -322,7 +322,7 @@ def _read_share_fetch_request_v1(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ShareFetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_share_fetch_request_fetch_topic_v1(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -336,7 +336,7 @@ def _read_share_fetch_request_v1(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[ShareFetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_share_fetch_request_forgotten_topic_v1(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     if frame[pos]:
@@ -386,7 +386,7 @@ def _read_share_fetch_request_v2(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ShareFetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_share_fetch_request_fetch_topic_v1(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -400,7 +400,7 @@ def _read_share_fetch_request_v2(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[ShareFetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_share_fetch_request_forgotten_topic_v1(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     if frame[pos]:
@@ -757,7 +757,7 @@ def _read_share_fetch_response_share_fetchable_topic_response_v1(frame: bytes, p
     if _n > (len(frame) - pos) // 22:
         fail_count("partitions", _n)
     partitions: list[ShareFetchResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_share_fetch_response_partition_data_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -835,7 +835,7 @@ def _read_share_fetch_response_v1(frame: bytes, pos: int) -> tuple[ShareFetchRes
     if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[ShareFetchResponse.ShareFetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_share_fetch_response_share_fetchable_topic_response_v1(frame, pos)
         responses.append(_responses_item)
     _n = frame[pos]

@@ -293,7 +293,7 @@ def _read_share_group_describe_response_assignment_v1(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 19:
         fail_count("topic_partitions", _n)
     topic_partitions: list[ShareGroupDescribeResponse.TopicPartitions] = []
-    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
         _topic_partitions_item, pos = _read_share_group_describe_response_topic_partitions_v1(frame, pos)
         topic_partitions.append(_topic_partitions_item)
     if frame[pos]:
@@ -443,7 +443,7 @@ def _read_share_group_describe_response_described_group_v1(frame: bytes, pos: in
     if _n > (len(frame) - pos) // 12:
         fail_count("members", _n)
     members: list[ShareGroupDescribeResponse.Member] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_share_group_describe_response_member_v1(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -473,7 +473,7 @@ def _read_share_group_describe_response_v1(frame: bytes, pos: int) -> tuple[Shar
     if _n > (len(frame) - pos) // 20:
         fail_count("groups", _n)
     groups: list[ShareGroupDescribeResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_share_group_describe_response_described_group_v1(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:

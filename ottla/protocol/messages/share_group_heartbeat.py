@@ -275,7 +275,7 @@ def _read_share_group_heartbeat_response_assignment_v1(frame: bytes, pos: int) -
     if _n > (len(frame) - pos) // 18:
         fail_count("topic_partitions", _n)
     topic_partitions: list[ShareGroupHeartbeatResponse.TopicPartitions] = []
-    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
         _topic_partitions_item, pos = _read_share_group_heartbeat_response_topic_partitions_v1(frame, pos)
         topic_partitions.append(_topic_partitions_item)
     if frame[pos]:

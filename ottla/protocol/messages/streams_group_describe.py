@@ -683,7 +683,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 9:
         fail_count("state_changelog_topics", _n)
     state_changelog_topics: list[StreamsGroupDescribeResponse.TopicInfo] = []
-    for _ in range(_n) if _n <= FEW else many("state_changelog_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("state_changelog_topics", _n, state_changelog_topics):
         _state_changelog_topics_item, pos = _read_streams_group_describe_response_topic_info_v0(frame, pos)
         state_changelog_topics.append(_state_changelog_topics_item)
     _n = frame[pos]
@@ -697,7 +697,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 9:
         fail_count("repartition_source_topics", _n)
     repartition_source_topics: list[StreamsGroupDescribeResponse.TopicInfo] = []
-    for _ in range(_n) if _n <= FEW else many("repartition_source_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("repartition_source_topics", _n, repartition_source_topics):
         _repartition_source_topics_item, pos = _read_streams_group_describe_response_topic_info_v0(frame, pos)
         repartition_source_topics.append(_repartition_source_topics_item)
     if frame[pos]:
@@ -726,7 +726,7 @@ def _read_streams_group_describe_response_topology_v0(frame: bytes, pos: int) ->
         if _n > (len(frame) - pos) // 6:
             fail_count("subtopologies", _n)
         subtopologies = []
-        for _ in range(_n) if _n <= FEW else many("subtopologies", _n):
+        for _ in range(_n) if _n <= FEW else many("subtopologies", _n, subtopologies):
             _subtopologies_item, pos = _read_streams_group_describe_response_subtopology_v0(frame, pos)
             subtopologies.append(_subtopologies_item)
     if frame[pos]:
@@ -836,7 +836,7 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n > (len(frame) - pos) // 3:
         fail_count("active_tasks", _n)
     active_tasks: list[StreamsGroupDescribeResponse.TaskIds] = []
-    for _ in range(_n) if _n <= FEW else many("active_tasks", _n):
+    for _ in range(_n) if _n <= FEW else many("active_tasks", _n, active_tasks):
         _active_tasks_item, pos = _read_streams_group_describe_response_task_ids_v0(frame, pos)
         active_tasks.append(_active_tasks_item)
     _n = frame[pos]
@@ -850,7 +850,7 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n > (len(frame) - pos) // 3:
         fail_count("standby_tasks", _n)
     standby_tasks: list[StreamsGroupDescribeResponse.TaskIds] = []
-    for _ in range(_n) if _n <= FEW else many("standby_tasks", _n):
+    for _ in range(_n) if _n <= FEW else many("standby_tasks", _n, standby_tasks):
         _standby_tasks_item, pos = _read_streams_group_describe_response_task_ids_v0(frame, pos)
         standby_tasks.append(_standby_tasks_item)
     _n = frame[pos]
@@ -864,7 +864,7 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n > (len(frame) - pos) // 3:
         fail_count("warmup_tasks", _n)
     warmup_tasks: list[StreamsGroupDescribeResponse.TaskIds] = []
-    for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n):
+    for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n, warmup_tasks):
         _warmup_tasks_item, pos = _read_streams_group_describe_response_task_ids_v0(frame, pos)
         warmup_tasks.append(_warmup_tasks_item)
     if frame[pos]:
@@ -1061,7 +1061,7 @@ def _read_streams_group_describe_response_described_group_v0(frame: bytes, pos: 
     if _n > (len(frame) - pos) // 28:
         fail_count("members", _n)
     members: list[StreamsGroupDescribeResponse.Member] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_streams_group_describe_response_member_v0(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -1091,7 +1091,7 @@ def _read_streams_group_describe_response_v0(frame: bytes, pos: int) -> tuple[St
     if _n > (len(frame) - pos) // 20:
         fail_count("groups", _n)
     groups: list[StreamsGroupDescribeResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_streams_group_describe_response_described_group_v0(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -1231,7 +1231,7 @@ def _read_streams_group_describe_response_topology_description_subtopology_v1(fr
     if _n > (len(frame) - pos) // 7:
         fail_count("nodes", _n)
     nodes: list[StreamsGroupDescribeResponse.TopologyDescriptionNode] = []
-    for _ in range(_n) if _n <= FEW else many("nodes", _n):
+    for _ in range(_n) if _n <= FEW else many("nodes", _n, nodes):
         _nodes_item, pos = _read_streams_group_describe_response_topology_description_node_v1(frame, pos)
         nodes.append(_nodes_item)
     if frame[pos]:
@@ -1271,7 +1271,7 @@ def _read_streams_group_describe_response_topology_description_v1(frame: bytes, 
     if _n > (len(frame) - pos) // 3:
         fail_count("subtopologies", _n)
     subtopologies: list[StreamsGroupDescribeResponse.TopologyDescriptionSubtopology] = []
-    for _ in range(_n) if _n <= FEW else many("subtopologies", _n):
+    for _ in range(_n) if _n <= FEW else many("subtopologies", _n, subtopologies):
         _subtopologies_item, pos = _read_streams_group_describe_response_topology_description_subtopology_v1(frame, pos)
         subtopologies.append(_subtopologies_item)
     _n = frame[pos]
@@ -1352,7 +1352,7 @@ def _read_streams_group_describe_response_described_group_v1(frame: bytes, pos: 
     if _n > (len(frame) - pos) // 28:
         fail_count("members", _n)
     members: list[StreamsGroupDescribeResponse.Member] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_streams_group_describe_response_member_v0(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -1401,7 +1401,7 @@ def _read_streams_group_describe_response_v1(frame: bytes, pos: int) -> tuple[St
     if _n > (len(frame) - pos) // 23:
         fail_count("groups", _n)
     groups: list[StreamsGroupDescribeResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_streams_group_describe_response_described_group_v1(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:

@@ -476,7 +476,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 9:
         fail_count("state_changelog_topics", _n)
     state_changelog_topics: list[StreamsGroupHeartbeatRequest.TopicInfo] = []
-    for _ in range(_n) if _n <= FEW else many("state_changelog_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("state_changelog_topics", _n, state_changelog_topics):
         _state_changelog_topics_item, pos = _read_streams_group_heartbeat_request_topic_info_v0(frame, pos)
         state_changelog_topics.append(_state_changelog_topics_item)
     _n = frame[pos]
@@ -513,7 +513,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 9:
         fail_count("repartition_source_topics", _n)
     repartition_source_topics: list[StreamsGroupHeartbeatRequest.TopicInfo] = []
-    for _ in range(_n) if _n <= FEW else many("repartition_source_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("repartition_source_topics", _n, repartition_source_topics):
         _repartition_source_topics_item, pos = _read_streams_group_heartbeat_request_topic_info_v0(frame, pos)
         repartition_source_topics.append(_repartition_source_topics_item)
     _n = frame[pos]
@@ -527,7 +527,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 4:
         fail_count("copartition_groups", _n)
     copartition_groups: list[StreamsGroupHeartbeatRequest.CopartitionGroup] = []
-    for _ in range(_n) if _n <= FEW else many("copartition_groups", _n):
+    for _ in range(_n) if _n <= FEW else many("copartition_groups", _n, copartition_groups):
         _copartition_groups_item, pos = _read_streams_group_heartbeat_request_copartition_group_v0(frame, pos)
         copartition_groups.append(_copartition_groups_item)
     if frame[pos]:
@@ -555,7 +555,7 @@ def _read_streams_group_heartbeat_request_topology_v0(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 8:
         fail_count("subtopologies", _n)
     subtopologies: list[StreamsGroupHeartbeatRequest.Subtopology] = []
-    for _ in range(_n) if _n <= FEW else many("subtopologies", _n):
+    for _ in range(_n) if _n <= FEW else many("subtopologies", _n, subtopologies):
         _subtopologies_item, pos = _read_streams_group_heartbeat_request_subtopology_v0(frame, pos)
         subtopologies.append(_subtopologies_item)
     if frame[pos]:
@@ -718,7 +718,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         if _n > (len(frame) - pos) // 3:
             fail_count("active_tasks", _n)
         active_tasks = []
-        for _ in range(_n) if _n <= FEW else many("active_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("active_tasks", _n, active_tasks):
             _active_tasks_item, pos = _read_streams_group_heartbeat_request_task_ids_v0(frame, pos)
             active_tasks.append(_active_tasks_item)
     _n = frame[pos]
@@ -733,7 +733,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         if _n > (len(frame) - pos) // 3:
             fail_count("standby_tasks", _n)
         standby_tasks = []
-        for _ in range(_n) if _n <= FEW else many("standby_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("standby_tasks", _n, standby_tasks):
             _standby_tasks_item, pos = _read_streams_group_heartbeat_request_task_ids_v0(frame, pos)
             standby_tasks.append(_standby_tasks_item)
     _n = frame[pos]
@@ -748,7 +748,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         if _n > (len(frame) - pos) // 3:
             fail_count("warmup_tasks", _n)
         warmup_tasks = []
-        for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n, warmup_tasks):
             _warmup_tasks_item, pos = _read_streams_group_heartbeat_request_task_ids_v0(frame, pos)
             warmup_tasks.append(_warmup_tasks_item)
     _n = frame[pos]
@@ -1295,7 +1295,7 @@ def _read_streams_group_heartbeat_response_endpoint_to_partitions_v0(frame: byte
     if _n > (len(frame) - pos) // 3:
         fail_count("active_partitions", _n)
     active_partitions: list[StreamsGroupHeartbeatResponse.TopicPartition] = []
-    for _ in range(_n) if _n <= FEW else many("active_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("active_partitions", _n, active_partitions):
         _active_partitions_item, pos = _read_streams_group_heartbeat_response_topic_partition_v0(frame, pos)
         active_partitions.append(_active_partitions_item)
     _n = frame[pos]
@@ -1309,7 +1309,7 @@ def _read_streams_group_heartbeat_response_endpoint_to_partitions_v0(frame: byte
     if _n > (len(frame) - pos) // 3:
         fail_count("standby_partitions", _n)
     standby_partitions: list[StreamsGroupHeartbeatResponse.TopicPartition] = []
-    for _ in range(_n) if _n <= FEW else many("standby_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("standby_partitions", _n, standby_partitions):
         _standby_partitions_item, pos = _read_streams_group_heartbeat_response_topic_partition_v0(frame, pos)
         standby_partitions.append(_standby_partitions_item)
     if frame[pos]:
@@ -1376,7 +1376,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 3:
             fail_count("active_tasks", _n)
         active_tasks = []
-        for _ in range(_n) if _n <= FEW else many("active_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("active_tasks", _n, active_tasks):
             _active_tasks_item, pos = _read_streams_group_heartbeat_response_task_ids_v0(frame, pos)
             active_tasks.append(_active_tasks_item)
     _n = frame[pos]
@@ -1391,7 +1391,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 3:
             fail_count("standby_tasks", _n)
         standby_tasks = []
-        for _ in range(_n) if _n <= FEW else many("standby_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("standby_tasks", _n, standby_tasks):
             _standby_tasks_item, pos = _read_streams_group_heartbeat_response_task_ids_v0(frame, pos)
             standby_tasks.append(_standby_tasks_item)
     _n = frame[pos]
@@ -1406,7 +1406,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 3:
             fail_count("warmup_tasks", _n)
         warmup_tasks = []
-        for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n, warmup_tasks):
             _warmup_tasks_item, pos = _read_streams_group_heartbeat_response_task_ids_v0(frame, pos)
             warmup_tasks.append(_warmup_tasks_item)
     (endpoint_information_epoch,) = unpack_i(frame, pos)
@@ -1423,7 +1423,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 7:
             fail_count("partitions_by_user_endpoint", _n)
         partitions_by_user_endpoint = []
-        for _ in range(_n) if _n <= FEW else many("partitions_by_user_endpoint", _n):
+        for _ in range(_n) if _n <= FEW else many("partitions_by_user_endpoint", _n, partitions_by_user_endpoint):
             _partitions_by_user_endpoint_item, pos = _read_streams_group_heartbeat_response_endpoint_to_partitions_v0(frame, pos)
             partitions_by_user_endpoint.append(_partitions_by_user_endpoint_item)
     if frame[pos]:
@@ -1490,7 +1490,7 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 3:
             fail_count("active_tasks", _n)
         active_tasks = []
-        for _ in range(_n) if _n <= FEW else many("active_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("active_tasks", _n, active_tasks):
             _active_tasks_item, pos = _read_streams_group_heartbeat_response_task_ids_v0(frame, pos)
             active_tasks.append(_active_tasks_item)
     _n = frame[pos]
@@ -1505,7 +1505,7 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 3:
             fail_count("standby_tasks", _n)
         standby_tasks = []
-        for _ in range(_n) if _n <= FEW else many("standby_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("standby_tasks", _n, standby_tasks):
             _standby_tasks_item, pos = _read_streams_group_heartbeat_response_task_ids_v0(frame, pos)
             standby_tasks.append(_standby_tasks_item)
     _n = frame[pos]
@@ -1520,7 +1520,7 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 3:
             fail_count("warmup_tasks", _n)
         warmup_tasks = []
-        for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n, warmup_tasks):
             _warmup_tasks_item, pos = _read_streams_group_heartbeat_response_task_ids_v0(frame, pos)
             warmup_tasks.append(_warmup_tasks_item)
     topology_description_required, endpoint_information_epoch = unpack_oi(frame, pos)
@@ -1537,7 +1537,7 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 7:
             fail_count("partitions_by_user_endpoint", _n)
         partitions_by_user_endpoint = []
-        for _ in range(_n) if _n <= FEW else many("partitions_by_user_endpoint", _n):
+        for _ in range(_n) if _n <= FEW else many("partitions_by_user_endpoint", _n, partitions_by_user_endpoint):
             _partitions_by_user_endpoint_item, pos = _read_streams_group_heartbeat_response_endpoint_to_partitions_v0(frame, pos)
             partitions_by_user_endpoint.append(_partitions_by_user_endpoint_item)
     if frame[pos]:

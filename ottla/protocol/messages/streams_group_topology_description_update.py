@@ -265,7 +265,7 @@ def _read_streams_group_topology_description_update_request_topology_description
     if _n > (len(frame) - pos) // 7:
         fail_count("nodes", _n)
     nodes: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode] = []
-    for _ in range(_n) if _n <= FEW else many("nodes", _n):
+    for _ in range(_n) if _n <= FEW else many("nodes", _n, nodes):
         _nodes_item, pos = _read_streams_group_topology_description_update_request_topology_description_node_v0(frame, pos)
         nodes.append(_nodes_item)
     if frame[pos]:
@@ -305,7 +305,7 @@ def _read_streams_group_topology_description_update_request_topology_description
     if _n > (len(frame) - pos) // 3:
         fail_count("subtopologies", _n)
     subtopologies: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionSubtopology] = []
-    for _ in range(_n) if _n <= FEW else many("subtopologies", _n):
+    for _ in range(_n) if _n <= FEW else many("subtopologies", _n, subtopologies):
         _subtopologies_item, pos = _read_streams_group_topology_description_update_request_topology_description_subtopology_v0(frame, pos)
         subtopologies.append(_subtopologies_item)
     _n = frame[pos]

@@ -142,7 +142,7 @@ def _read_transaction_log_value_v0(frame: bytes, pos: int) -> tuple[TransactionL
         if _n > (len(frame) - pos) // 6:
             fail_count("transaction_partitions", _n)
         transaction_partitions = []
-        for _ in range(_n) if _n <= FEW else many("transaction_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("transaction_partitions", _n, transaction_partitions):
             _transaction_partitions_item, pos = _read_transaction_log_value_partitions_schema_v0(frame, pos)
             transaction_partitions.append(_transaction_partitions_item)
     transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = unpack_qq(frame, pos)
@@ -201,7 +201,7 @@ def _read_transaction_log_value_v1(frame: bytes, pos: int) -> tuple[TransactionL
         if _n > (len(frame) - pos) // 3:
             fail_count("transaction_partitions", _n)
         transaction_partitions = []
-        for _ in range(_n) if _n <= FEW else many("transaction_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("transaction_partitions", _n, transaction_partitions):
             _transaction_partitions_item, pos = _read_transaction_log_value_partitions_schema_v1(frame, pos)
             transaction_partitions.append(_transaction_partitions_item)
     transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = unpack_qq(frame, pos)
@@ -213,7 +213,7 @@ def _read_transaction_log_value_v1(frame: bytes, pos: int) -> tuple[TransactionL
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (previous_producer_id,) = unpack_q(frame, pos)

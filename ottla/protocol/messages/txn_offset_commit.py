@@ -188,7 +188,7 @@ def _read_txn_offset_commit_request_v0(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
@@ -249,7 +249,7 @@ def _read_txn_offset_commit_request_v2(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_topic_v2(frame, pos)
         topics.append(_topics_item)
     return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
@@ -371,7 +371,7 @@ def _read_txn_offset_commit_request_v3(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_topic_v3(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -468,7 +468,7 @@ def _read_txn_offset_commit_request_v6(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_topic_v6(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -729,7 +729,7 @@ def _read_txn_offset_commit_response_v0(frame: bytes, pos: int) -> tuple[TxnOffs
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_response_txn_offset_commit_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     return TxnOffsetCommitResponse(throttle_time_ms, topics), pos
@@ -799,7 +799,7 @@ def _read_txn_offset_commit_response_v3(frame: bytes, pos: int) -> tuple[TxnOffs
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_response_txn_offset_commit_response_topic_v3(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -855,7 +855,7 @@ def _read_txn_offset_commit_response_v6(frame: bytes, pos: int) -> tuple[TxnOffs
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_response_txn_offset_commit_response_topic_v6(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:

@@ -185,7 +185,7 @@ def _read_write_share_group_state_request_write_state_data_v0(frame: bytes, pos:
     if _n > (len(frame) - pos) // 22:
         fail_count("partitions", _n)
     partitions: list[WriteShareGroupStateRequest.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_write_share_group_state_request_partition_data_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -221,7 +221,7 @@ def _read_write_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[Wr
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[WriteShareGroupStateRequest.WriteStateData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_write_share_group_state_request_write_state_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -277,7 +277,7 @@ def _read_write_share_group_state_request_write_state_data_v1(frame: bytes, pos:
     if _n > (len(frame) - pos) // 26:
         fail_count("partitions", _n)
     partitions: list[WriteShareGroupStateRequest.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_write_share_group_state_request_partition_data_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -313,7 +313,7 @@ def _read_write_share_group_state_request_v1(frame: bytes, pos: int) -> tuple[Wr
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[WriteShareGroupStateRequest.WriteStateData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_write_share_group_state_request_write_state_data_v1(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -534,7 +534,7 @@ def _read_write_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[W
     if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[WriteShareGroupStateResponse.WriteStateResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_write_share_group_state_response_write_state_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:

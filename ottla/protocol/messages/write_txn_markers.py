@@ -153,7 +153,7 @@ def _read_write_txn_markers_request_writable_txn_marker_v1(frame: bytes, pos: in
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[WriteTxnMarkersRequest.WritableTxnMarkerTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_write_txn_markers_request_writable_txn_marker_topic_v1(frame, pos)
         topics.append(_topics_item)
     (coordinator_epoch,) = unpack_i(frame, pos)
@@ -181,7 +181,7 @@ def _read_write_txn_markers_request_v1(frame: bytes, pos: int) -> tuple[WriteTxn
     if _n > (len(frame) - pos) // 17:
         fail_count("markers", _n)
     markers: list[WriteTxnMarkersRequest.WritableTxnMarker] = []
-    for _ in range(_n) if _n <= FEW else many("markers", _n):
+    for _ in range(_n) if _n <= FEW else many("markers", _n, markers):
         _markers_item, pos = _read_write_txn_markers_request_writable_txn_marker_v1(frame, pos)
         markers.append(_markers_item)
     if frame[pos]:
@@ -209,7 +209,7 @@ def _read_write_txn_markers_request_writable_txn_marker_v2(frame: bytes, pos: in
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[WriteTxnMarkersRequest.WritableTxnMarkerTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_write_txn_markers_request_writable_txn_marker_topic_v1(frame, pos)
         topics.append(_topics_item)
     coordinator_epoch, transaction_version = unpack_ib(frame, pos)
@@ -237,7 +237,7 @@ def _read_write_txn_markers_request_v2(frame: bytes, pos: int) -> tuple[WriteTxn
     if _n > (len(frame) - pos) // 18:
         fail_count("markers", _n)
     markers: list[WriteTxnMarkersRequest.WritableTxnMarker] = []
-    for _ in range(_n) if _n <= FEW else many("markers", _n):
+    for _ in range(_n) if _n <= FEW else many("markers", _n, markers):
         _markers_item, pos = _read_write_txn_markers_request_writable_txn_marker_v2(frame, pos)
         markers.append(_markers_item)
     if frame[pos]:
@@ -450,7 +450,7 @@ def _read_write_txn_markers_response_writable_txn_marker_result_v1(frame: bytes,
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[WriteTxnMarkersResponse.WritableTxnMarkerTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_write_txn_markers_response_writable_txn_marker_topic_result_v1(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -476,7 +476,7 @@ def _read_write_txn_markers_response_v1(frame: bytes, pos: int) -> tuple[WriteTx
     if _n > (len(frame) - pos) // 10:
         fail_count("markers", _n)
     markers: list[WriteTxnMarkersResponse.WritableTxnMarkerResult] = []
-    for _ in range(_n) if _n <= FEW else many("markers", _n):
+    for _ in range(_n) if _n <= FEW else many("markers", _n, markers):
         _markers_item, pos = _read_write_txn_markers_response_writable_txn_marker_result_v1(frame, pos)
         markers.append(_markers_item)
     if frame[pos]:
