@@ -22,7 +22,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias, TypeVar
 
-from ottla.pacing import charge_elements, costs, paced
+from ottla.pacing import charge_elements, costs, paced, paced_parts
 
 T = TypeVar("T")
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -177,10 +177,10 @@ def many_tags(count: int) -> Iterable[int]:
     return paced(range(count))
 
 
-def all_of(items: Sequence[T]) -> Iterable[T]:
-    """The elements of an array to be written, which are more than a few."""
+def all_of(items: Sequence[T], parts: list[Buffer]) -> Iterable[T]:
+    """The elements of an array to be written to these parts, which are more than a few."""
     charge_elements(len(items))
-    return paced(items)
+    return paced_parts(items, parts)
 
 
 def fail_tag(tag: int) -> NoReturn:

@@ -23,6 +23,7 @@ from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
+from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.primitives import Message
 from tests.pressure.stage import create_topic, ends, is_served
@@ -145,6 +146,30 @@ def test_more_tagged_fields_than_a_request_may_have() -> None:
         ana.send_body(API["Metadata"], 12, body)
         assert ends(ana.connection)
         assert "elements" in broker.refusals[0]
+        assert is_served(bo)
+
+
+@pytest.mark.parametrize("groups", [1, 10_000])
+def test_an_answer_of_more_bytes_than_it_may_have(groups: int) -> None:
+    """Some offsets with 64 KB of metadata, asked for again and again."""
+    partitions = [
+        OffsetCommitRequest.OffsetCommitRequestPartition(index, 1, committed_metadata="x" * 4_000)
+        for index in range(16)
+    ]
+    commit = OffsetCommitRequest(
+        "g", topics=[OffsetCommitRequest.OffsetCommitRequestTopic("orders", partitions=partitions)]
+    )
+    fetch_all = OffsetFetchRequest(groups=[OffsetFetchRequest.OffsetFetchRequestGroup("g", topics=None)] * groups)
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        create_topic(bo, "orders", partitions=16)
+        bo.ask(FindCoordinatorRequest("g", 0), 2)
+        bo.ask(commit, 7)
+        if groups == 1:
+            assert len(ana.ask(fetch_all, 8).groups[0].topics[0].partitions) == 16
+        else:
+            ana.send(fetch_all, 8)
+            assert ends(ana.connection)
+            assert "bytes" in broker.refusals[0]
         assert is_served(bo)
 
 

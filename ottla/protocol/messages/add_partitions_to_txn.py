@@ -312,7 +312,7 @@ def _write_add_partitions_to_txn_request_v0(message: AddPartitionsToTxnRequest, 
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_qhi(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch, len(message.v3_and_below_topics)))
-    for _v3_and_below_topics_item in message.v3_and_below_topics if len(message.v3_and_below_topics) <= FEW else all_of(message.v3_and_below_topics):
+    for _v3_and_below_topics_item in message.v3_and_below_topics if len(message.v3_and_below_topics) <= FEW else all_of(message.v3_and_below_topics, parts):
         _write_add_partitions_to_txn_request_add_partitions_to_txn_topic_v0(_v3_and_below_topics_item, parts)
 
 
@@ -335,7 +335,7 @@ def _write_add_partitions_to_txn_request_v3(message: AddPartitionsToTxnRequest, 
     parts.append(_text)
     parts.append(pack_qh(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch))
     parts.append(unsigned_varint(len(message.v3_and_below_topics) + 1))
-    for _v3_and_below_topics_item in message.v3_and_below_topics if len(message.v3_and_below_topics) <= FEW else all_of(message.v3_and_below_topics):
+    for _v3_and_below_topics_item in message.v3_and_below_topics if len(message.v3_and_below_topics) <= FEW else all_of(message.v3_and_below_topics, parts):
         _write_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(_v3_and_below_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -349,7 +349,7 @@ def _write_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(me
     parts.append(_text)
     parts.append(pack_qho(message.producer_id, message.producer_epoch, message.verify_only))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -359,7 +359,7 @@ def _write_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(me
 
 def _write_add_partitions_to_txn_request_v4(message: AddPartitionsToTxnRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.transactions) + 1))
-    for _transactions_item in message.transactions if len(message.transactions) <= FEW else all_of(message.transactions):
+    for _transactions_item in message.transactions if len(message.transactions) <= FEW else all_of(message.transactions, parts):
         _write_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(_transactions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -654,13 +654,13 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v0(
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.results_by_partition)))
-    for _results_by_partition_item in message.results_by_partition if len(message.results_by_partition) <= FEW else all_of(message.results_by_partition):
+    for _results_by_partition_item in message.results_by_partition if len(message.results_by_partition) <= FEW else all_of(message.results_by_partition, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_partition_result_v0(_results_by_partition_item, parts)
 
 
 def _write_add_partitions_to_txn_response_v0(message: AddPartitionsToTxnResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results_by_topic_v3_and_below)))
-    for _results_by_topic_v3_and_below_item in message.results_by_topic_v3_and_below if len(message.results_by_topic_v3_and_below) <= FEW else all_of(message.results_by_topic_v3_and_below):
+    for _results_by_topic_v3_and_below_item in message.results_by_topic_v3_and_below if len(message.results_by_topic_v3_and_below) <= FEW else all_of(message.results_by_topic_v3_and_below, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v0(_results_by_topic_v3_and_below_item, parts)
 
 
@@ -677,7 +677,7 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.results_by_partition) + 1))
-    for _results_by_partition_item in message.results_by_partition if len(message.results_by_partition) <= FEW else all_of(message.results_by_partition):
+    for _results_by_partition_item in message.results_by_partition if len(message.results_by_partition) <= FEW else all_of(message.results_by_partition, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_partition_result_v3(_results_by_partition_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -688,7 +688,7 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(
 def _write_add_partitions_to_txn_response_v3(message: AddPartitionsToTxnResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results_by_topic_v3_and_below) + 1))
-    for _results_by_topic_v3_and_below_item in message.results_by_topic_v3_and_below if len(message.results_by_topic_v3_and_below) <= FEW else all_of(message.results_by_topic_v3_and_below):
+    for _results_by_topic_v3_and_below_item in message.results_by_topic_v3_and_below if len(message.results_by_topic_v3_and_below) <= FEW else all_of(message.results_by_topic_v3_and_below, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(_results_by_topic_v3_and_below_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -701,7 +701,7 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(messag
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topic_results) + 1))
-    for _topic_results_item in message.topic_results if len(message.topic_results) <= FEW else all_of(message.topic_results):
+    for _topic_results_item in message.topic_results if len(message.topic_results) <= FEW else all_of(message.topic_results, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(_topic_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -712,7 +712,7 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(messag
 def _write_add_partitions_to_txn_response_v4(message: AddPartitionsToTxnResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.results_by_transaction) + 1))
-    for _results_by_transaction_item in message.results_by_transaction if len(message.results_by_transaction) <= FEW else all_of(message.results_by_transaction):
+    for _results_by_transaction_item in message.results_by_transaction if len(message.results_by_transaction) <= FEW else all_of(message.results_by_transaction, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(_results_by_transaction_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

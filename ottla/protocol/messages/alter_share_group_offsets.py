@@ -187,7 +187,7 @@ def _write_alter_share_group_offsets_request_alter_share_group_offsets_request_t
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_alter_share_group_offsets_request_alter_share_group_offsets_request_partition_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -200,7 +200,7 @@ def _write_alter_share_group_offsets_request_v0(message: AlterShareGroupOffsetsR
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_alter_share_group_offsets_request_alter_share_group_offsets_request_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -401,7 +401,7 @@ def _write_alter_share_group_offsets_response_alter_share_group_offsets_response
     parts.append(_text)
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_alter_share_group_offsets_response_alter_share_group_offsets_response_partition_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -415,7 +415,7 @@ def _write_alter_share_group_offsets_response_v0(message: AlterShareGroupOffsets
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_alter_share_group_offsets_response_alter_share_group_offsets_response_topic_v0(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -382,16 +382,16 @@ def _write_create_topics_request_creatable_topic_v2(message: CreateTopicsRequest
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_ihi(message.num_partitions, message.replication_factor, len(message.assignments)))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
         _write_create_topics_request_creatable_replica_assignment_v2(_assignments_item, parts)
     parts.append(pack_i(len(message.configs)))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
         _write_create_topics_request_creatable_topic_config_v2(_configs_item, parts)
 
 
 def _write_create_topics_request_v2(message: CreateTopicsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_create_topics_request_creatable_topic_v2(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
 
@@ -426,10 +426,10 @@ def _write_create_topics_request_creatable_topic_v5(message: CreateTopicsRequest
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
     parts.append(unsigned_varint(len(message.assignments) + 1))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
         _write_create_topics_request_creatable_replica_assignment_v5(_assignments_item, parts)
     parts.append(unsigned_varint(len(message.configs) + 1))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
         _write_create_topics_request_creatable_topic_config_v5(_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -439,7 +439,7 @@ def _write_create_topics_request_creatable_topic_v5(message: CreateTopicsRequest
 
 def _write_create_topics_request_v5(message: CreateTopicsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_create_topics_request_creatable_topic_v5(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -806,7 +806,7 @@ def _write_create_topics_response_creatable_topic_result_v2(message: CreateTopic
 
 def _write_create_topics_response_v2(message: CreateTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_create_topics_response_creatable_topic_result_v2(_topics_item, parts)
 
 
@@ -834,7 +834,7 @@ def _write_create_topics_response_creatable_topic_result_v5(message: CreateTopic
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
     parts.append(unsigned_varint(0 if message.configs is None else len(message.configs) + 1))
-    for _configs_item in message.configs or () if not message.configs or len(message.configs) <= FEW else all_of(message.configs):
+    for _configs_item in message.configs or () if not message.configs or len(message.configs) <= FEW else all_of(message.configs, parts):
         _write_create_topics_response_creatable_topic_configs_v5(_configs_item, parts)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.topic_config_error_code != 0:
@@ -850,7 +850,7 @@ def _write_create_topics_response_creatable_topic_result_v5(message: CreateTopic
 def _write_create_topics_response_v5(message: CreateTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_create_topics_response_creatable_topic_result_v5(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -868,7 +868,7 @@ def _write_create_topics_response_creatable_topic_result_v7(message: CreateTopic
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
     parts.append(unsigned_varint(0 if message.configs is None else len(message.configs) + 1))
-    for _configs_item in message.configs or () if not message.configs or len(message.configs) <= FEW else all_of(message.configs):
+    for _configs_item in message.configs or () if not message.configs or len(message.configs) <= FEW else all_of(message.configs, parts):
         _write_create_topics_response_creatable_topic_configs_v5(_configs_item, parts)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.topic_config_error_code != 0:
@@ -884,7 +884,7 @@ def _write_create_topics_response_creatable_topic_result_v7(message: CreateTopic
 def _write_create_topics_response_v7(message: CreateTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_create_topics_response_creatable_topic_result_v7(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -194,7 +194,7 @@ def _write_describe_log_dirs_request_describable_log_dir_topic_v1(message: Descr
 
 def _write_describe_log_dirs_request_v1(message: DescribeLogDirsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_request_describable_log_dir_topic_v1(_topics_item, parts)
 
 
@@ -213,7 +213,7 @@ def _write_describe_log_dirs_request_describable_log_dir_topic_v2(message: Descr
 
 def _write_describe_log_dirs_request_v2(message: DescribeLogDirsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_request_describable_log_dir_topic_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -680,7 +680,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_topic_v1(message: Descri
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_describe_log_dirs_response_describe_log_dirs_partition_v1(_partitions_item, parts)
 
 
@@ -689,13 +689,13 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v1(message: Descr
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v1(_topics_item, parts)
 
 
 def _write_describe_log_dirs_response_v1(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v1(_results_item, parts)
 
 
@@ -712,7 +712,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_topic_v2(message: Descri
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_describe_log_dirs_response_describe_log_dirs_partition_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -726,7 +726,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v2(message: Descr
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -737,7 +737,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v2(message: Descr
 def _write_describe_log_dirs_response_v2(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -748,7 +748,7 @@ def _write_describe_log_dirs_response_v2(message: DescribeLogDirsResponse, parts
 def _write_describe_log_dirs_response_v3(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -762,7 +762,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v4(message: Descr
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v2(_topics_item, parts)
     parts.append(pack_qq(message.total_bytes, message.usable_bytes))
     if message.unknown_tagged_fields is None:
@@ -774,7 +774,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v4(message: Descr
 def _write_describe_log_dirs_response_v4(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v4(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -788,7 +788,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v5(message: Descr
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v2(_topics_item, parts)
     parts.append(pack_qqo(message.total_bytes, message.usable_bytes, message.is_cordoned))
     if message.unknown_tagged_fields is None:
@@ -800,7 +800,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v5(message: Descr
 def _write_describe_log_dirs_response_v5(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v5(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -149,7 +149,7 @@ def _write_list_partition_reassignments_request_list_partition_reassignments_top
 def _write_list_partition_reassignments_request_v0(message: ListPartitionReassignmentsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.timeout_ms))
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_list_partition_reassignments_request_list_partition_reassignments_topics_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -384,7 +384,7 @@ def _write_list_partition_reassignments_response_ongoing_topic_reassignment_v0(m
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_list_partition_reassignments_response_ongoing_partition_reassignment_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -398,7 +398,7 @@ def _write_list_partition_reassignments_response_v0(message: ListPartitionReassi
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_list_partition_reassignments_response_ongoing_topic_reassignment_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -327,26 +327,26 @@ def _write_metadata_request_metadata_request_topic_v0(message: MetadataRequest.M
 def _write_metadata_request_v0(message: MetadataRequest, parts: list[Buffer]) -> None:
     assert message.topics is not None
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
 
 
 def _write_metadata_request_v1(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
 
 
 def _write_metadata_request_v4(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
     parts.append(pack_o(message.allow_auto_topic_creation))
 
 
 def _write_metadata_request_v8(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
     parts.append(pack_ooo(message.allow_auto_topic_creation, message.include_cluster_authorized_operations, message.include_topic_authorized_operations))
 
@@ -364,7 +364,7 @@ def _write_metadata_request_metadata_request_topic_v9(message: MetadataRequest.M
 
 def _write_metadata_request_v9(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v9(_topics_item, parts)
     parts.append(pack_ooo(message.allow_auto_topic_creation, message.include_cluster_authorized_operations, message.include_topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -386,7 +386,7 @@ def _write_metadata_request_metadata_request_topic_v10(message: MetadataRequest.
 
 def _write_metadata_request_v10(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v10(_topics_item, parts)
     parts.append(pack_ooo(message.allow_auto_topic_creation, message.include_cluster_authorized_operations, message.include_topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -397,7 +397,7 @@ def _write_metadata_request_v10(message: MetadataRequest, parts: list[Buffer]) -
 
 def _write_metadata_request_v11(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v10(_topics_item, parts)
     parts.append(pack_oo(message.allow_auto_topic_creation, message.include_topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1523,16 +1523,16 @@ def _write_metadata_response_metadata_response_topic_v0(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v0(_partitions_item, parts)
 
 
 def _write_metadata_response_v0(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v0(_brokers_item, parts)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v0(_topics_item, parts)
 
 
@@ -1551,40 +1551,40 @@ def _write_metadata_response_metadata_response_topic_v1(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v0(_partitions_item, parts)
 
 
 def _write_metadata_response_v1(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v1(_topics_item, parts)
 
 
 def _write_metadata_response_v2(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v1(_topics_item, parts)
 
 
 def _write_metadata_response_v3(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v1(_topics_item, parts)
 
 
@@ -1606,19 +1606,19 @@ def _write_metadata_response_metadata_response_topic_v5(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v5(_partitions_item, parts)
 
 
 def _write_metadata_response_v5(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v5(_topics_item, parts)
 
 
@@ -1640,19 +1640,19 @@ def _write_metadata_response_metadata_response_topic_v7(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v7(_partitions_item, parts)
 
 
 def _write_metadata_response_v7(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v7(_topics_item, parts)
 
 
@@ -1662,20 +1662,20 @@ def _write_metadata_response_metadata_response_topic_v8(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v7(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
 
 
 def _write_metadata_response_v8(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v8(_topics_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
 
@@ -1720,7 +1720,7 @@ def _write_metadata_response_metadata_response_topic_v9(message: MetadataRespons
     parts.append(_text)
     parts.append(pack_o(message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v9(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1732,14 +1732,14 @@ def _write_metadata_response_metadata_response_topic_v9(message: MetadataRespons
 def _write_metadata_response_v9(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v9(_topics_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1756,7 +1756,7 @@ def _write_metadata_response_metadata_response_topic_v10(message: MetadataRespon
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v9(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1768,14 +1768,14 @@ def _write_metadata_response_metadata_response_topic_v10(message: MetadataRespon
 def _write_metadata_response_v10(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v10(_topics_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1787,14 +1787,14 @@ def _write_metadata_response_v10(message: MetadataResponse, parts: list[Buffer])
 def _write_metadata_response_v11(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v10(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1809,7 +1809,7 @@ def _write_metadata_response_metadata_response_topic_v12(message: MetadataRespon
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v9(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1821,14 +1821,14 @@ def _write_metadata_response_metadata_response_topic_v12(message: MetadataRespon
 def _write_metadata_response_v12(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v12(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1839,14 +1839,14 @@ def _write_metadata_response_v12(message: MetadataResponse, parts: list[Buffer])
 def _write_metadata_response_v13(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v12(_topics_item, parts)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:

@@ -250,7 +250,7 @@ def _write_transaction_log_value_partitions_schema_v0(message: TransactionLogVal
 
 def _write_transaction_log_value_v0(message: TransactionLogValue, parts: list[Buffer]) -> None:
     parts.append(pack_qhibi(message.producer_id, message.producer_epoch, message.transaction_timeout_ms, message.transaction_status, -1 if message.transaction_partitions is None else len(message.transaction_partitions)))
-    for _transaction_partitions_item in message.transaction_partitions or () if not message.transaction_partitions or len(message.transaction_partitions) <= FEW else all_of(message.transaction_partitions):
+    for _transaction_partitions_item in message.transaction_partitions or () if not message.transaction_partitions or len(message.transaction_partitions) <= FEW else all_of(message.transaction_partitions, parts):
         _write_transaction_log_value_partitions_schema_v0(_transaction_partitions_item, parts)
     parts.append(pack_qq(message.transaction_last_update_timestamp_ms, message.transaction_start_timestamp_ms))
 
@@ -271,7 +271,7 @@ def _write_transaction_log_value_partitions_schema_v1(message: TransactionLogVal
 def _write_transaction_log_value_v1(message: TransactionLogValue, parts: list[Buffer]) -> None:
     parts.append(pack_qhib(message.producer_id, message.producer_epoch, message.transaction_timeout_ms, message.transaction_status))
     parts.append(unsigned_varint(0 if message.transaction_partitions is None else len(message.transaction_partitions) + 1))
-    for _transaction_partitions_item in message.transaction_partitions or () if not message.transaction_partitions or len(message.transaction_partitions) <= FEW else all_of(message.transaction_partitions):
+    for _transaction_partitions_item in message.transaction_partitions or () if not message.transaction_partitions or len(message.transaction_partitions) <= FEW else all_of(message.transaction_partitions, parts):
         _write_transaction_log_value_partitions_schema_v1(_transaction_partitions_item, parts)
     parts.append(pack_qq(message.transaction_last_update_timestamp_ms, message.transaction_start_timestamp_ms))
     tagged: list[tuple[int, list[Buffer]]] = []
