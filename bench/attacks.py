@@ -199,7 +199,7 @@ def special() -> Iterator[Attack]:
     )
     yield Attack(
         "Produce: 90 MB in batches of tiny records",
-        lambda: [produce([(index, batch([(None, None)] * 100_000)) for index in range(120)])],
+        lambda: [produce([(index, batch([(None, None)] * 100_000)) for index in range(100)])],
         wide_topic,
     )
     yield Attack(

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from time import perf_counter
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 from greenlet import getcurrent, greenlet
 
@@ -34,11 +34,13 @@ ACTIVE_MAX: Final = 4
 _IDLE_MAX: Final = 8
 
 MIB: Final = 1024 * 1024
-#: Elements of arrays and tagged fields in one request. Each costs some hundred bytes and some microseconds more than it
-#: has on the wire. Kafka 4.4 allows a million in each array.
+#: Elements of arrays and tagged fields in one request; short arrays within others count as well. Each costs some
+#: hundred bytes and some microseconds more than it has on the wire. Kafka 4.4 allows a million in each array.
 REQUEST_ELEMENTS_MAX: Final = 100_000
-#: The same in one answer, which may tell of all there is.
+#: Elements of the longer arrays in one answer, which may tell of all there is.
 ANSWER_ELEMENTS_MAX: Final = 500_000
+#: Bytes of one answer, apart from records, which are views of the log.
+ANSWER_BYTES_MAX: Final = 32 * MIB
 #: What the compressed batches of a request may unpack to, together: so much, or so many times its size if that is more.
 UNPACKED_BYTES_MAX: Final = 100 * MIB
 UNPACKED_TIMES_MAX: Final = 16
@@ -56,7 +58,15 @@ class TooCostly(Exception):
 class Costs:
     """What a request may still cost."""
 
-    __slots__ = ("elements", "elements_max", "faults", "unpacked_bytes", "unpacked_records")
+    __slots__ = (
+        "answer_bytes",
+        "answer_parts",
+        "elements",
+        "elements_max",
+        "faults",
+        "unpacked_bytes",
+        "unpacked_records",
+    )
 
     def __init__(self) -> None:
         self.begin(0)
@@ -64,6 +74,7 @@ class Costs:
     def begin(self, request_bytes: int) -> None:
         """A request of so many bytes is taken up."""
         self.elements = self.elements_max = REQUEST_ELEMENTS_MAX
+        self.answer_bytes, self.answer_parts = ANSWER_BYTES_MAX, 0
         self.faults = FAULTS_MAX
         self.unpacked_bytes = max(UNPACKED_BYTES_MAX, UNPACKED_TIMES_MAX * request_bytes)
         self.unpacked_records = max(UNPACKED_RECORDS_MAX, request_bytes // BYTES_PER_RECORD)
@@ -71,6 +82,8 @@ class Costs:
     def begin_answer(self) -> None:
         """Its answer is about to be written."""
         self.elements = self.elements_max = ANSWER_ELEMENTS_MAX
+        #: What it may still have, and how many of its parts are counted.
+        self.answer_bytes, self.answer_parts = ANSWER_BYTES_MAX, 0
 
 
 class Worker(greenlet):
@@ -190,6 +203,32 @@ def _paced(items: Iterable[T], worker: Worker) -> Iterator[T]:
         if not left:
             left = BREATH_ELEMENTS
             worker.pace.breathe(worker)
+
+
+def paced_parts(items: Iterable[T], parts: list[bytes | bytearray | memoryview]) -> Iterable[T]:
+    """As `paced`, for what is written to these parts of an answer: they are counted. Raises `TooCostly`."""
+    worker = getcurrent()
+    return _paced_parts(items, parts, worker) if type(worker) is Worker else items
+
+
+def _paced_parts(items: Iterable[T], parts: list[bytes | bytearray | memoryview], worker: Worker) -> Iterator[T]:
+    for place, item in enumerate(_paced(items, worker), 1):
+        yield item
+        if place % BREATH_ELEMENTS == 0:
+            spent = worker.costs
+            spent.answer_bytes -= own_bytes(parts[spent.answer_parts :])
+            spent.answer_parts = len(parts)
+            if spent.answer_bytes < 0:
+                fail_long_answer()
+
+
+def own_bytes(parts: Iterable[bytes | bytearray | memoryview]) -> int:
+    """How long these parts of an answer are together, without records: views of the log are not our own memory."""
+    return sum(len(part) for part in parts if type(part) is not memoryview)
+
+
+def fail_long_answer() -> NoReturn:
+    raise TooCostly(f"it has more than {ANSWER_BYTES_MAX} bytes")
 
 
 def costs() -> Costs | None:

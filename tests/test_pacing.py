@@ -11,8 +11,10 @@ import pytest
 
 from ottla.pacing import (
     ACTIVE_MAX,
+    ANSWER_BYTES_MAX,
     BREATH_ELEMENTS,
     FAULTS_MAX,
+    MIB,
     REQUEST_ELEMENTS_MAX,
     SLICE_SECONDS,
     UNPACKED_BYTES_MAX,
@@ -26,6 +28,7 @@ from ottla.pacing import (
     charge_unpacked,
     costs,
     paced,
+    paced_parts,
 )
 
 
@@ -178,6 +181,26 @@ def test_elements_of_a_request() -> None:
             charge_elements(1)
 
     within(0, spend)
+
+
+@pytest.mark.parametrize(("part", "is_counted"), [(bytes(MIB), True), (memoryview(bytes(MIB)), False)])
+def test_bytes_of_an_answer(part: bytes | memoryview, is_counted: bool) -> None:
+    """It is given up while it is being written. Records, views of the log, are not counted."""
+    parts: list[bytes | bytearray | memoryview] = []
+
+    def write() -> None:
+        parts.extend(part for _ in paced_parts(range(10 * ANSWER_BYTES_MAX // MIB), parts))
+
+    def work() -> None:
+        if is_counted:
+            with pytest.raises(TooCostly, match="bytes"):
+                write()
+        else:
+            write()
+
+    within(0, work)
+    count_max = ANSWER_BYTES_MAX // MIB + BREATH_ELEMENTS if is_counted else 10 * ANSWER_BYTES_MAX // MIB
+    assert ANSWER_BYTES_MAX // MIB < len(parts) <= count_max
 
 
 @pytest.mark.parametrize(("request_bytes", "bytes_max"), [(0, UNPACKED_BYTES_MAX), (10**8, 16 * 10**8)])

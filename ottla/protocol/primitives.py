@@ -10,7 +10,8 @@ Bytes from outside are hostile, so decoding follows three rules:
    section over 10,000, as in Kafka 4.4.
 3. A varint has at most five bytes.
 
-Arrays of more than a `FEW` elements are counted, and walked with breath in between: see `pacing`.
+Arrays of more than a `FEW` elements are counted, and walked with breath in between: see `pacing`. Short arrays are
+counted with what they are in, if that is an element of a long one; alone they are not worth it.
 
 Bytes left over after a message are ignored, as Kafka ignores them.
 """
@@ -18,10 +19,10 @@ Bytes left over after a message are ignored, as Kafka ignores them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias, TypeVar
 
-from ottla.pacing import charge_elements, paced
+from ottla.pacing import charge_elements, costs, paced, paced_parts
 
 T = TypeVar("T")
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -34,7 +35,7 @@ TaggedFields: TypeAlias = dict[int, bytes]
 #: An int16 length can say no more, and compact strings are held to the same.
 STRING_BYTES_MAX: Final = 0x7FFF
 
-#: Arrays up to this length are not worth counting.
+#: Arrays up to this length are not worth counting on their own.
 FEW: Final = 16
 #: Kafka 4.4: MessageUtil.
 ARRAY_ELEMENTS_MAX: Final = 1_000_000
@@ -65,7 +66,7 @@ class Message:
     __slots__: tuple[str, ...] = ()
 
     #: What Kafka's schema says of each slot: "name type versions", then "nullable versions" and "tag number versions"
-    #: where they apply. For tests and tools: the codec itself was written out from it and does not read it.
+    #: where they apply. For tests and tools; the codec itself was written out from it, and reads only which are arrays.
     LAYOUT: ClassVar[tuple[str, ...]]
     #: By version. Filled in at the end of each generated module, for messages only.
     READERS: ClassVar[dict[int, Reader]]
@@ -128,24 +129,58 @@ def count_elements(field: str, count: int) -> None:
     charge_elements(count)
 
 
-def many(field: str, count: int) -> Iterable[int]:
-    """`range(count)` for an array of more than a few elements."""
+def many(field: str, count: int, elements: Sequence[Message] | None = None) -> Iterable[int]:
+    """`range(count)` for an array of more than a few elements.
+
+    `elements`: where each is put when it has been read, if it may have arrays of its own.
+    """
     count_elements(field, count)
-    return paced(range(count))
+    numbers = paced(range(count))
+    return numbers if elements is None or costs() is None else _counting(numbers, elements)
+
+
+def _counting(numbers: Iterable[int], elements: Sequence[Message]) -> Iterator[int]:
+    """The same numbers; of each element that was read in between its short arrays are counted."""
+    for number in numbers:
+        yield number
+        charge_elements(elements_in(elements[-1]))
+
+
+def elements_in(message: Message) -> int:
+    """What the short arrays of a message count for: their elements, and one for the array. Long ones count anyway."""
+    total = 0
+    for name in _ARRAYS.get(type(message)) or _arrays_of(type(message)):
+        array = getattr(message, name)
+        if array and len(array) <= FEW:
+            total += 1 + len(array)
+            if isinstance(array[0], Message):
+                total += sum(map(elements_in, array))
+    return total
+
+
+def _arrays_of(kind: type[Message]) -> tuple[str, ...]:
+    """The names of the fields that are arrays."""
+    fields = (entry.split() for entry in kind.LAYOUT)
+    names = _ARRAYS[kind] = tuple(name for name, of, *_ in fields if of.startswith("[]"))
+    return names
+
+
+#: Those names, of each kind of struct that was asked for.
+_ARRAYS: Final[dict[type[Message], tuple[str, ...]]] = {}
 
 
 def many_tags(count: int) -> Iterable[int]:
-    """`range(count)` for a tag section of more than a few fields."""
+    """`range(count)` for a tag section. Nearly all are empty, so every one that is not is counted."""
     if count > TAGGED_FIELDS_MAX:
         raise DecodeError(f"a tag section has {count} fields, more than the {TAGGED_FIELDS_MAX} it may have")
     charge_elements(count)
     return paced(range(count))
 
 
-def all_of(items: Sequence[T]) -> Iterable[T]:
-    """The elements of an array to be written, which are more than a few."""
+def all_of(items: Sequence[T], parts: list[Buffer]) -> Iterable[T]:
+    """The elements of an array to be written to these parts, which are more than a few."""
     charge_elements(len(items))
-    return paced(items)
+    return paced_parts(items, parts)
 
 
 def fail_tag(tag: int) -> NoReturn:
@@ -241,7 +276,7 @@ def read_tagged_fields(frame: bytes, position: int) -> tuple[TaggedFields, int]:
     """Read a tag section of which nothing is known. Of a tag that comes twice the last value counts."""
     count, position = read_tag_count(frame, position)
     fields: TaggedFields = {}
-    for _ in range(count) if count <= FEW else many_tags(count):
+    for _ in many_tags(count):
         tag, size, position = read_tag(frame, position)
         fields[tag], position = read_tag_bytes(frame, position, size)
     return fields, position

@@ -23,6 +23,7 @@ from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
+from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.primitives import Message
 from tests.pressure.stage import create_topic, ends, is_served
@@ -124,15 +125,51 @@ def test_who_hangs_up_before_it_is_done() -> None:
         broker.wait_until("only Bo is connected", lambda: len(broker.connections) == 1)
 
 
-def test_more_elements_than_a_request_may_have() -> None:
-    """However they are spread over its arrays."""
+@pytest.mark.parametrize(("topics", "partitions"), [(4, 30_000), (40_000, 1), (8_000, 12)])
+def test_more_elements_than_a_request_may_have(topics: int, partitions: int) -> None:
+    """However they are spread over its arrays, be those long or short."""
     name = struct.pack(">h", 1) + b"x"
-    nested = name + struct.pack(">i", 30_000) + struct.pack(">iiq", 0, -1, -1) * 30_000
-    body = struct.pack(">ib", -1, 0) + struct.pack(">i", 4) + nested * 4
+    nested = name + struct.pack(">i", partitions) + struct.pack(">iiq", 0, -1, -1) * partitions
+    body = struct.pack(">ib", -1, 0) + struct.pack(">i", topics) + nested * topics
     with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
         ana.send_body(API["ListOffsets"], 5, body)
         assert ends(ana.connection)
         assert "elements" in broker.refusals[0]
+        assert is_served(bo)
+
+
+def test_more_tagged_fields_than_a_request_may_have() -> None:
+    """Each topic has one that nobody knows."""
+    topic = bytes(16) + b"\0" + b"\1\x7f\0"
+    body = b"\xff\xff\3" + topic * 0xFFFE + b"\1\0\0"
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        ana.send_body(API["Metadata"], 12, body)
+        assert ends(ana.connection)
+        assert "elements" in broker.refusals[0]
+        assert is_served(bo)
+
+
+@pytest.mark.parametrize("groups", [1, 10_000])
+def test_an_answer_of_more_bytes_than_it_may_have(groups: int) -> None:
+    """Some offsets with 64 KB of metadata, asked for again and again."""
+    partitions = [
+        OffsetCommitRequest.OffsetCommitRequestPartition(index, 1, committed_metadata="x" * 4_000)
+        for index in range(16)
+    ]
+    commit = OffsetCommitRequest(
+        "g", topics=[OffsetCommitRequest.OffsetCommitRequestTopic("orders", partitions=partitions)]
+    )
+    fetch_all = OffsetFetchRequest(groups=[OffsetFetchRequest.OffsetFetchRequestGroup("g", topics=None)] * groups)
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        create_topic(bo, "orders", partitions=16)
+        bo.ask(FindCoordinatorRequest("g", 0), 2)
+        bo.ask(commit, 7)
+        if groups == 1:
+            assert len(ana.ask(fetch_all, 8).groups[0].topics[0].partitions) == 16
+        else:
+            ana.send(fetch_all, 8)
+            assert ends(ana.connection)
+            assert "bytes" in broker.refusals[0]
         assert is_served(bo)
 
 

@@ -19,15 +19,18 @@ from ottla.protocol.messages.describe_groups import DescribeGroupsRequest, Descr
 
 
 def handle(request: DescribeGroupsRequest, call: Call) -> None:
+    group_ids = list(dict.fromkeys(request.groups))  # who asks for a group many times is told of the same many times
+
     def all_together(groups: list[DescribeGroupsResponse.DescribedGroup]) -> DescribeGroupsResponse:
         if request.include_authorized_operations:
             for group in groups:
                 if group.error_code == ErrorCode.NONE:
                     group.authorized_operations = authorized_operations(call, AclResourceType.GROUP, group.group_id)
-        return DescribeGroupsResponse(groups=groups)
+        described = dict(zip(group_ids, groups, strict=True))
+        return DescribeGroupsResponse(groups=[described[group_id] for group_id in request.groups])
 
-    gather = Gather(len(request.groups), call, all_together)
-    for index, group_id in enumerate(paced(request.groups)):
+    gather = Gather(len(group_ids), call, all_together)
+    for index, group_id in enumerate(paced(group_ids)):
         call.node.coordinator.submit(group_id, DescribeRequested(gather.token(index), call.api_version))
 
 

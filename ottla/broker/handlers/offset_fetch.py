@@ -37,19 +37,29 @@ _AnsweredTopics = OffsetFetchResponse.OffsetFetchResponseTopics
 
 def handle(request: OffsetFetchRequest, call: Call) -> None:
     api_version = call.api_version
-    groups = request.groups if api_version >= _GROUPS_FROM else [_only_group(request)]
+    listed = request.groups if api_version >= _GROUPS_FROM else [_only_group(request)]
+    keys = [_key(group, place) for place, group in enumerate(listed)]
+    groups = dict(zip(keys, listed, strict=True))
 
     def all_together(answered: list[_AnsweredGroup]) -> OffsetFetchResponse:
         if api_version >= _TOPIC_IDS_FROM:
             for group, unknown in zip(answered, refused, strict=True):
                 _fill_in_ids(group, unknown, call.node.cluster)
-        return OffsetFetchResponse(groups=answered) if api_version >= _GROUPS_FROM else _as_only_group(answered[0])
+        if api_version < _GROUPS_FROM:
+            return _as_only_group(answered[0])
+        by_key = dict(zip(groups, answered, strict=True))
+        return OffsetFetchResponse(groups=[by_key[key] for key in keys])
 
-    refused = [_refuse_unknown(group, call) for group in paced(groups)]
+    refused = [_refuse_unknown(group, call) for group in paced(groups.values())]
     gather = Gather(len(groups), call, all_together)
-    for index, group in enumerate(paced(groups)):
+    for index, group in enumerate(paced(groups.values())):
         event = OffsetFetchRequested(gather.token(index), group, api_version, request.require_stable)
         call.node.coordinator.submit(group.group_id, event)
+
+
+def _key(group: _Group, place: int) -> object:
+    """What tells an answer from others. All of a group's offsets may be many, and are looked up once in a request."""
+    return place if group.topics is not None else (group.group_id, group.member_id, group.member_epoch)
 
 
 def _only_group(request: OffsetFetchRequest) -> _Group:
@@ -57,7 +67,9 @@ def _only_group(request: OffsetFetchRequest) -> _Group:
     topics = request.topics
     return _Group(
         request.group_id,
-        topics=None if topics is None else [_Topics(t.name, partition_indexes=t.partition_indexes) for t in topics],
+        topics=None
+        if topics is None
+        else [_Topics(topic.name, partition_indexes=topic.partition_indexes) for topic in paced(topics)],
     )
 
 
@@ -74,7 +86,7 @@ def _as_only_group(group: _AnsweredGroup) -> OffsetFetchResponse:
                     for p in paced(topic.partitions)
                 ],
             )
-            for topic in group.topics
+            for topic in paced(group.topics)
         ],
     )
 
@@ -84,14 +96,14 @@ def _refuse_unknown(group: _Group, call: Call) -> list[_AnsweredTopics]:
     if call.api_version < _TOPIC_IDS_FROM or group.topics is None:
         return []
     by_id = call.node.cluster.topics_by_id
-    for topic in group.topics:
+    for topic in paced(group.topics):
         known = by_id.get(topic.topic_id)
         topic.name = known.name if known else ""
     unknown = [topic for topic in group.topics if not topic.name]
     group.topics = [topic for topic in group.topics if topic.name]
     return [
         _AnsweredTopics("", topic.topic_id, [no_offset(p, ErrorCode.UNKNOWN_TOPIC_ID) for p in topic.partition_indexes])
-        for topic in unknown
+        for topic in paced(unknown)
     ]
 
 
@@ -99,7 +111,7 @@ def _fill_in_ids(group: _AnsweredGroup, refused: list[_AnsweredTopics], cluster:
     """Say by id what the group says by name; topics that are no more have none and are left out."""
     if group.error_code:
         return
-    for topic in group.topics:
+    for topic in paced(group.topics):
         if topic.topic_id == ZERO_UUID and (known := cluster.topics.get(topic.name)) is not None:
             topic.topic_id = known.topic_id
     group.topics = [topic for topic in group.topics if topic.topic_id != ZERO_UUID] + refused

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
-from ottla.pacing import TooCostly, costs
+from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, costs, fail_long_answer, own_bytes
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import RESPONSE_HEADER, RESPONSE_HEADER_TAGGED
 from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
@@ -177,6 +177,8 @@ class Call:
             spent.begin_answer()
         route.write(response, parts)
         self.answer_bytes = size = sum(map(len, parts))
+        if size > ANSWER_BYTES_MAX and own_bytes(parts) > ANSWER_BYTES_MAX:
+            fail_long_answer()
         if route.repeats:
             route.last_answer, route.last_body = response, b"".join(parts)
         parts[0] = self._header(size)

@@ -172,7 +172,8 @@ def _emit_elements(f: Field, declared: str, version: int, body: _Body) -> None:
         return
     item = f"_{f.name}_item"
     body.line(f"{declared} = []")
-    body.line(f'for _ in range(_n) if _n <= FEW else many("{f.name}", _n):')
+    counted = f", {f.name}" if f.struct and any(inner.is_array for inner in f.struct.fields) else ""
+    body.line(f'for _ in range(_n) if _n <= FEW else many("{f.name}", _n{counted}):')
     body.indent += 4
     if f.struct:
         body.line(f"{item}, pos = {body.layouts.function(f.struct, version)}(frame, pos)")
@@ -213,7 +214,7 @@ def _emit_tags(struct: Struct, version: int, body: _Body) -> None:
     if known or foreign:
         body.line("_kept: TaggedFields = {}", 4)
         body.line("_tags, pos = read_tag_count(frame, pos)", 4)
-        body.line("for _ in range(_tags) if _tags <= FEW else many_tags(_tags):", 4)
+        body.line("for _ in many_tags(_tags):", 4)
         body.line("_tag, _size, pos = read_tag(frame, pos)", 8)
         _emit_tag_cases(known, foreign, version, body)
         body.line("unknown: TaggedFields | None = _kept", 4)

@@ -105,7 +105,7 @@ def _emit_array(f: Field, value: str, nullable: bool, version: int, body: _Body)
     else:
         item = f"_{f.name}_item"
         few = f"not {value} or len({value}) <= FEW" if nullable else f"len({value}) <= FEW"
-        body.line(f"for {item} in {items} if {few} else all_of({value}):")
+        body.line(f"for {item} in {items} if {few} else all_of({value}, {body.parts}):")
         body.indent += 4
         if f.struct:
             body.line(f"{body.layouts.function(f.struct, version)}({item}, {body.parts})")

@@ -154,7 +154,7 @@ def _read_add_partitions_to_txn_request_v0(frame: bytes, pos: int) -> tuple[AddP
     if _n > (len(frame) - pos) // 6:
         fail_count("v3_and_below_topics", _n)
     v3_and_below_topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] = []
-    for _ in range(_n) if _n <= FEW else many("v3_and_below_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("v3_and_below_topics", _n, v3_and_below_topics):
         _v3_and_below_topics_item, pos = _read_add_partitions_to_txn_request_add_partitions_to_txn_topic_v0(frame, pos)
         v3_and_below_topics.append(_v3_and_below_topics_item)
     return AddPartitionsToTxnRequest([], v3_and_below_transactional_id, v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics), pos
@@ -220,7 +220,7 @@ def _read_add_partitions_to_txn_request_v3(frame: bytes, pos: int) -> tuple[AddP
     if _n > (len(frame) - pos) // 3:
         fail_count("v3_and_below_topics", _n)
     v3_and_below_topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] = []
-    for _ in range(_n) if _n <= FEW else many("v3_and_below_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("v3_and_below_topics", _n, v3_and_below_topics):
         _v3_and_below_topics_item, pos = _read_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(frame, pos)
         v3_and_below_topics.append(_v3_and_below_topics_item)
     if frame[pos]:
@@ -258,7 +258,7 @@ def _read_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(fra
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -284,7 +284,7 @@ def _read_add_partitions_to_txn_request_v4(frame: bytes, pos: int) -> tuple[AddP
     if _n > (len(frame) - pos) // 14:
         fail_count("transactions", _n)
     transactions: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction] = []
-    for _ in range(_n) if _n <= FEW else many("transactions", _n):
+    for _ in range(_n) if _n <= FEW else many("transactions", _n, transactions):
         _transactions_item, pos = _read_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(frame, pos)
         transactions.append(_transactions_item)
     if frame[pos]:
@@ -312,7 +312,7 @@ def _write_add_partitions_to_txn_request_v0(message: AddPartitionsToTxnRequest, 
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_qhi(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch, len(message.v3_and_below_topics)))
-    for _v3_and_below_topics_item in message.v3_and_below_topics if len(message.v3_and_below_topics) <= FEW else all_of(message.v3_and_below_topics):
+    for _v3_and_below_topics_item in message.v3_and_below_topics if len(message.v3_and_below_topics) <= FEW else all_of(message.v3_and_below_topics, parts):
         _write_add_partitions_to_txn_request_add_partitions_to_txn_topic_v0(_v3_and_below_topics_item, parts)
 
 
@@ -335,7 +335,7 @@ def _write_add_partitions_to_txn_request_v3(message: AddPartitionsToTxnRequest, 
     parts.append(_text)
     parts.append(pack_qh(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch))
     parts.append(unsigned_varint(len(message.v3_and_below_topics) + 1))
-    for _v3_and_below_topics_item in message.v3_and_below_topics if len(message.v3_and_below_topics) <= FEW else all_of(message.v3_and_below_topics):
+    for _v3_and_below_topics_item in message.v3_and_below_topics if len(message.v3_and_below_topics) <= FEW else all_of(message.v3_and_below_topics, parts):
         _write_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(_v3_and_below_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -349,7 +349,7 @@ def _write_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(me
     parts.append(_text)
     parts.append(pack_qho(message.producer_id, message.producer_epoch, message.verify_only))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -359,7 +359,7 @@ def _write_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(me
 
 def _write_add_partitions_to_txn_request_v4(message: AddPartitionsToTxnRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.transactions) + 1))
-    for _transactions_item in message.transactions if len(message.transactions) <= FEW else all_of(message.transactions):
+    for _transactions_item in message.transactions if len(message.transactions) <= FEW else all_of(message.transactions, parts):
         _write_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(_transactions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -497,7 +497,7 @@ def _read_add_partitions_to_txn_response_v0(frame: bytes, pos: int) -> tuple[Add
     if _n > (len(frame) - pos) // 6:
         fail_count("results_by_topic_v3_and_below", _n)
     results_by_topic_v3_and_below: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("results_by_topic_v3_and_below", _n):
+    for _ in range(_n) if _n <= FEW else many("results_by_topic_v3_and_below", _n, results_by_topic_v3_and_below):
         _results_by_topic_v3_and_below_item, pos = _read_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v0(frame, pos)
         results_by_topic_v3_and_below.append(_results_by_topic_v3_and_below_item)
     return AddPartitionsToTxnResponse(throttle_time_ms, 0, [], results_by_topic_v3_and_below), pos
@@ -567,7 +567,7 @@ def _read_add_partitions_to_txn_response_v3(frame: bytes, pos: int) -> tuple[Add
     if _n > (len(frame) - pos) // 3:
         fail_count("results_by_topic_v3_and_below", _n)
     results_by_topic_v3_and_below: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("results_by_topic_v3_and_below", _n):
+    for _ in range(_n) if _n <= FEW else many("results_by_topic_v3_and_below", _n, results_by_topic_v3_and_below):
         _results_by_topic_v3_and_below_item, pos = _read_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(frame, pos)
         results_by_topic_v3_and_below.append(_results_by_topic_v3_and_below_item)
     if frame[pos]:
@@ -603,7 +603,7 @@ def _read_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(frame: 
     if _n > (len(frame) - pos) // 3:
         fail_count("topic_results", _n)
     topic_results: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topic_results", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_results", _n, topic_results):
         _topic_results_item, pos = _read_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(frame, pos)
         topic_results.append(_topic_results_item)
     if frame[pos]:
@@ -631,7 +631,7 @@ def _read_add_partitions_to_txn_response_v4(frame: bytes, pos: int) -> tuple[Add
     if _n > (len(frame) - pos) // 3:
         fail_count("results_by_transaction", _n)
     results_by_transaction: list[AddPartitionsToTxnResponse.AddPartitionsToTxnResult] = []
-    for _ in range(_n) if _n <= FEW else many("results_by_transaction", _n):
+    for _ in range(_n) if _n <= FEW else many("results_by_transaction", _n, results_by_transaction):
         _results_by_transaction_item, pos = _read_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(frame, pos)
         results_by_transaction.append(_results_by_transaction_item)
     if frame[pos]:
@@ -654,13 +654,13 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v0(
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.results_by_partition)))
-    for _results_by_partition_item in message.results_by_partition if len(message.results_by_partition) <= FEW else all_of(message.results_by_partition):
+    for _results_by_partition_item in message.results_by_partition if len(message.results_by_partition) <= FEW else all_of(message.results_by_partition, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_partition_result_v0(_results_by_partition_item, parts)
 
 
 def _write_add_partitions_to_txn_response_v0(message: AddPartitionsToTxnResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results_by_topic_v3_and_below)))
-    for _results_by_topic_v3_and_below_item in message.results_by_topic_v3_and_below if len(message.results_by_topic_v3_and_below) <= FEW else all_of(message.results_by_topic_v3_and_below):
+    for _results_by_topic_v3_and_below_item in message.results_by_topic_v3_and_below if len(message.results_by_topic_v3_and_below) <= FEW else all_of(message.results_by_topic_v3_and_below, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v0(_results_by_topic_v3_and_below_item, parts)
 
 
@@ -677,7 +677,7 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.results_by_partition) + 1))
-    for _results_by_partition_item in message.results_by_partition if len(message.results_by_partition) <= FEW else all_of(message.results_by_partition):
+    for _results_by_partition_item in message.results_by_partition if len(message.results_by_partition) <= FEW else all_of(message.results_by_partition, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_partition_result_v3(_results_by_partition_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -688,7 +688,7 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(
 def _write_add_partitions_to_txn_response_v3(message: AddPartitionsToTxnResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results_by_topic_v3_and_below) + 1))
-    for _results_by_topic_v3_and_below_item in message.results_by_topic_v3_and_below if len(message.results_by_topic_v3_and_below) <= FEW else all_of(message.results_by_topic_v3_and_below):
+    for _results_by_topic_v3_and_below_item in message.results_by_topic_v3_and_below if len(message.results_by_topic_v3_and_below) <= FEW else all_of(message.results_by_topic_v3_and_below, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(_results_by_topic_v3_and_below_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -701,7 +701,7 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(messag
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topic_results) + 1))
-    for _topic_results_item in message.topic_results if len(message.topic_results) <= FEW else all_of(message.topic_results):
+    for _topic_results_item in message.topic_results if len(message.topic_results) <= FEW else all_of(message.topic_results, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(_topic_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -712,7 +712,7 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(messag
 def _write_add_partitions_to_txn_response_v4(message: AddPartitionsToTxnResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.results_by_transaction) + 1))
-    for _results_by_transaction_item in message.results_by_transaction if len(message.results_by_transaction) <= FEW else all_of(message.results_by_transaction):
+    for _results_by_transaction_item in message.results_by_transaction if len(message.results_by_transaction) <= FEW else all_of(message.results_by_transaction, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(_results_by_transaction_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -223,7 +223,7 @@ def _write_add_raft_voter_request_v0(message: AddRaftVoterRequest, parts: list[B
     parts.append(_text)
     parts.append(pack_ii16s(message.timeout_ms, message.voter_id, message.voter_directory_id))
     parts.append(unsigned_varint(len(message.listeners) + 1))
-    for _listeners_item in message.listeners if len(message.listeners) <= FEW else all_of(message.listeners):
+    for _listeners_item in message.listeners if len(message.listeners) <= FEW else all_of(message.listeners, parts):
         _write_add_raft_voter_request_listener_v0(_listeners_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -237,7 +237,7 @@ def _write_add_raft_voter_request_v1(message: AddRaftVoterRequest, parts: list[B
     parts.append(_text)
     parts.append(pack_ii16s(message.timeout_ms, message.voter_id, message.voter_directory_id))
     parts.append(unsigned_varint(len(message.listeners) + 1))
-    for _listeners_item in message.listeners if len(message.listeners) <= FEW else all_of(message.listeners):
+    for _listeners_item in message.listeners if len(message.listeners) <= FEW else all_of(message.listeners, parts):
         _write_add_raft_voter_request_listener_v0(_listeners_item, parts)
     parts.append(pack_o(message.ack_when_committed))
     if message.unknown_tagged_fields is None:

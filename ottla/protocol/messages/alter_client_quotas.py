@@ -180,7 +180,7 @@ def _read_alter_client_quotas_request_v0(frame: bytes, pos: int) -> tuple[AlterC
     if _n > (len(frame) - pos) // 8:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasRequest.EntryData] = []
-    for _ in range(_n) if _n <= FEW else many("entries", _n):
+    for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
         _entries_item, pos = _read_alter_client_quotas_request_entry_data_v0(frame, pos)
         entries.append(_entries_item)
     (validate_only,) = unpack_o(frame, pos)
@@ -297,7 +297,7 @@ def _read_alter_client_quotas_request_v1(frame: bytes, pos: int) -> tuple[AlterC
     if _n > (len(frame) - pos) // 3:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasRequest.EntryData] = []
-    for _ in range(_n) if _n <= FEW else many("entries", _n):
+    for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
         _entries_item, pos = _read_alter_client_quotas_request_entry_data_v1(frame, pos)
         entries.append(_entries_item)
     (validate_only,) = unpack_o(frame, pos)
@@ -331,16 +331,16 @@ def _write_alter_client_quotas_request_op_data_v0(message: AlterClientQuotasRequ
 
 def _write_alter_client_quotas_request_entry_data_v0(message: AlterClientQuotasRequest.EntryData, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.entity)))
-    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity):
+    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity, parts):
         _write_alter_client_quotas_request_entity_data_v0(_entity_item, parts)
     parts.append(pack_i(len(message.ops)))
-    for _ops_item in message.ops if len(message.ops) <= FEW else all_of(message.ops):
+    for _ops_item in message.ops if len(message.ops) <= FEW else all_of(message.ops, parts):
         _write_alter_client_quotas_request_op_data_v0(_ops_item, parts)
 
 
 def _write_alter_client_quotas_request_v0(message: AlterClientQuotasRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.entries)))
-    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries):
+    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries, parts):
         _write_alter_client_quotas_request_entry_data_v0(_entries_item, parts)
     parts.append(pack_o(message.validate_only))
 
@@ -371,10 +371,10 @@ def _write_alter_client_quotas_request_op_data_v1(message: AlterClientQuotasRequ
 
 def _write_alter_client_quotas_request_entry_data_v1(message: AlterClientQuotasRequest.EntryData, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.entity) + 1))
-    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity):
+    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity, parts):
         _write_alter_client_quotas_request_entity_data_v1(_entity_item, parts)
     parts.append(unsigned_varint(len(message.ops) + 1))
-    for _ops_item in message.ops if len(message.ops) <= FEW else all_of(message.ops):
+    for _ops_item in message.ops if len(message.ops) <= FEW else all_of(message.ops, parts):
         _write_alter_client_quotas_request_op_data_v1(_ops_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -384,7 +384,7 @@ def _write_alter_client_quotas_request_entry_data_v1(message: AlterClientQuotasR
 
 def _write_alter_client_quotas_request_v1(message: AlterClientQuotasRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.entries) + 1))
-    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries):
+    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries, parts):
         _write_alter_client_quotas_request_entry_data_v1(_entries_item, parts)
     parts.append(pack_o(message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -509,7 +509,7 @@ def _read_alter_client_quotas_response_v0(frame: bytes, pos: int) -> tuple[Alter
     if _n > (len(frame) - pos) // 8:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasResponse.EntryData] = []
-    for _ in range(_n) if _n <= FEW else many("entries", _n):
+    for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
         _entries_item, pos = _read_alter_client_quotas_response_entry_data_v0(frame, pos)
         entries.append(_entries_item)
     return AlterClientQuotasResponse(throttle_time_ms, entries), pos
@@ -601,7 +601,7 @@ def _read_alter_client_quotas_response_v1(frame: bytes, pos: int) -> tuple[Alter
     if _n > (len(frame) - pos) // 5:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasResponse.EntryData] = []
-    for _ in range(_n) if _n <= FEW else many("entries", _n):
+    for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
         _entries_item, pos = _read_alter_client_quotas_response_entry_data_v1(frame, pos)
         entries.append(_entries_item)
     if frame[pos]:
@@ -629,13 +629,13 @@ def _write_alter_client_quotas_response_entry_data_v0(message: AlterClientQuotas
     parts.append(pack_hh(message.error_code, -1 if message.error_message is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.entity)))
-    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity):
+    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity, parts):
         _write_alter_client_quotas_response_entity_data_v0(_entity_item, parts)
 
 
 def _write_alter_client_quotas_response_v0(message: AlterClientQuotasResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.entries)))
-    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries):
+    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries, parts):
         _write_alter_client_quotas_response_entry_data_v0(_entries_item, parts)
 
 
@@ -658,7 +658,7 @@ def _write_alter_client_quotas_response_entry_data_v1(message: AlterClientQuotas
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.entity) + 1))
-    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity):
+    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity, parts):
         _write_alter_client_quotas_response_entity_data_v1(_entity_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -669,7 +669,7 @@ def _write_alter_client_quotas_response_entry_data_v1(message: AlterClientQuotas
 def _write_alter_client_quotas_response_v1(message: AlterClientQuotasResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.entries) + 1))
-    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries):
+    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries, parts):
         _write_alter_client_quotas_response_entry_data_v1(_entries_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -145,7 +145,7 @@ def _read_alter_partition_reassignments_request_reassignable_topic_v0(frame: byt
     if _n > (len(frame) - pos) // 6:
         fail_count("partitions", _n)
     partitions: list[AlterPartitionReassignmentsRequest.ReassignablePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_alter_partition_reassignments_request_reassignable_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -173,7 +173,7 @@ def _read_alter_partition_reassignments_request_v0(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AlterPartitionReassignmentsRequest.ReassignableTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_alter_partition_reassignments_request_reassignable_topic_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -201,7 +201,7 @@ def _read_alter_partition_reassignments_request_v1(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AlterPartitionReassignmentsRequest.ReassignableTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_alter_partition_reassignments_request_reassignable_topic_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -231,7 +231,7 @@ def _write_alter_partition_reassignments_request_reassignable_topic_v0(message: 
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_alter_partition_reassignments_request_reassignable_partition_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -242,7 +242,7 @@ def _write_alter_partition_reassignments_request_reassignable_topic_v0(message: 
 def _write_alter_partition_reassignments_request_v0(message: AlterPartitionReassignmentsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.timeout_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_alter_partition_reassignments_request_reassignable_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -253,7 +253,7 @@ def _write_alter_partition_reassignments_request_v0(message: AlterPartitionReass
 def _write_alter_partition_reassignments_request_v1(message: AlterPartitionReassignmentsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_io(message.timeout_ms, message.allow_replication_factor_change))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_alter_partition_reassignments_request_reassignable_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -423,7 +423,7 @@ def _read_alter_partition_reassignments_response_v0(frame: bytes, pos: int) -> t
     if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[AlterPartitionReassignmentsResponse.ReassignableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_alter_partition_reassignments_response_reassignable_topic_response_v0(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -462,7 +462,7 @@ def _read_alter_partition_reassignments_response_v1(frame: bytes, pos: int) -> t
     if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[AlterPartitionReassignmentsResponse.ReassignableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_alter_partition_reassignments_response_reassignable_topic_response_v0(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -492,7 +492,7 @@ def _write_alter_partition_reassignments_response_reassignable_topic_response_v0
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_alter_partition_reassignments_response_reassignable_partition_response_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -506,7 +506,7 @@ def _write_alter_partition_reassignments_response_v0(message: AlterPartitionReas
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_alter_partition_reassignments_response_reassignable_topic_response_v0(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -520,7 +520,7 @@ def _write_alter_partition_reassignments_response_v1(message: AlterPartitionReas
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_alter_partition_reassignments_response_reassignable_topic_response_v0(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

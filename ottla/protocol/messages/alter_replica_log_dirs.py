@@ -124,7 +124,7 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_v1(frame: bytes, 
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v1(frame, pos)
         topics.append(_topics_item)
     return AlterReplicaLogDirsRequest.AlterReplicaLogDir(path, topics), pos
@@ -138,7 +138,7 @@ def _read_alter_replica_log_dirs_request_v1(frame: bytes, pos: int) -> tuple[Alt
     if _n > (len(frame) - pos) // 6:
         fail_count("dirs", _n)
     dirs: list[AlterReplicaLogDirsRequest.AlterReplicaLogDir] = []
-    for _ in range(_n) if _n <= FEW else many("dirs", _n):
+    for _ in range(_n) if _n <= FEW else many("dirs", _n, dirs):
         _dirs_item, pos = _read_alter_replica_log_dirs_request_alter_replica_log_dir_v1(frame, pos)
         dirs.append(_dirs_item)
     return AlterReplicaLogDirsRequest(dirs), pos
@@ -202,7 +202,7 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_v2(frame: bytes, 
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v2(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -228,7 +228,7 @@ def _read_alter_replica_log_dirs_request_v2(frame: bytes, pos: int) -> tuple[Alt
     if _n > (len(frame) - pos) // 3:
         fail_count("dirs", _n)
     dirs: list[AlterReplicaLogDirsRequest.AlterReplicaLogDir] = []
-    for _ in range(_n) if _n <= FEW else many("dirs", _n):
+    for _ in range(_n) if _n <= FEW else many("dirs", _n, dirs):
         _dirs_item, pos = _read_alter_replica_log_dirs_request_alter_replica_log_dir_v2(frame, pos)
         dirs.append(_dirs_item)
     if frame[pos]:
@@ -256,13 +256,13 @@ def _write_alter_replica_log_dirs_request_alter_replica_log_dir_v1(message: Alte
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v1(_topics_item, parts)
 
 
 def _write_alter_replica_log_dirs_request_v1(message: AlterReplicaLogDirsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.dirs)))
-    for _dirs_item in message.dirs if len(message.dirs) <= FEW else all_of(message.dirs):
+    for _dirs_item in message.dirs if len(message.dirs) <= FEW else all_of(message.dirs, parts):
         _write_alter_replica_log_dirs_request_alter_replica_log_dir_v1(_dirs_item, parts)
 
 
@@ -284,7 +284,7 @@ def _write_alter_replica_log_dirs_request_alter_replica_log_dir_v2(message: Alte
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -294,7 +294,7 @@ def _write_alter_replica_log_dirs_request_alter_replica_log_dir_v2(message: Alte
 
 def _write_alter_replica_log_dirs_request_v2(message: AlterReplicaLogDirsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.dirs) + 1))
-    for _dirs_item in message.dirs if len(message.dirs) <= FEW else all_of(message.dirs):
+    for _dirs_item in message.dirs if len(message.dirs) <= FEW else all_of(message.dirs, parts):
         _write_alter_replica_log_dirs_request_alter_replica_log_dir_v2(_dirs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -401,7 +401,7 @@ def _read_alter_replica_log_dirs_response_v1(frame: bytes, pos: int) -> tuple[Al
     if _n > (len(frame) - pos) // 6:
         fail_count("results", _n)
     results: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v1(frame, pos)
         results.append(_results_item)
     return AlterReplicaLogDirsResponse(throttle_time_ms, results), pos
@@ -471,7 +471,7 @@ def _read_alter_replica_log_dirs_response_v2(frame: bytes, pos: int) -> tuple[Al
     if _n > (len(frame) - pos) // 3:
         fail_count("results", _n)
     results: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -494,13 +494,13 @@ def _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v1
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_alter_replica_log_dirs_response_alter_replica_log_dir_partition_result_v1(_partitions_item, parts)
 
 
 def _write_alter_replica_log_dirs_response_v1(message: AlterReplicaLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v1(_results_item, parts)
 
 
@@ -517,7 +517,7 @@ def _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_alter_replica_log_dirs_response_alter_replica_log_dir_partition_result_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -528,7 +528,7 @@ def _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2
 def _write_alter_replica_log_dirs_response_v2(message: AlterReplicaLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

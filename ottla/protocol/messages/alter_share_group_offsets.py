@@ -160,7 +160,7 @@ def _read_alter_share_group_offsets_request_v0(frame: bytes, pos: int) -> tuple[
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_alter_share_group_offsets_request_alter_share_group_offsets_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -187,7 +187,7 @@ def _write_alter_share_group_offsets_request_alter_share_group_offsets_request_t
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_alter_share_group_offsets_request_alter_share_group_offsets_request_partition_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -200,7 +200,7 @@ def _write_alter_share_group_offsets_request_v0(message: AlterShareGroupOffsetsR
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_alter_share_group_offsets_request_alter_share_group_offsets_request_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -370,7 +370,7 @@ def _read_alter_share_group_offsets_response_v0(frame: bytes, pos: int) -> tuple
     if _n > (len(frame) - pos) // 19:
         fail_count("responses", _n)
     responses: list[AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_alter_share_group_offsets_response_alter_share_group_offsets_response_topic_v0(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -401,7 +401,7 @@ def _write_alter_share_group_offsets_response_alter_share_group_offsets_response
     parts.append(_text)
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_alter_share_group_offsets_response_alter_share_group_offsets_response_partition_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -415,7 +415,7 @@ def _write_alter_share_group_offsets_response_v0(message: AlterShareGroupOffsets
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_alter_share_group_offsets_response_alter_share_group_offsets_response_topic_v0(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

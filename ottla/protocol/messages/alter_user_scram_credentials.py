@@ -237,10 +237,10 @@ def _write_alter_user_scram_credentials_request_scram_credential_upsertion_v0(me
 
 def _write_alter_user_scram_credentials_request_v0(message: AlterUserScramCredentialsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.deletions) + 1))
-    for _deletions_item in message.deletions if len(message.deletions) <= FEW else all_of(message.deletions):
+    for _deletions_item in message.deletions if len(message.deletions) <= FEW else all_of(message.deletions, parts):
         _write_alter_user_scram_credentials_request_scram_credential_deletion_v0(_deletions_item, parts)
     parts.append(unsigned_varint(len(message.upsertions) + 1))
-    for _upsertions_item in message.upsertions if len(message.upsertions) <= FEW else all_of(message.upsertions):
+    for _upsertions_item in message.upsertions if len(message.upsertions) <= FEW else all_of(message.upsertions, parts):
         _write_alter_user_scram_credentials_request_scram_credential_upsertion_v0(_upsertions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -376,7 +376,7 @@ def _write_alter_user_scram_credentials_response_alter_user_scram_credentials_re
 def _write_alter_user_scram_credentials_response_v0(message: AlterUserScramCredentialsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_alter_user_scram_credentials_response_alter_user_scram_credentials_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

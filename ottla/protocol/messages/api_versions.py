@@ -427,7 +427,7 @@ def _read_api_versions_response_v3(frame: bytes, pos: int) -> tuple[ApiVersionsR
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -483,13 +483,13 @@ def _write_api_versions_response_api_version_v0(message: ApiVersionsResponse.Api
 
 def _write_api_versions_response_v0(message: ApiVersionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_hi(message.error_code, len(message.api_keys)))
-    for _api_keys_item in message.api_keys if len(message.api_keys) <= FEW else all_of(message.api_keys):
+    for _api_keys_item in message.api_keys if len(message.api_keys) <= FEW else all_of(message.api_keys, parts):
         _write_api_versions_response_api_version_v0(_api_keys_item, parts)
 
 
 def _write_api_versions_response_v1(message: ApiVersionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_hi(message.error_code, len(message.api_keys)))
-    for _api_keys_item in message.api_keys if len(message.api_keys) <= FEW else all_of(message.api_keys):
+    for _api_keys_item in message.api_keys if len(message.api_keys) <= FEW else all_of(message.api_keys, parts):
         _write_api_versions_response_api_version_v0(_api_keys_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -527,14 +527,14 @@ def _write_api_versions_response_finalized_feature_key_v3(message: ApiVersionsRe
 def _write_api_versions_response_v3(message: ApiVersionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
     parts.append(unsigned_varint(len(message.api_keys) + 1))
-    for _api_keys_item in message.api_keys if len(message.api_keys) <= FEW else all_of(message.api_keys):
+    for _api_keys_item in message.api_keys if len(message.api_keys) <= FEW else all_of(message.api_keys, parts):
         _write_api_versions_response_api_version_v3(_api_keys_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.supported_features != []:
         _tag: list[Buffer] = []
         _tag.append(unsigned_varint(len(message.supported_features) + 1))
-        for _supported_features_item in message.supported_features if len(message.supported_features) <= FEW else all_of(message.supported_features):
+        for _supported_features_item in message.supported_features if len(message.supported_features) <= FEW else all_of(message.supported_features, _tag):
             _write_api_versions_response_supported_feature_key_v3(_supported_features_item, _tag)
         tagged.append((0, _tag))
     if message.finalized_features_epoch != -1:
@@ -544,7 +544,7 @@ def _write_api_versions_response_v3(message: ApiVersionsResponse, parts: list[Bu
     if message.finalized_features != []:
         _tag = []
         _tag.append(unsigned_varint(len(message.finalized_features) + 1))
-        for _finalized_features_item in message.finalized_features if len(message.finalized_features) <= FEW else all_of(message.finalized_features):
+        for _finalized_features_item in message.finalized_features if len(message.finalized_features) <= FEW else all_of(message.finalized_features, _tag):
             _write_api_versions_response_finalized_feature_key_v3(_finalized_features_item, _tag)
         tagged.append((2, _tag))
     if message.zk_migration_ready:

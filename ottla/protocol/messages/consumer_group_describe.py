@@ -103,7 +103,7 @@ def _read_consumer_group_describe_request_v0(frame: bytes, pos: int) -> tuple[Co
 
 def _write_consumer_group_describe_request_v0(message: ConsumerGroupDescribeRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.group_ids) + 1))
-    for _group_ids_item in message.group_ids if len(message.group_ids) <= FEW else all_of(message.group_ids):
+    for _group_ids_item in message.group_ids if len(message.group_ids) <= FEW else all_of(message.group_ids, parts):
         _text = _group_ids_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -310,7 +310,7 @@ def _read_consumer_group_describe_response_assignment_v0(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 19:
         fail_count("topic_partitions", _n)
     topic_partitions: list[ConsumerGroupDescribeResponse.TopicPartitions] = []
-    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
         _topic_partitions_item, pos = _read_consumer_group_describe_response_topic_partitions_v0(frame, pos)
         topic_partitions.append(_topic_partitions_item)
     if frame[pos]:
@@ -483,7 +483,7 @@ def _read_consumer_group_describe_response_described_group_v0(frame: bytes, pos:
     if _n > (len(frame) - pos) // 16:
         fail_count("members", _n)
     members: list[ConsumerGroupDescribeResponse.Member] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_consumer_group_describe_response_member_v0(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -513,7 +513,7 @@ def _read_consumer_group_describe_response_v0(frame: bytes, pos: int) -> tuple[C
     if _n > (len(frame) - pos) // 20:
         fail_count("groups", _n)
     groups: list[ConsumerGroupDescribeResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_consumer_group_describe_response_described_group_v0(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -688,7 +688,7 @@ def _read_consumer_group_describe_response_described_group_v1(frame: bytes, pos:
     if _n > (len(frame) - pos) // 17:
         fail_count("members", _n)
     members: list[ConsumerGroupDescribeResponse.Member] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_consumer_group_describe_response_member_v1(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -718,7 +718,7 @@ def _read_consumer_group_describe_response_v1(frame: bytes, pos: int) -> tuple[C
     if _n > (len(frame) - pos) // 20:
         fail_count("groups", _n)
     groups: list[ConsumerGroupDescribeResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_consumer_group_describe_response_described_group_v1(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -748,7 +748,7 @@ def _write_consumer_group_describe_response_topic_partitions_v0(message: Consume
 
 def _write_consumer_group_describe_response_assignment_v0(message: ConsumerGroupDescribeResponse.Assignment, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions if len(message.topic_partitions) <= FEW else all_of(message.topic_partitions):
+    for _topic_partitions_item in message.topic_partitions if len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
         _write_consumer_group_describe_response_topic_partitions_v0(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -774,7 +774,7 @@ def _write_consumer_group_describe_response_member_v0(message: ConsumerGroupDesc
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.subscribed_topic_names) + 1))
-    for _subscribed_topic_names_item in message.subscribed_topic_names if len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names):
+    for _subscribed_topic_names_item in message.subscribed_topic_names if len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names, parts):
         _text = _subscribed_topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -805,7 +805,7 @@ def _write_consumer_group_describe_response_described_group_v0(message: Consumer
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_consumer_group_describe_response_member_v0(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -817,7 +817,7 @@ def _write_consumer_group_describe_response_described_group_v0(message: Consumer
 def _write_consumer_group_describe_response_v0(message: ConsumerGroupDescribeResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_consumer_group_describe_response_described_group_v0(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -843,7 +843,7 @@ def _write_consumer_group_describe_response_member_v1(message: ConsumerGroupDesc
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.subscribed_topic_names) + 1))
-    for _subscribed_topic_names_item in message.subscribed_topic_names if len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names):
+    for _subscribed_topic_names_item in message.subscribed_topic_names if len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names, parts):
         _text = _subscribed_topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -875,7 +875,7 @@ def _write_consumer_group_describe_response_described_group_v1(message: Consumer
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_consumer_group_describe_response_member_v1(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -887,7 +887,7 @@ def _write_consumer_group_describe_response_described_group_v1(message: Consumer
 def _write_consumer_group_describe_response_v1(message: ConsumerGroupDescribeResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_consumer_group_describe_response_described_group_v1(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

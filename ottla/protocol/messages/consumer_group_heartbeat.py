@@ -224,7 +224,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
         if _n > (len(frame) - pos) // 18:
             fail_count("topic_partitions", _n)
         topic_partitions = []
-        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
             _topic_partitions_item, pos = _read_consumer_group_heartbeat_request_topic_partitions_v0(frame, pos)
             topic_partitions.append(_topic_partitions_item)
     if frame[pos]:
@@ -343,7 +343,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
         if _n > (len(frame) - pos) // 18:
             fail_count("topic_partitions", _n)
         topic_partitions = []
-        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
             _topic_partitions_item, pos = _read_consumer_group_heartbeat_request_topic_partitions_v0(frame, pos)
             topic_partitions.append(_topic_partitions_item)
     if frame[pos]:
@@ -384,7 +384,7 @@ def _write_consumer_group_heartbeat_request_v0(message: ConsumerGroupHeartbeatRe
     parts.append(_text)
     parts.append(pack_i(message.rebalance_timeout_ms))
     parts.append(unsigned_varint(0 if message.subscribed_topic_names is None else len(message.subscribed_topic_names) + 1))
-    for _subscribed_topic_names_item in message.subscribed_topic_names or () if not message.subscribed_topic_names or len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names):
+    for _subscribed_topic_names_item in message.subscribed_topic_names or () if not message.subscribed_topic_names or len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names, parts):
         _text = _subscribed_topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -392,7 +392,7 @@ def _write_consumer_group_heartbeat_request_v0(message: ConsumerGroupHeartbeatRe
     parts.append(string_length(0 if message.server_assignor is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topic_partitions is None else len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions):
+    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
         _write_consumer_group_heartbeat_request_topic_partitions_v0(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -416,7 +416,7 @@ def _write_consumer_group_heartbeat_request_v1(message: ConsumerGroupHeartbeatRe
     parts.append(_text)
     parts.append(pack_i(message.rebalance_timeout_ms))
     parts.append(unsigned_varint(0 if message.subscribed_topic_names is None else len(message.subscribed_topic_names) + 1))
-    for _subscribed_topic_names_item in message.subscribed_topic_names or () if not message.subscribed_topic_names or len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names):
+    for _subscribed_topic_names_item in message.subscribed_topic_names or () if not message.subscribed_topic_names or len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names, parts):
         _text = _subscribed_topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -427,7 +427,7 @@ def _write_consumer_group_heartbeat_request_v1(message: ConsumerGroupHeartbeatRe
     parts.append(string_length(0 if message.server_assignor is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topic_partitions is None else len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions):
+    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
         _write_consumer_group_heartbeat_request_topic_partitions_v0(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -551,7 +551,7 @@ def _read_consumer_group_heartbeat_response_assignment_v0(frame: bytes, pos: int
     if _n > (len(frame) - pos) // 18:
         fail_count("topic_partitions", _n)
     topic_partitions: list[ConsumerGroupHeartbeatResponse.TopicPartitions] = []
-    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
         _topic_partitions_item, pos = _read_consumer_group_heartbeat_response_topic_partitions_v0(frame, pos)
         topic_partitions.append(_topic_partitions_item)
     if frame[pos]:
@@ -622,7 +622,7 @@ def _write_consumer_group_heartbeat_response_topic_partitions_v0(message: Consum
 
 def _write_consumer_group_heartbeat_response_assignment_v0(message: ConsumerGroupHeartbeatResponse.Assignment, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions if len(message.topic_partitions) <= FEW else all_of(message.topic_partitions):
+    for _topic_partitions_item in message.topic_partitions if len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
         _write_consumer_group_heartbeat_response_topic_partitions_v0(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -86,7 +86,7 @@ def _read_consumer_protocol_assignment_v0(frame: bytes, pos: int) -> tuple[Consu
     if _n > (len(frame) - pos) // 6:
         fail_count("assigned_partitions", _n)
     assigned_partitions: list[ConsumerProtocolAssignment.TopicPartition] = []
-    for _ in range(_n) if _n <= FEW else many("assigned_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("assigned_partitions", _n, assigned_partitions):
         _assigned_partitions_item, pos = _read_consumer_protocol_assignment_topic_partition_v0(frame, pos)
         assigned_partitions.append(_assigned_partitions_item)
     (_n,) = unpack_i(frame, pos)
@@ -111,7 +111,7 @@ def _write_consumer_protocol_assignment_topic_partition_v0(message: ConsumerProt
 
 def _write_consumer_protocol_assignment_v0(message: ConsumerProtocolAssignment, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.assigned_partitions)))
-    for _assigned_partitions_item in message.assigned_partitions if len(message.assigned_partitions) <= FEW else all_of(message.assigned_partitions):
+    for _assigned_partitions_item in message.assigned_partitions if len(message.assigned_partitions) <= FEW else all_of(message.assigned_partitions, parts):
         _write_consumer_protocol_assignment_topic_partition_v0(_assigned_partitions_item, parts)
     _bytes = b"" if message.user_data is None else message.user_data
     parts.append(pack_i(-1 if message.user_data is None else len(_bytes)))

@@ -150,7 +150,7 @@ def _read_consumer_protocol_subscription_v1(frame: bytes, pos: int) -> tuple[Con
     if _n > (len(frame) - pos) // 6:
         fail_count("owned_partitions", _n)
     owned_partitions: list[ConsumerProtocolSubscription.TopicPartition] = []
-    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n, owned_partitions):
         _owned_partitions_item, pos = _read_consumer_protocol_subscription_topic_partition_v1(frame, pos)
         owned_partitions.append(_owned_partitions_item)
     return ConsumerProtocolSubscription(topics, user_data, owned_partitions), pos
@@ -188,7 +188,7 @@ def _read_consumer_protocol_subscription_v2(frame: bytes, pos: int) -> tuple[Con
     if _n > (len(frame) - pos) // 6:
         fail_count("owned_partitions", _n)
     owned_partitions: list[ConsumerProtocolSubscription.TopicPartition] = []
-    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n, owned_partitions):
         _owned_partitions_item, pos = _read_consumer_protocol_subscription_topic_partition_v1(frame, pos)
         owned_partitions.append(_owned_partitions_item)
     (generation_id,) = unpack_i(frame, pos)
@@ -228,7 +228,7 @@ def _read_consumer_protocol_subscription_v3(frame: bytes, pos: int) -> tuple[Con
     if _n > (len(frame) - pos) // 6:
         fail_count("owned_partitions", _n)
     owned_partitions: list[ConsumerProtocolSubscription.TopicPartition] = []
-    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("owned_partitions", _n, owned_partitions):
         _owned_partitions_item, pos = _read_consumer_protocol_subscription_topic_partition_v1(frame, pos)
         owned_partitions.append(_owned_partitions_item)
     generation_id, _n = unpack_ih(frame, pos)
@@ -244,7 +244,7 @@ def _read_consumer_protocol_subscription_v3(frame: bytes, pos: int) -> tuple[Con
 
 def _write_consumer_protocol_subscription_v0(message: ConsumerProtocolSubscription, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _text = _topics_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -264,7 +264,7 @@ def _write_consumer_protocol_subscription_topic_partition_v1(message: ConsumerPr
 
 def _write_consumer_protocol_subscription_v1(message: ConsumerProtocolSubscription, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _text = _topics_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -272,13 +272,13 @@ def _write_consumer_protocol_subscription_v1(message: ConsumerProtocolSubscripti
     parts.append(pack_i(-1 if message.user_data is None else len(_bytes)))
     parts.append(_bytes)
     parts.append(pack_i(len(message.owned_partitions)))
-    for _owned_partitions_item in message.owned_partitions if len(message.owned_partitions) <= FEW else all_of(message.owned_partitions):
+    for _owned_partitions_item in message.owned_partitions if len(message.owned_partitions) <= FEW else all_of(message.owned_partitions, parts):
         _write_consumer_protocol_subscription_topic_partition_v1(_owned_partitions_item, parts)
 
 
 def _write_consumer_protocol_subscription_v2(message: ConsumerProtocolSubscription, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _text = _topics_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -286,14 +286,14 @@ def _write_consumer_protocol_subscription_v2(message: ConsumerProtocolSubscripti
     parts.append(pack_i(-1 if message.user_data is None else len(_bytes)))
     parts.append(_bytes)
     parts.append(pack_i(len(message.owned_partitions)))
-    for _owned_partitions_item in message.owned_partitions if len(message.owned_partitions) <= FEW else all_of(message.owned_partitions):
+    for _owned_partitions_item in message.owned_partitions if len(message.owned_partitions) <= FEW else all_of(message.owned_partitions, parts):
         _write_consumer_protocol_subscription_topic_partition_v1(_owned_partitions_item, parts)
     parts.append(pack_i(message.generation_id))
 
 
 def _write_consumer_protocol_subscription_v3(message: ConsumerProtocolSubscription, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _text = _topics_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -301,7 +301,7 @@ def _write_consumer_protocol_subscription_v3(message: ConsumerProtocolSubscripti
     parts.append(pack_i(-1 if message.user_data is None else len(_bytes)))
     parts.append(_bytes)
     parts.append(pack_i(len(message.owned_partitions)))
-    for _owned_partitions_item in message.owned_partitions if len(message.owned_partitions) <= FEW else all_of(message.owned_partitions):
+    for _owned_partitions_item in message.owned_partitions if len(message.owned_partitions) <= FEW else all_of(message.owned_partitions, parts):
         _write_consumer_protocol_subscription_topic_partition_v1(_owned_partitions_item, parts)
     _text = b"" if message.rack_id is None else message.rack_id.encode()
     parts.append(pack_ih(message.generation_id, -1 if message.rack_id is None else len(_text)))

@@ -224,7 +224,7 @@ def _write_create_acls_request_acl_creation_v1(message: CreateAclsRequest.AclCre
 
 def _write_create_acls_request_v1(message: CreateAclsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.creations)))
-    for _creations_item in message.creations if len(message.creations) <= FEW else all_of(message.creations):
+    for _creations_item in message.creations if len(message.creations) <= FEW else all_of(message.creations, parts):
         _write_create_acls_request_acl_creation_v1(_creations_item, parts)
 
 
@@ -249,7 +249,7 @@ def _write_create_acls_request_acl_creation_v2(message: CreateAclsRequest.AclCre
 
 def _write_create_acls_request_v2(message: CreateAclsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.creations) + 1))
-    for _creations_item in message.creations if len(message.creations) <= FEW else all_of(message.creations):
+    for _creations_item in message.creations if len(message.creations) <= FEW else all_of(message.creations, parts):
         _write_create_acls_request_acl_creation_v2(_creations_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -393,7 +393,7 @@ def _write_create_acls_response_acl_creation_result_v1(message: CreateAclsRespon
 
 def _write_create_acls_response_v1(message: CreateAclsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_create_acls_response_acl_creation_result_v1(_results_item, parts)
 
 
@@ -411,7 +411,7 @@ def _write_create_acls_response_acl_creation_result_v2(message: CreateAclsRespon
 def _write_create_acls_response_v2(message: CreateAclsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_create_acls_response_acl_creation_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

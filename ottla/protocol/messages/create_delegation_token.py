@@ -240,7 +240,7 @@ def _write_create_delegation_token_request_creatable_renewers_v1(message: Create
 
 def _write_create_delegation_token_request_v1(message: CreateDelegationTokenRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.renewers)))
-    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers):
+    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers, parts):
         _write_create_delegation_token_request_creatable_renewers_v1(_renewers_item, parts)
     parts.append(pack_q(message.max_lifetime_ms))
 
@@ -260,7 +260,7 @@ def _write_create_delegation_token_request_creatable_renewers_v2(message: Create
 
 def _write_create_delegation_token_request_v2(message: CreateDelegationTokenRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.renewers) + 1))
-    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers):
+    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers, parts):
         _write_create_delegation_token_request_creatable_renewers_v2(_renewers_item, parts)
     parts.append(pack_q(message.max_lifetime_ms))
     if message.unknown_tagged_fields is None:
@@ -277,7 +277,7 @@ def _write_create_delegation_token_request_v3(message: CreateDelegationTokenRequ
     parts.append(string_length(0 if message.owner_principal_name is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.renewers) + 1))
-    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers):
+    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers, parts):
         _write_create_delegation_token_request_creatable_renewers_v2(_renewers_item, parts)
     parts.append(pack_q(message.max_lifetime_ms))
     if message.unknown_tagged_fields is None:

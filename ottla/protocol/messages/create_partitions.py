@@ -128,7 +128,7 @@ def _read_create_partitions_request_create_partitions_topic_v0(frame: bytes, pos
         if _n > (len(frame) - pos) // 4:
             fail_count("assignments", _n)
         assignments = []
-        for _ in range(_n) if _n <= FEW else many("assignments", _n):
+        for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
             _assignments_item, pos = _read_create_partitions_request_create_partitions_assignment_v0(frame, pos)
             assignments.append(_assignments_item)
     return CreatePartitionsRequest.CreatePartitionsTopic(name, count, assignments), pos
@@ -142,7 +142,7 @@ def _read_create_partitions_request_v0(frame: bytes, pos: int) -> tuple[CreatePa
     if _n > (len(frame) - pos) // 10:
         fail_count("topics", _n)
     topics: list[CreatePartitionsRequest.CreatePartitionsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_partitions_request_create_partitions_topic_v0(frame, pos)
         topics.append(_topics_item)
     timeout_ms, validate_only = unpack_io(frame, pos)
@@ -201,7 +201,7 @@ def _read_create_partitions_request_create_partitions_topic_v2(frame: bytes, pos
         if _n > (len(frame) - pos) // 2:
             fail_count("assignments", _n)
         assignments = []
-        for _ in range(_n) if _n <= FEW else many("assignments", _n):
+        for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
             _assignments_item, pos = _read_create_partitions_request_create_partitions_assignment_v2(frame, pos)
             assignments.append(_assignments_item)
     if frame[pos]:
@@ -227,7 +227,7 @@ def _read_create_partitions_request_v2(frame: bytes, pos: int) -> tuple[CreatePa
     if _n > (len(frame) - pos) // 7:
         fail_count("topics", _n)
     topics: list[CreatePartitionsRequest.CreatePartitionsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_partitions_request_create_partitions_topic_v2(frame, pos)
         topics.append(_topics_item)
     timeout_ms, validate_only = unpack_io(frame, pos)
@@ -254,13 +254,13 @@ def _write_create_partitions_request_create_partitions_topic_v0(message: CreateP
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.count, -1 if message.assignments is None else len(message.assignments)))
-    for _assignments_item in message.assignments or () if not message.assignments or len(message.assignments) <= FEW else all_of(message.assignments):
+    for _assignments_item in message.assignments or () if not message.assignments or len(message.assignments) <= FEW else all_of(message.assignments, parts):
         _write_create_partitions_request_create_partitions_assignment_v0(_assignments_item, parts)
 
 
 def _write_create_partitions_request_v0(message: CreatePartitionsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_create_partitions_request_create_partitions_topic_v0(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
 
@@ -281,7 +281,7 @@ def _write_create_partitions_request_create_partitions_topic_v2(message: CreateP
     parts.append(_text)
     parts.append(pack_i(message.count))
     parts.append(unsigned_varint(0 if message.assignments is None else len(message.assignments) + 1))
-    for _assignments_item in message.assignments or () if not message.assignments or len(message.assignments) <= FEW else all_of(message.assignments):
+    for _assignments_item in message.assignments or () if not message.assignments or len(message.assignments) <= FEW else all_of(message.assignments, parts):
         _write_create_partitions_request_create_partitions_assignment_v2(_assignments_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -291,7 +291,7 @@ def _write_create_partitions_request_create_partitions_topic_v2(message: CreateP
 
 def _write_create_partitions_request_v2(message: CreatePartitionsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_create_partitions_request_create_partitions_topic_v2(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -461,7 +461,7 @@ def _write_create_partitions_response_create_partitions_topic_result_v0(message:
 
 def _write_create_partitions_response_v0(message: CreatePartitionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_create_partitions_response_create_partitions_topic_result_v0(_results_item, parts)
 
 
@@ -482,7 +482,7 @@ def _write_create_partitions_response_create_partitions_topic_result_v2(message:
 def _write_create_partitions_response_v2(message: CreatePartitionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_create_partitions_response_create_partitions_topic_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -189,7 +189,7 @@ def _read_create_topics_request_creatable_topic_v2(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 8:
         fail_count("assignments", _n)
     assignments: list[CreateTopicsRequest.CreatableReplicaAssignment] = []
-    for _ in range(_n) if _n <= FEW else many("assignments", _n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
         _assignments_item, pos = _read_create_topics_request_creatable_replica_assignment_v2(frame, pos)
         assignments.append(_assignments_item)
     (_n,) = unpack_i(frame, pos)
@@ -213,7 +213,7 @@ def _read_create_topics_request_v2(frame: bytes, pos: int) -> tuple[CreateTopics
     if _n > (len(frame) - pos) // 16:
         fail_count("topics", _n)
     topics: list[CreateTopicsRequest.CreatableTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_topics_request_creatable_topic_v2(frame, pos)
         topics.append(_topics_item)
     timeout_ms, validate_only = unpack_io(frame, pos)
@@ -306,7 +306,7 @@ def _read_create_topics_request_creatable_topic_v5(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 6:
         fail_count("assignments", _n)
     assignments: list[CreateTopicsRequest.CreatableReplicaAssignment] = []
-    for _ in range(_n) if _n <= FEW else many("assignments", _n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
         _assignments_item, pos = _read_create_topics_request_creatable_replica_assignment_v5(frame, pos)
         assignments.append(_assignments_item)
     _n = frame[pos]
@@ -346,7 +346,7 @@ def _read_create_topics_request_v5(frame: bytes, pos: int) -> tuple[CreateTopics
     if _n > (len(frame) - pos) // 10:
         fail_count("topics", _n)
     topics: list[CreateTopicsRequest.CreatableTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_topics_request_creatable_topic_v5(frame, pos)
         topics.append(_topics_item)
     timeout_ms, validate_only = unpack_io(frame, pos)
@@ -382,16 +382,16 @@ def _write_create_topics_request_creatable_topic_v2(message: CreateTopicsRequest
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_ihi(message.num_partitions, message.replication_factor, len(message.assignments)))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
         _write_create_topics_request_creatable_replica_assignment_v2(_assignments_item, parts)
     parts.append(pack_i(len(message.configs)))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
         _write_create_topics_request_creatable_topic_config_v2(_configs_item, parts)
 
 
 def _write_create_topics_request_v2(message: CreateTopicsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_create_topics_request_creatable_topic_v2(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
 
@@ -426,10 +426,10 @@ def _write_create_topics_request_creatable_topic_v5(message: CreateTopicsRequest
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
     parts.append(unsigned_varint(len(message.assignments) + 1))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
         _write_create_topics_request_creatable_replica_assignment_v5(_assignments_item, parts)
     parts.append(unsigned_varint(len(message.configs) + 1))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
         _write_create_topics_request_creatable_topic_config_v5(_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -439,7 +439,7 @@ def _write_create_topics_request_creatable_topic_v5(message: CreateTopicsRequest
 
 def _write_create_topics_request_v5(message: CreateTopicsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_create_topics_request_creatable_topic_v5(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -574,7 +574,7 @@ def _read_create_topics_response_v2(frame: bytes, pos: int) -> tuple[CreateTopic
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[CreateTopicsResponse.CreatableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_topics_response_creatable_topic_result_v2(frame, pos)
         topics.append(_topics_item)
     return CreateTopicsResponse(throttle_time_ms, topics), pos
@@ -660,7 +660,7 @@ def _read_create_topics_response_creatable_topic_result_v5(frame: bytes, pos: in
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (topic_config_error_code,) = unpack_h(frame, pos)
@@ -691,7 +691,7 @@ def _read_create_topics_response_v5(frame: bytes, pos: int) -> tuple[CreateTopic
     if _n > (len(frame) - pos) // 12:
         fail_count("topics", _n)
     topics: list[CreateTopicsResponse.CreatableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_topics_response_creatable_topic_result_v5(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -750,7 +750,7 @@ def _read_create_topics_response_creatable_topic_result_v7(frame: bytes, pos: in
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (topic_config_error_code,) = unpack_h(frame, pos)
@@ -781,7 +781,7 @@ def _read_create_topics_response_v7(frame: bytes, pos: int) -> tuple[CreateTopic
     if _n > (len(frame) - pos) // 28:
         fail_count("topics", _n)
     topics: list[CreateTopicsResponse.CreatableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_create_topics_response_creatable_topic_result_v7(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -806,7 +806,7 @@ def _write_create_topics_response_creatable_topic_result_v2(message: CreateTopic
 
 def _write_create_topics_response_v2(message: CreateTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_create_topics_response_creatable_topic_result_v2(_topics_item, parts)
 
 
@@ -834,7 +834,7 @@ def _write_create_topics_response_creatable_topic_result_v5(message: CreateTopic
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
     parts.append(unsigned_varint(0 if message.configs is None else len(message.configs) + 1))
-    for _configs_item in message.configs or () if not message.configs or len(message.configs) <= FEW else all_of(message.configs):
+    for _configs_item in message.configs or () if not message.configs or len(message.configs) <= FEW else all_of(message.configs, parts):
         _write_create_topics_response_creatable_topic_configs_v5(_configs_item, parts)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.topic_config_error_code != 0:
@@ -850,7 +850,7 @@ def _write_create_topics_response_creatable_topic_result_v5(message: CreateTopic
 def _write_create_topics_response_v5(message: CreateTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_create_topics_response_creatable_topic_result_v5(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -868,7 +868,7 @@ def _write_create_topics_response_creatable_topic_result_v7(message: CreateTopic
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
     parts.append(unsigned_varint(0 if message.configs is None else len(message.configs) + 1))
-    for _configs_item in message.configs or () if not message.configs or len(message.configs) <= FEW else all_of(message.configs):
+    for _configs_item in message.configs or () if not message.configs or len(message.configs) <= FEW else all_of(message.configs, parts):
         _write_create_topics_response_creatable_topic_configs_v5(_configs_item, parts)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.topic_config_error_code != 0:
@@ -884,7 +884,7 @@ def _write_create_topics_response_creatable_topic_result_v7(message: CreateTopic
 def _write_create_topics_response_v7(message: CreateTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_create_topics_response_creatable_topic_result_v7(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -230,7 +230,7 @@ def _write_delete_acls_request_delete_acls_filter_v1(message: DeleteAclsRequest.
 
 def _write_delete_acls_request_v1(message: DeleteAclsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.filters)))
-    for _filters_item in message.filters if len(message.filters) <= FEW else all_of(message.filters):
+    for _filters_item in message.filters if len(message.filters) <= FEW else all_of(message.filters, parts):
         _write_delete_acls_request_delete_acls_filter_v1(_filters_item, parts)
 
 
@@ -255,7 +255,7 @@ def _write_delete_acls_request_delete_acls_filter_v2(message: DeleteAclsRequest.
 
 def _write_delete_acls_request_v2(message: DeleteAclsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.filters) + 1))
-    for _filters_item in message.filters if len(message.filters) <= FEW else all_of(message.filters):
+    for _filters_item in message.filters if len(message.filters) <= FEW else all_of(message.filters, parts):
         _write_delete_acls_request_delete_acls_filter_v2(_filters_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -418,7 +418,7 @@ def _read_delete_acls_response_v1(frame: bytes, pos: int) -> tuple[DeleteAclsRes
     if _n > (len(frame) - pos) // 8:
         fail_count("filter_results", _n)
     filter_results: list[DeleteAclsResponse.DeleteAclsFilterResult] = []
-    for _ in range(_n) if _n <= FEW else many("filter_results", _n):
+    for _ in range(_n) if _n <= FEW else many("filter_results", _n, filter_results):
         _filter_results_item, pos = _read_delete_acls_response_delete_acls_filter_result_v1(frame, pos)
         filter_results.append(_filter_results_item)
     return DeleteAclsResponse(throttle_time_ms, filter_results), pos
@@ -538,7 +538,7 @@ def _read_delete_acls_response_v2(frame: bytes, pos: int) -> tuple[DeleteAclsRes
     if _n > (len(frame) - pos) // 5:
         fail_count("filter_results", _n)
     filter_results: list[DeleteAclsResponse.DeleteAclsFilterResult] = []
-    for _ in range(_n) if _n <= FEW else many("filter_results", _n):
+    for _ in range(_n) if _n <= FEW else many("filter_results", _n, filter_results):
         _filter_results_item, pos = _read_delete_acls_response_delete_acls_filter_result_v2(frame, pos)
         filter_results.append(_filter_results_item)
     if frame[pos]:
@@ -573,13 +573,13 @@ def _write_delete_acls_response_delete_acls_filter_result_v1(message: DeleteAcls
     parts.append(pack_hh(message.error_code, -1 if message.error_message is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.matching_acls)))
-    for _matching_acls_item in message.matching_acls if len(message.matching_acls) <= FEW else all_of(message.matching_acls):
+    for _matching_acls_item in message.matching_acls if len(message.matching_acls) <= FEW else all_of(message.matching_acls, parts):
         _write_delete_acls_response_delete_acls_matching_acl_v1(_matching_acls_item, parts)
 
 
 def _write_delete_acls_response_v1(message: DeleteAclsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.filter_results)))
-    for _filter_results_item in message.filter_results if len(message.filter_results) <= FEW else all_of(message.filter_results):
+    for _filter_results_item in message.filter_results if len(message.filter_results) <= FEW else all_of(message.filter_results, parts):
         _write_delete_acls_response_delete_acls_filter_result_v1(_filter_results_item, parts)
 
 
@@ -612,7 +612,7 @@ def _write_delete_acls_response_delete_acls_filter_result_v2(message: DeleteAcls
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.matching_acls) + 1))
-    for _matching_acls_item in message.matching_acls if len(message.matching_acls) <= FEW else all_of(message.matching_acls):
+    for _matching_acls_item in message.matching_acls if len(message.matching_acls) <= FEW else all_of(message.matching_acls, parts):
         _write_delete_acls_response_delete_acls_matching_acl_v2(_matching_acls_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -623,7 +623,7 @@ def _write_delete_acls_response_delete_acls_filter_result_v2(message: DeleteAcls
 def _write_delete_acls_response_v2(message: DeleteAclsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.filter_results) + 1))
-    for _filter_results_item in message.filter_results if len(message.filter_results) <= FEW else all_of(message.filter_results):
+    for _filter_results_item in message.filter_results if len(message.filter_results) <= FEW else all_of(message.filter_results, parts):
         _write_delete_acls_response_delete_acls_filter_result_v2(_filter_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

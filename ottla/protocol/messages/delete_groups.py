@@ -107,7 +107,7 @@ def _read_delete_groups_request_v2(frame: bytes, pos: int) -> tuple[DeleteGroups
 
 def _write_delete_groups_request_v0(message: DeleteGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.groups_names)))
-    for _groups_names_item in message.groups_names if len(message.groups_names) <= FEW else all_of(message.groups_names):
+    for _groups_names_item in message.groups_names if len(message.groups_names) <= FEW else all_of(message.groups_names, parts):
         _text = _groups_names_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -115,7 +115,7 @@ def _write_delete_groups_request_v0(message: DeleteGroupsRequest, parts: list[Bu
 
 def _write_delete_groups_request_v2(message: DeleteGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.groups_names) + 1))
-    for _groups_names_item in message.groups_names if len(message.groups_names) <= FEW else all_of(message.groups_names):
+    for _groups_names_item in message.groups_names if len(message.groups_names) <= FEW else all_of(message.groups_names, parts):
         _text = _groups_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -330,7 +330,7 @@ def _write_delete_groups_response_deletable_group_result_v0(message: DeleteGroup
 
 def _write_delete_groups_response_v0(message: DeleteGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_delete_groups_response_deletable_group_result_v0(_results_item, parts)
 
 
@@ -348,7 +348,7 @@ def _write_delete_groups_response_deletable_group_result_v2(message: DeleteGroup
 def _write_delete_groups_response_v2(message: DeleteGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_delete_groups_response_deletable_group_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -373,7 +373,7 @@ def _write_delete_groups_response_deletable_group_result_v3(message: DeleteGroup
 def _write_delete_groups_response_v3(message: DeleteGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_delete_groups_response_deletable_group_result_v3(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -128,7 +128,7 @@ def _read_delete_records_request_v0(frame: bytes, pos: int) -> tuple[DeleteRecor
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[DeleteRecordsRequest.DeleteRecordsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_records_request_delete_records_topic_v0(frame, pos)
         topics.append(_topics_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -198,7 +198,7 @@ def _read_delete_records_request_v2(frame: bytes, pos: int) -> tuple[DeleteRecor
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DeleteRecordsRequest.DeleteRecordsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_records_request_delete_records_topic_v2(frame, pos)
         topics.append(_topics_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -223,13 +223,13 @@ def _write_delete_records_request_delete_records_topic_v0(message: DeleteRecords
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_delete_records_request_delete_records_partition_v0(_partitions_item, parts)
 
 
 def _write_delete_records_request_v0(message: DeleteRecordsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_delete_records_request_delete_records_topic_v0(_topics_item, parts)
     parts.append(pack_i(message.timeout_ms))
 
@@ -247,7 +247,7 @@ def _write_delete_records_request_delete_records_topic_v2(message: DeleteRecords
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_delete_records_request_delete_records_partition_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -257,7 +257,7 @@ def _write_delete_records_request_delete_records_topic_v2(message: DeleteRecords
 
 def _write_delete_records_request_v2(message: DeleteRecordsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_delete_records_request_delete_records_topic_v2(_topics_item, parts)
     parts.append(pack_i(message.timeout_ms))
     if message.unknown_tagged_fields is None:
@@ -370,7 +370,7 @@ def _read_delete_records_response_v0(frame: bytes, pos: int) -> tuple[DeleteReco
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[DeleteRecordsResponse.DeleteRecordsTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_records_response_delete_records_topic_result_v0(frame, pos)
         topics.append(_topics_item)
     return DeleteRecordsResponse(throttle_time_ms, topics), pos
@@ -440,7 +440,7 @@ def _read_delete_records_response_v2(frame: bytes, pos: int) -> tuple[DeleteReco
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DeleteRecordsResponse.DeleteRecordsTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_records_response_delete_records_topic_result_v2(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -463,13 +463,13 @@ def _write_delete_records_response_delete_records_topic_result_v0(message: Delet
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_delete_records_response_delete_records_partition_result_v0(_partitions_item, parts)
 
 
 def _write_delete_records_response_v0(message: DeleteRecordsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_delete_records_response_delete_records_topic_result_v0(_topics_item, parts)
 
 
@@ -486,7 +486,7 @@ def _write_delete_records_response_delete_records_topic_result_v2(message: Delet
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_delete_records_response_delete_records_partition_result_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -497,7 +497,7 @@ def _write_delete_records_response_delete_records_topic_result_v2(message: Delet
 def _write_delete_records_response_v2(message: DeleteRecordsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_delete_records_response_delete_records_topic_result_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -149,7 +149,7 @@ def _read_delete_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[D
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[DeleteShareGroupStateRequest.DeleteStateData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_share_group_state_request_delete_state_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -174,7 +174,7 @@ def _write_delete_share_group_state_request_partition_data_v0(message: DeleteSha
 def _write_delete_share_group_state_request_delete_state_data_v0(message: DeleteShareGroupStateRequest.DeleteStateData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_delete_share_group_state_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -187,7 +187,7 @@ def _write_delete_share_group_state_request_v0(message: DeleteShareGroupStateReq
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_delete_share_group_state_request_delete_state_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -322,7 +322,7 @@ def _read_delete_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[
     if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[DeleteShareGroupStateResponse.DeleteStateResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_delete_share_group_state_response_delete_state_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -350,7 +350,7 @@ def _write_delete_share_group_state_response_partition_result_v0(message: Delete
 def _write_delete_share_group_state_response_delete_state_result_v0(message: DeleteShareGroupStateResponse.DeleteStateResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_delete_share_group_state_response_partition_result_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -360,7 +360,7 @@ def _write_delete_share_group_state_response_delete_state_result_v0(message: Del
 
 def _write_delete_share_group_state_response_v0(message: DeleteShareGroupStateResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_delete_share_group_state_response_delete_state_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -194,7 +194,7 @@ def _read_delete_topics_request_v6(frame: bytes, pos: int) -> tuple[DeleteTopics
 
 def _write_delete_topics_request_v1(message: DeleteTopicsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topic_names)))
-    for _topic_names_item in message.topic_names if len(message.topic_names) <= FEW else all_of(message.topic_names):
+    for _topic_names_item in message.topic_names if len(message.topic_names) <= FEW else all_of(message.topic_names, parts):
         _text = _topic_names_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -203,7 +203,7 @@ def _write_delete_topics_request_v1(message: DeleteTopicsRequest, parts: list[Bu
 
 def _write_delete_topics_request_v4(message: DeleteTopicsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topic_names) + 1))
-    for _topic_names_item in message.topic_names if len(message.topic_names) <= FEW else all_of(message.topic_names):
+    for _topic_names_item in message.topic_names if len(message.topic_names) <= FEW else all_of(message.topic_names, parts):
         _text = _topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -227,7 +227,7 @@ def _write_delete_topics_request_delete_topic_state_v6(message: DeleteTopicsRequ
 
 def _write_delete_topics_request_v6(message: DeleteTopicsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_delete_topics_request_delete_topic_state_v6(_topics_item, parts)
     parts.append(pack_i(message.timeout_ms))
     if message.unknown_tagged_fields is None:
@@ -513,7 +513,7 @@ def _write_delete_topics_response_deletable_topic_result_v1(message: DeleteTopic
 
 def _write_delete_topics_response_v1(message: DeleteTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_delete_topics_response_deletable_topic_result_v1(_responses_item, parts)
 
 
@@ -532,7 +532,7 @@ def _write_delete_topics_response_deletable_topic_result_v4(message: DeleteTopic
 def _write_delete_topics_response_v4(message: DeleteTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_delete_topics_response_deletable_topic_result_v4(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -558,7 +558,7 @@ def _write_delete_topics_response_deletable_topic_result_v5(message: DeleteTopic
 def _write_delete_topics_response_v5(message: DeleteTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_delete_topics_response_deletable_topic_result_v5(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -583,7 +583,7 @@ def _write_delete_topics_response_deletable_topic_result_v6(message: DeleteTopic
 def _write_delete_topics_response_v6(message: DeleteTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_delete_topics_response_deletable_topic_result_v6(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

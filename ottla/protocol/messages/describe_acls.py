@@ -337,7 +337,7 @@ def _read_describe_acls_response_v1(frame: bytes, pos: int) -> tuple[DescribeAcl
     if _n > (len(frame) - pos) // 8:
         fail_count("resources", _n)
     resources: list[DescribeAclsResponse.DescribeAclsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_describe_acls_response_describe_acls_resource_v1(frame, pos)
         resources.append(_resources_item)
     return DescribeAclsResponse(throttle_time_ms, error_code, error_message, resources), pos
@@ -442,7 +442,7 @@ def _read_describe_acls_response_v2(frame: bytes, pos: int) -> tuple[DescribeAcl
     if _n > (len(frame) - pos) // 5:
         fail_count("resources", _n)
     resources: list[DescribeAclsResponse.DescribeAclsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_describe_acls_response_describe_acls_resource_v2(frame, pos)
         resources.append(_resources_item)
     if frame[pos]:
@@ -471,7 +471,7 @@ def _write_describe_acls_response_describe_acls_resource_v1(message: DescribeAcl
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
     parts.append(pack_bi(message.pattern_type, len(message.acls)))
-    for _acls_item in message.acls if len(message.acls) <= FEW else all_of(message.acls):
+    for _acls_item in message.acls if len(message.acls) <= FEW else all_of(message.acls, parts):
         _write_describe_acls_response_acl_description_v1(_acls_item, parts)
 
 
@@ -480,7 +480,7 @@ def _write_describe_acls_response_v1(message: DescribeAclsResponse, parts: list[
     parts.append(pack_ihh(message.throttle_time_ms, message.error_code, -1 if message.error_message is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.resources)))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources):
+    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
         _write_describe_acls_response_describe_acls_resource_v1(_resources_item, parts)
 
 
@@ -505,7 +505,7 @@ def _write_describe_acls_response_describe_acls_resource_v2(message: DescribeAcl
     parts.append(_text)
     parts.append(pack_b(message.pattern_type))
     parts.append(unsigned_varint(len(message.acls) + 1))
-    for _acls_item in message.acls if len(message.acls) <= FEW else all_of(message.acls):
+    for _acls_item in message.acls if len(message.acls) <= FEW else all_of(message.acls, parts):
         _write_describe_acls_response_acl_description_v2(_acls_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -519,7 +519,7 @@ def _write_describe_acls_response_v2(message: DescribeAclsResponse, parts: list[
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.resources) + 1))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources):
+    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
         _write_describe_acls_response_describe_acls_resource_v2(_resources_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

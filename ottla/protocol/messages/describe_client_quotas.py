@@ -198,7 +198,7 @@ def _write_describe_client_quotas_request_component_data_v0(message: DescribeCli
 
 def _write_describe_client_quotas_request_v0(message: DescribeClientQuotasRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.components)))
-    for _components_item in message.components if len(message.components) <= FEW else all_of(message.components):
+    for _components_item in message.components if len(message.components) <= FEW else all_of(message.components, parts):
         _write_describe_client_quotas_request_component_data_v0(_components_item, parts)
     parts.append(pack_o(message.strict))
 
@@ -219,7 +219,7 @@ def _write_describe_client_quotas_request_component_data_v1(message: DescribeCli
 
 def _write_describe_client_quotas_request_v1(message: DescribeClientQuotasRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.components) + 1))
-    for _components_item in message.components if len(message.components) <= FEW else all_of(message.components):
+    for _components_item in message.components if len(message.components) <= FEW else all_of(message.components, parts):
         _write_describe_client_quotas_request_component_data_v1(_components_item, parts)
     parts.append(pack_o(message.strict))
     if message.unknown_tagged_fields is None:
@@ -388,7 +388,7 @@ def _read_describe_client_quotas_response_v0(frame: bytes, pos: int) -> tuple[De
         if _n > (len(frame) - pos) // 8:
             fail_count("entries", _n)
         entries = []
-        for _ in range(_n) if _n <= FEW else many("entries", _n):
+        for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
             _entries_item, pos = _read_describe_client_quotas_response_entry_data_v0(frame, pos)
             entries.append(_entries_item)
     return DescribeClientQuotasResponse(throttle_time_ms, error_code, error_message, entries), pos
@@ -517,7 +517,7 @@ def _read_describe_client_quotas_response_v1(frame: bytes, pos: int) -> tuple[De
         if _n > (len(frame) - pos) // 3:
             fail_count("entries", _n)
         entries = []
-        for _ in range(_n) if _n <= FEW else many("entries", _n):
+        for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
             _entries_item, pos = _read_describe_client_quotas_response_entry_data_v1(frame, pos)
             entries.append(_entries_item)
     if frame[pos]:
@@ -549,10 +549,10 @@ def _write_describe_client_quotas_response_value_data_v0(message: DescribeClient
 
 def _write_describe_client_quotas_response_entry_data_v0(message: DescribeClientQuotasResponse.EntryData, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.entity)))
-    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity):
+    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity, parts):
         _write_describe_client_quotas_response_entity_data_v0(_entity_item, parts)
     parts.append(pack_i(len(message.values)))
-    for _values_item in message.values if len(message.values) <= FEW else all_of(message.values):
+    for _values_item in message.values if len(message.values) <= FEW else all_of(message.values, parts):
         _write_describe_client_quotas_response_value_data_v0(_values_item, parts)
 
 
@@ -561,7 +561,7 @@ def _write_describe_client_quotas_response_v0(message: DescribeClientQuotasRespo
     parts.append(pack_ihh(message.throttle_time_ms, message.error_code, -1 if message.error_message is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(-1 if message.entries is None else len(message.entries)))
-    for _entries_item in message.entries or () if not message.entries or len(message.entries) <= FEW else all_of(message.entries):
+    for _entries_item in message.entries or () if not message.entries or len(message.entries) <= FEW else all_of(message.entries, parts):
         _write_describe_client_quotas_response_entry_data_v0(_entries_item, parts)
 
 
@@ -591,10 +591,10 @@ def _write_describe_client_quotas_response_value_data_v1(message: DescribeClient
 
 def _write_describe_client_quotas_response_entry_data_v1(message: DescribeClientQuotasResponse.EntryData, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.entity) + 1))
-    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity):
+    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity, parts):
         _write_describe_client_quotas_response_entity_data_v1(_entity_item, parts)
     parts.append(unsigned_varint(len(message.values) + 1))
-    for _values_item in message.values if len(message.values) <= FEW else all_of(message.values):
+    for _values_item in message.values if len(message.values) <= FEW else all_of(message.values, parts):
         _write_describe_client_quotas_response_value_data_v1(_values_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -608,7 +608,7 @@ def _write_describe_client_quotas_response_v1(message: DescribeClientQuotasRespo
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.entries is None else len(message.entries) + 1))
-    for _entries_item in message.entries or () if not message.entries or len(message.entries) <= FEW else all_of(message.entries):
+    for _entries_item in message.entries or () if not message.entries or len(message.entries) <= FEW else all_of(message.entries, parts):
         _write_describe_client_quotas_response_entry_data_v1(_entries_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

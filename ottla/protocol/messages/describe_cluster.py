@@ -471,7 +471,7 @@ def _write_describe_cluster_response_v0(message: DescribeClusterResponse, parts:
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_describe_cluster_response_describe_cluster_broker_v0(_brokers_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -491,7 +491,7 @@ def _write_describe_cluster_response_v1(message: DescribeClusterResponse, parts:
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_describe_cluster_response_describe_cluster_broker_v0(_brokers_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -527,7 +527,7 @@ def _write_describe_cluster_response_v2(message: DescribeClusterResponse, parts:
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_describe_cluster_response_describe_cluster_broker_v2(_brokers_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:

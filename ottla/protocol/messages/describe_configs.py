@@ -134,7 +134,7 @@ def _read_describe_configs_request_v1(frame: bytes, pos: int) -> tuple[DescribeC
     if _n > (len(frame) - pos) // 7:
         fail_count("resources", _n)
     resources: list[DescribeConfigsRequest.DescribeConfigsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_describe_configs_request_describe_configs_resource_v1(frame, pos)
         resources.append(_resources_item)
     (include_synonyms,) = unpack_o(frame, pos)
@@ -150,7 +150,7 @@ def _read_describe_configs_request_v3(frame: bytes, pos: int) -> tuple[DescribeC
     if _n > (len(frame) - pos) // 7:
         fail_count("resources", _n)
     resources: list[DescribeConfigsRequest.DescribeConfigsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_describe_configs_request_describe_configs_resource_v1(frame, pos)
         resources.append(_resources_item)
     include_synonyms, include_documentation = unpack_oo(frame, pos)
@@ -218,7 +218,7 @@ def _read_describe_configs_request_v4(frame: bytes, pos: int) -> tuple[DescribeC
     if _n > (len(frame) - pos) // 4:
         fail_count("resources", _n)
     resources: list[DescribeConfigsRequest.DescribeConfigsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_describe_configs_request_describe_configs_resource_v4(frame, pos)
         resources.append(_resources_item)
     include_synonyms, include_documentation = unpack_oo(frame, pos)
@@ -239,7 +239,7 @@ def _write_describe_configs_request_describe_configs_resource_v1(message: Descri
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
     parts.append(pack_i(-1 if message.configuration_keys is None else len(message.configuration_keys)))
-    for _configuration_keys_item in message.configuration_keys or () if not message.configuration_keys or len(message.configuration_keys) <= FEW else all_of(message.configuration_keys):
+    for _configuration_keys_item in message.configuration_keys or () if not message.configuration_keys or len(message.configuration_keys) <= FEW else all_of(message.configuration_keys, parts):
         _text = _configuration_keys_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -247,14 +247,14 @@ def _write_describe_configs_request_describe_configs_resource_v1(message: Descri
 
 def _write_describe_configs_request_v1(message: DescribeConfigsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.resources)))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources):
+    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
         _write_describe_configs_request_describe_configs_resource_v1(_resources_item, parts)
     parts.append(pack_o(message.include_synonyms))
 
 
 def _write_describe_configs_request_v3(message: DescribeConfigsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.resources)))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources):
+    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
         _write_describe_configs_request_describe_configs_resource_v1(_resources_item, parts)
     parts.append(pack_oo(message.include_synonyms, message.include_documentation))
 
@@ -265,7 +265,7 @@ def _write_describe_configs_request_describe_configs_resource_v4(message: Descri
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.configuration_keys is None else len(message.configuration_keys) + 1))
-    for _configuration_keys_item in message.configuration_keys or () if not message.configuration_keys or len(message.configuration_keys) <= FEW else all_of(message.configuration_keys):
+    for _configuration_keys_item in message.configuration_keys or () if not message.configuration_keys or len(message.configuration_keys) <= FEW else all_of(message.configuration_keys, parts):
         _text = _configuration_keys_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -277,7 +277,7 @@ def _write_describe_configs_request_describe_configs_resource_v4(message: Descri
 
 def _write_describe_configs_request_v4(message: DescribeConfigsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.resources) + 1))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources):
+    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
         _write_describe_configs_request_describe_configs_resource_v4(_resources_item, parts)
     parts.append(pack_oo(message.include_synonyms, message.include_documentation))
     if message.unknown_tagged_fields is None:
@@ -474,7 +474,7 @@ def _read_describe_configs_response_describe_configs_result_v1(frame: bytes, pos
     if _n > (len(frame) - pos) // 11:
         fail_count("configs", _n)
     configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_describe_configs_response_describe_configs_resource_result_v1(frame, pos)
         configs.append(_configs_item)
     return DescribeConfigsResponse.DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs), pos
@@ -488,7 +488,7 @@ def _read_describe_configs_response_v1(frame: bytes, pos: int) -> tuple[Describe
     if _n > (len(frame) - pos) // 11:
         fail_count("results", _n)
     results: list[DescribeConfigsResponse.DescribeConfigsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_configs_response_describe_configs_result_v1(frame, pos)
         results.append(_results_item)
     return DescribeConfigsResponse(throttle_time_ms, results), pos
@@ -554,7 +554,7 @@ def _read_describe_configs_response_describe_configs_result_v3(frame: bytes, pos
     if _n > (len(frame) - pos) // 14:
         fail_count("configs", _n)
     configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_describe_configs_response_describe_configs_resource_result_v3(frame, pos)
         configs.append(_configs_item)
     return DescribeConfigsResponse.DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs), pos
@@ -568,7 +568,7 @@ def _read_describe_configs_response_v3(frame: bytes, pos: int) -> tuple[Describe
     if _n > (len(frame) - pos) // 11:
         fail_count("results", _n)
     results: list[DescribeConfigsResponse.DescribeConfigsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_configs_response_describe_configs_result_v3(frame, pos)
         results.append(_results_item)
     return DescribeConfigsResponse(throttle_time_ms, results), pos
@@ -708,7 +708,7 @@ def _read_describe_configs_response_describe_configs_result_v4(frame: bytes, pos
     if _n > (len(frame) - pos) // 9:
         fail_count("configs", _n)
     configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_describe_configs_response_describe_configs_resource_result_v4(frame, pos)
         configs.append(_configs_item)
     if frame[pos]:
@@ -736,7 +736,7 @@ def _read_describe_configs_response_v4(frame: bytes, pos: int) -> tuple[Describe
     if _n > (len(frame) - pos) // 7:
         fail_count("results", _n)
     results: list[DescribeConfigsResponse.DescribeConfigsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_configs_response_describe_configs_result_v4(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -768,7 +768,7 @@ def _write_describe_configs_response_describe_configs_resource_result_v1(message
     parts.append(pack_h(-1 if message.value is None else len(_text)))
     parts.append(_text)
     parts.append(pack_oboi(message.read_only, message.config_source, message.is_sensitive, len(message.synonyms)))
-    for _synonyms_item in message.synonyms if len(message.synonyms) <= FEW else all_of(message.synonyms):
+    for _synonyms_item in message.synonyms if len(message.synonyms) <= FEW else all_of(message.synonyms, parts):
         _write_describe_configs_response_describe_configs_synonym_v1(_synonyms_item, parts)
 
 
@@ -780,13 +780,13 @@ def _write_describe_configs_response_describe_configs_result_v1(message: Describ
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.configs)))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
         _write_describe_configs_response_describe_configs_resource_result_v1(_configs_item, parts)
 
 
 def _write_describe_configs_response_v1(message: DescribeConfigsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_configs_response_describe_configs_result_v1(_results_item, parts)
 
 
@@ -798,7 +798,7 @@ def _write_describe_configs_response_describe_configs_resource_result_v3(message
     parts.append(pack_h(-1 if message.value is None else len(_text)))
     parts.append(_text)
     parts.append(pack_oboi(message.read_only, message.config_source, message.is_sensitive, len(message.synonyms)))
-    for _synonyms_item in message.synonyms if len(message.synonyms) <= FEW else all_of(message.synonyms):
+    for _synonyms_item in message.synonyms if len(message.synonyms) <= FEW else all_of(message.synonyms, parts):
         _write_describe_configs_response_describe_configs_synonym_v1(_synonyms_item, parts)
     _text = b"" if message.documentation is None else message.documentation.encode()
     parts.append(pack_bh(message.config_type, -1 if message.documentation is None else len(_text)))
@@ -813,13 +813,13 @@ def _write_describe_configs_response_describe_configs_result_v3(message: Describ
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.configs)))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
         _write_describe_configs_response_describe_configs_resource_result_v3(_configs_item, parts)
 
 
 def _write_describe_configs_response_v3(message: DescribeConfigsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_configs_response_describe_configs_result_v3(_results_item, parts)
 
 
@@ -846,7 +846,7 @@ def _write_describe_configs_response_describe_configs_resource_result_v4(message
     parts.append(_text)
     parts.append(pack_obo(message.read_only, message.config_source, message.is_sensitive))
     parts.append(unsigned_varint(len(message.synonyms) + 1))
-    for _synonyms_item in message.synonyms if len(message.synonyms) <= FEW else all_of(message.synonyms):
+    for _synonyms_item in message.synonyms if len(message.synonyms) <= FEW else all_of(message.synonyms, parts):
         _write_describe_configs_response_describe_configs_synonym_v4(_synonyms_item, parts)
     _text = b"" if message.documentation is None else message.documentation.encode()
     parts.append(pack_b(message.config_type))
@@ -868,7 +868,7 @@ def _write_describe_configs_response_describe_configs_result_v4(message: Describ
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.configs) + 1))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
         _write_describe_configs_response_describe_configs_resource_result_v4(_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -879,7 +879,7 @@ def _write_describe_configs_response_describe_configs_result_v4(message: Describ
 def _write_describe_configs_response_v4(message: DescribeConfigsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_configs_response_describe_configs_result_v4(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -177,7 +177,7 @@ def _write_describe_delegation_token_request_describe_delegation_token_owner_v1(
 
 def _write_describe_delegation_token_request_v1(message: DescribeDelegationTokenRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.owners is None else len(message.owners)))
-    for _owners_item in message.owners or () if not message.owners or len(message.owners) <= FEW else all_of(message.owners):
+    for _owners_item in message.owners or () if not message.owners or len(message.owners) <= FEW else all_of(message.owners, parts):
         _write_describe_delegation_token_request_describe_delegation_token_owner_v1(_owners_item, parts)
 
 
@@ -196,7 +196,7 @@ def _write_describe_delegation_token_request_describe_delegation_token_owner_v2(
 
 def _write_describe_delegation_token_request_v2(message: DescribeDelegationTokenRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.owners is None else len(message.owners) + 1))
-    for _owners_item in message.owners or () if not message.owners or len(message.owners) <= FEW else all_of(message.owners):
+    for _owners_item in message.owners or () if not message.owners or len(message.owners) <= FEW else all_of(message.owners, parts):
         _write_describe_delegation_token_request_describe_delegation_token_owner_v2(_owners_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -365,7 +365,7 @@ def _read_describe_delegation_token_response_v1(frame: bytes, pos: int) -> tuple
     if _n > (len(frame) - pos) // 38:
         fail_count("tokens", _n)
     tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken] = []
-    for _ in range(_n) if _n <= FEW else many("tokens", _n):
+    for _ in range(_n) if _n <= FEW else many("tokens", _n, tokens):
         _tokens_item, pos = _read_describe_delegation_token_response_described_delegation_token_v1(frame, pos)
         tokens.append(_tokens_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -487,7 +487,7 @@ def _read_describe_delegation_token_response_v2(frame: bytes, pos: int) -> tuple
     if _n > (len(frame) - pos) // 30:
         fail_count("tokens", _n)
     tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken] = []
-    for _ in range(_n) if _n <= FEW else many("tokens", _n):
+    for _ in range(_n) if _n <= FEW else many("tokens", _n, tokens):
         _tokens_item, pos = _read_describe_delegation_token_response_described_delegation_token_v2(frame, pos)
         tokens.append(_tokens_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -605,7 +605,7 @@ def _read_describe_delegation_token_response_v3(frame: bytes, pos: int) -> tuple
     if _n > (len(frame) - pos) // 32:
         fail_count("tokens", _n)
     tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken] = []
-    for _ in range(_n) if _n <= FEW else many("tokens", _n):
+    for _ in range(_n) if _n <= FEW else many("tokens", _n, tokens):
         _tokens_item, pos = _read_describe_delegation_token_response_described_delegation_token_v3(frame, pos)
         tokens.append(_tokens_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -644,13 +644,13 @@ def _write_describe_delegation_token_response_described_delegation_token_v1(mess
     parts.append(pack_i(len(_bytes)))
     parts.append(_bytes)
     parts.append(pack_i(len(message.renewers)))
-    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers):
+    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers, parts):
         _write_describe_delegation_token_response_described_delegation_token_renewer_v1(_renewers_item, parts)
 
 
 def _write_describe_delegation_token_response_v1(message: DescribeDelegationTokenResponse, parts: list[Buffer]) -> None:
     parts.append(pack_hi(message.error_code, len(message.tokens)))
-    for _tokens_item in message.tokens if len(message.tokens) <= FEW else all_of(message.tokens):
+    for _tokens_item in message.tokens if len(message.tokens) <= FEW else all_of(message.tokens, parts):
         _write_describe_delegation_token_response_described_delegation_token_v1(_tokens_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -683,7 +683,7 @@ def _write_describe_delegation_token_response_described_delegation_token_v2(mess
     parts.append(unsigned_varint(len(_bytes) + 1))
     parts.append(_bytes)
     parts.append(unsigned_varint(len(message.renewers) + 1))
-    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers):
+    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers, parts):
         _write_describe_delegation_token_response_described_delegation_token_renewer_v2(_renewers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -694,7 +694,7 @@ def _write_describe_delegation_token_response_described_delegation_token_v2(mess
 def _write_describe_delegation_token_response_v2(message: DescribeDelegationTokenResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
     parts.append(unsigned_varint(len(message.tokens) + 1))
-    for _tokens_item in message.tokens if len(message.tokens) <= FEW else all_of(message.tokens):
+    for _tokens_item in message.tokens if len(message.tokens) <= FEW else all_of(message.tokens, parts):
         _write_describe_delegation_token_response_described_delegation_token_v2(_tokens_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     if message.unknown_tagged_fields is None:
@@ -724,7 +724,7 @@ def _write_describe_delegation_token_response_described_delegation_token_v3(mess
     parts.append(unsigned_varint(len(_bytes) + 1))
     parts.append(_bytes)
     parts.append(unsigned_varint(len(message.renewers) + 1))
-    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers):
+    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers, parts):
         _write_describe_delegation_token_response_described_delegation_token_renewer_v2(_renewers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -735,7 +735,7 @@ def _write_describe_delegation_token_response_described_delegation_token_v3(mess
 def _write_describe_delegation_token_response_v3(message: DescribeDelegationTokenResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
     parts.append(unsigned_varint(len(message.tokens) + 1))
-    for _tokens_item in message.tokens if len(message.tokens) <= FEW else all_of(message.tokens):
+    for _tokens_item in message.tokens if len(message.tokens) <= FEW else all_of(message.tokens, parts):
         _write_describe_delegation_token_response_described_delegation_token_v3(_tokens_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     if message.unknown_tagged_fields is None:

@@ -140,7 +140,7 @@ def _read_describe_groups_request_v5(frame: bytes, pos: int) -> tuple[DescribeGr
 
 def _write_describe_groups_request_v0(message: DescribeGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _text = _groups_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -148,7 +148,7 @@ def _write_describe_groups_request_v0(message: DescribeGroupsRequest, parts: lis
 
 def _write_describe_groups_request_v3(message: DescribeGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _text = _groups_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -157,7 +157,7 @@ def _write_describe_groups_request_v3(message: DescribeGroupsRequest, parts: lis
 
 def _write_describe_groups_request_v5(message: DescribeGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _text = _groups_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -361,7 +361,7 @@ def _read_describe_groups_response_v0(frame: bytes, pos: int) -> tuple[DescribeG
     if _n > (len(frame) - pos) // 14:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_groups_response_described_group_v0(frame, pos)
         groups.append(_groups_item)
     return DescribeGroupsResponse(0, groups), pos
@@ -375,7 +375,7 @@ def _read_describe_groups_response_v1(frame: bytes, pos: int) -> tuple[DescribeG
     if _n > (len(frame) - pos) // 14:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_groups_response_described_group_v0(frame, pos)
         groups.append(_groups_item)
     return DescribeGroupsResponse(throttle_time_ms, groups), pos
@@ -433,7 +433,7 @@ def _read_describe_groups_response_v3(frame: bytes, pos: int) -> tuple[DescribeG
     if _n > (len(frame) - pos) // 18:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_groups_response_described_group_v3(frame, pos)
         groups.append(_groups_item)
     return DescribeGroupsResponse(throttle_time_ms, groups), pos
@@ -538,7 +538,7 @@ def _read_describe_groups_response_v4(frame: bytes, pos: int) -> tuple[DescribeG
     if _n > (len(frame) - pos) // 18:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_groups_response_described_group_v4(frame, pos)
         groups.append(_groups_item)
     return DescribeGroupsResponse(throttle_time_ms, groups), pos
@@ -701,7 +701,7 @@ def _read_describe_groups_response_v5(frame: bytes, pos: int) -> tuple[DescribeG
     if _n > (len(frame) - pos) // 12:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_groups_response_described_group_v5(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -810,7 +810,7 @@ def _read_describe_groups_response_v6(frame: bytes, pos: int) -> tuple[DescribeG
     if _n > (len(frame) - pos) // 13:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_groups_response_described_group_v6(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -856,19 +856,19 @@ def _write_describe_groups_response_described_group_v0(message: DescribeGroupsRe
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_describe_groups_response_described_group_member_v0(_members_item, parts)
 
 
 def _write_describe_groups_response_v0(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_describe_groups_response_described_group_v0(_groups_item, parts)
 
 
 def _write_describe_groups_response_v1(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_describe_groups_response_described_group_v0(_groups_item, parts)
 
 
@@ -886,14 +886,14 @@ def _write_describe_groups_response_described_group_v3(message: DescribeGroupsRe
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_describe_groups_response_described_group_member_v0(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
 
 
 def _write_describe_groups_response_v3(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_describe_groups_response_described_group_v3(_groups_item, parts)
 
 
@@ -932,14 +932,14 @@ def _write_describe_groups_response_described_group_v4(message: DescribeGroupsRe
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_describe_groups_response_described_group_member_v4(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
 
 
 def _write_describe_groups_response_v4(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_describe_groups_response_described_group_v4(_groups_item, parts)
 
 
@@ -983,7 +983,7 @@ def _write_describe_groups_response_described_group_v5(message: DescribeGroupsRe
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_describe_groups_response_described_group_member_v5(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -995,7 +995,7 @@ def _write_describe_groups_response_described_group_v5(message: DescribeGroupsRe
 def _write_describe_groups_response_v5(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_describe_groups_response_described_group_v5(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1021,7 +1021,7 @@ def _write_describe_groups_response_described_group_v6(message: DescribeGroupsRe
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_describe_groups_response_described_group_member_v5(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1033,7 +1033,7 @@ def _write_describe_groups_response_described_group_v6(message: DescribeGroupsRe
 def _write_describe_groups_response_v6(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_describe_groups_response_described_group_v6(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

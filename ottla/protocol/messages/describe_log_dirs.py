@@ -114,7 +114,7 @@ def _read_describe_log_dirs_request_v1(frame: bytes, pos: int) -> tuple[Describe
         if _n > (len(frame) - pos) // 6:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_describe_log_dirs_request_describable_log_dir_topic_v1(frame, pos)
             topics.append(_topics_item)
     return DescribeLogDirsRequest(topics), pos
@@ -169,7 +169,7 @@ def _read_describe_log_dirs_request_v2(frame: bytes, pos: int) -> tuple[Describe
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_describe_log_dirs_request_describable_log_dir_topic_v2(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -194,7 +194,7 @@ def _write_describe_log_dirs_request_describable_log_dir_topic_v1(message: Descr
 
 def _write_describe_log_dirs_request_v1(message: DescribeLogDirsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_request_describable_log_dir_topic_v1(_topics_item, parts)
 
 
@@ -213,7 +213,7 @@ def _write_describe_log_dirs_request_describable_log_dir_topic_v2(message: Descr
 
 def _write_describe_log_dirs_request_v2(message: DescribeLogDirsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_request_describable_log_dir_topic_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -371,7 +371,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v1(frame: bytes, p
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_log_dirs_response_describe_log_dirs_topic_v1(frame, pos)
         topics.append(_topics_item)
     return DescribeLogDirsResponse.DescribeLogDirsResult(error_code, log_dir, topics), pos
@@ -385,7 +385,7 @@ def _read_describe_log_dirs_response_v1(frame: bytes, pos: int) -> tuple[Describ
     if _n > (len(frame) - pos) // 8:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v1(frame, pos)
         results.append(_results_item)
     return DescribeLogDirsResponse(throttle_time_ms, 0, results), pos
@@ -465,7 +465,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v2(frame: bytes, p
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_log_dirs_response_describe_log_dirs_topic_v2(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -493,7 +493,7 @@ def _read_describe_log_dirs_response_v2(frame: bytes, pos: int) -> tuple[Describ
     if _n > (len(frame) - pos) // 5:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -521,7 +521,7 @@ def _read_describe_log_dirs_response_v3(frame: bytes, pos: int) -> tuple[Describ
     if _n > (len(frame) - pos) // 5:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -559,7 +559,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v4(frame: bytes, p
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_log_dirs_response_describe_log_dirs_topic_v2(frame, pos)
         topics.append(_topics_item)
     total_bytes, usable_bytes = unpack_qq(frame, pos)
@@ -589,7 +589,7 @@ def _read_describe_log_dirs_response_v4(frame: bytes, pos: int) -> tuple[Describ
     if _n > (len(frame) - pos) // 21:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v4(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -627,7 +627,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v5(frame: bytes, p
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_log_dirs_response_describe_log_dirs_topic_v2(frame, pos)
         topics.append(_topics_item)
     total_bytes, usable_bytes, is_cordoned = unpack_qqo(frame, pos)
@@ -657,7 +657,7 @@ def _read_describe_log_dirs_response_v5(frame: bytes, pos: int) -> tuple[Describ
     if _n > (len(frame) - pos) // 22:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_log_dirs_response_describe_log_dirs_result_v5(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -680,7 +680,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_topic_v1(message: Descri
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_describe_log_dirs_response_describe_log_dirs_partition_v1(_partitions_item, parts)
 
 
@@ -689,13 +689,13 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v1(message: Descr
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v1(_topics_item, parts)
 
 
 def _write_describe_log_dirs_response_v1(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v1(_results_item, parts)
 
 
@@ -712,7 +712,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_topic_v2(message: Descri
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_describe_log_dirs_response_describe_log_dirs_partition_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -726,7 +726,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v2(message: Descr
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -737,7 +737,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v2(message: Descr
 def _write_describe_log_dirs_response_v2(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -748,7 +748,7 @@ def _write_describe_log_dirs_response_v2(message: DescribeLogDirsResponse, parts
 def _write_describe_log_dirs_response_v3(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -762,7 +762,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v4(message: Descr
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v2(_topics_item, parts)
     parts.append(pack_qq(message.total_bytes, message.usable_bytes))
     if message.unknown_tagged_fields is None:
@@ -774,7 +774,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v4(message: Descr
 def _write_describe_log_dirs_response_v4(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v4(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -788,7 +788,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v5(message: Descr
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v2(_topics_item, parts)
     parts.append(pack_qqo(message.total_bytes, message.usable_bytes, message.is_cordoned))
     if message.unknown_tagged_fields is None:
@@ -800,7 +800,7 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v5(message: Descr
 def _write_describe_log_dirs_response_v5(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v5(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

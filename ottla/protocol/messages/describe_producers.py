@@ -116,7 +116,7 @@ def _read_describe_producers_request_v0(frame: bytes, pos: int) -> tuple[Describ
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeProducersRequest.TopicRequest] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_producers_request_topic_request_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -145,7 +145,7 @@ def _write_describe_producers_request_topic_request_v0(message: DescribeProducer
 
 def _write_describe_producers_request_v0(message: DescribeProducersRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_producers_request_topic_request_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -325,7 +325,7 @@ def _read_describe_producers_response_topic_response_v0(frame: bytes, pos: int) 
     if _n > (len(frame) - pos) // 9:
         fail_count("partitions", _n)
     partitions: list[DescribeProducersResponse.PartitionResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_producers_response_partition_response_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -353,7 +353,7 @@ def _read_describe_producers_response_v0(frame: bytes, pos: int) -> tuple[Descri
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeProducersResponse.TopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_producers_response_topic_response_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -381,7 +381,7 @@ def _write_describe_producers_response_partition_response_v0(message: DescribePr
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.active_producers) + 1))
-    for _active_producers_item in message.active_producers if len(message.active_producers) <= FEW else all_of(message.active_producers):
+    for _active_producers_item in message.active_producers if len(message.active_producers) <= FEW else all_of(message.active_producers, parts):
         _write_describe_producers_response_producer_state_v0(_active_producers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -394,7 +394,7 @@ def _write_describe_producers_response_topic_response_v0(message: DescribeProduc
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_describe_producers_response_partition_response_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -405,7 +405,7 @@ def _write_describe_producers_response_topic_response_v0(message: DescribeProduc
 def _write_describe_producers_response_v0(message: DescribeProducersResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_producers_response_topic_response_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

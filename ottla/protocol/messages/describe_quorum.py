@@ -162,7 +162,7 @@ def _read_describe_quorum_request_v0(frame: bytes, pos: int) -> tuple[DescribeQu
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeQuorumRequest.TopicData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_quorum_request_topic_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -189,7 +189,7 @@ def _write_describe_quorum_request_topic_data_v0(message: DescribeQuorumRequest.
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_describe_quorum_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -199,7 +199,7 @@ def _write_describe_quorum_request_topic_data_v0(message: DescribeQuorumRequest.
 
 def _write_describe_quorum_request_v0(message: DescribeQuorumRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_quorum_request_topic_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -438,7 +438,7 @@ def _read_describe_quorum_response_topic_data_v0(frame: bytes, pos: int) -> tupl
     if _n > (len(frame) - pos) // 25:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_quorum_response_partition_data_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -466,7 +466,7 @@ def _read_describe_quorum_response_v0(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeQuorumResponse.TopicData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_quorum_response_topic_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -558,7 +558,7 @@ def _read_describe_quorum_response_topic_data_v1(frame: bytes, pos: int) -> tupl
     if _n > (len(frame) - pos) // 25:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_quorum_response_partition_data_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -586,7 +586,7 @@ def _read_describe_quorum_response_v1(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeQuorumResponse.TopicData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_quorum_response_topic_data_v1(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -691,7 +691,7 @@ def _read_describe_quorum_response_topic_data_v2(frame: bytes, pos: int) -> tupl
     if _n > (len(frame) - pos) // 26:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_quorum_response_partition_data_v2(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -792,7 +792,7 @@ def _read_describe_quorum_response_v2(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeQuorumResponse.TopicData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_quorum_response_topic_data_v2(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -806,7 +806,7 @@ def _read_describe_quorum_response_v2(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n > (len(frame) - pos) // 6:
         fail_count("nodes", _n)
     nodes: list[DescribeQuorumResponse.Node] = []
-    for _ in range(_n) if _n <= FEW else many("nodes", _n):
+    for _ in range(_n) if _n <= FEW else many("nodes", _n, nodes):
         _nodes_item, pos = _read_describe_quorum_response_node_v2(frame, pos)
         nodes.append(_nodes_item)
     if frame[pos]:
@@ -831,10 +831,10 @@ def _write_describe_quorum_response_replica_state_v0(message: DescribeQuorumResp
 def _write_describe_quorum_response_partition_data_v0(message: DescribeQuorumResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihiiq(message.partition_index, message.error_code, message.leader_id, message.leader_epoch, message.high_watermark))
     parts.append(unsigned_varint(len(message.current_voters) + 1))
-    for _current_voters_item in message.current_voters if len(message.current_voters) <= FEW else all_of(message.current_voters):
+    for _current_voters_item in message.current_voters if len(message.current_voters) <= FEW else all_of(message.current_voters, parts):
         _write_describe_quorum_response_replica_state_v0(_current_voters_item, parts)
     parts.append(unsigned_varint(len(message.observers) + 1))
-    for _observers_item in message.observers if len(message.observers) <= FEW else all_of(message.observers):
+    for _observers_item in message.observers if len(message.observers) <= FEW else all_of(message.observers, parts):
         _write_describe_quorum_response_replica_state_v0(_observers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -847,7 +847,7 @@ def _write_describe_quorum_response_topic_data_v0(message: DescribeQuorumRespons
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_describe_quorum_response_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -858,7 +858,7 @@ def _write_describe_quorum_response_topic_data_v0(message: DescribeQuorumRespons
 def _write_describe_quorum_response_v0(message: DescribeQuorumResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_quorum_response_topic_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -877,10 +877,10 @@ def _write_describe_quorum_response_replica_state_v1(message: DescribeQuorumResp
 def _write_describe_quorum_response_partition_data_v1(message: DescribeQuorumResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihiiq(message.partition_index, message.error_code, message.leader_id, message.leader_epoch, message.high_watermark))
     parts.append(unsigned_varint(len(message.current_voters) + 1))
-    for _current_voters_item in message.current_voters if len(message.current_voters) <= FEW else all_of(message.current_voters):
+    for _current_voters_item in message.current_voters if len(message.current_voters) <= FEW else all_of(message.current_voters, parts):
         _write_describe_quorum_response_replica_state_v1(_current_voters_item, parts)
     parts.append(unsigned_varint(len(message.observers) + 1))
-    for _observers_item in message.observers if len(message.observers) <= FEW else all_of(message.observers):
+    for _observers_item in message.observers if len(message.observers) <= FEW else all_of(message.observers, parts):
         _write_describe_quorum_response_replica_state_v1(_observers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -893,7 +893,7 @@ def _write_describe_quorum_response_topic_data_v1(message: DescribeQuorumRespons
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_describe_quorum_response_partition_data_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -904,7 +904,7 @@ def _write_describe_quorum_response_topic_data_v1(message: DescribeQuorumRespons
 def _write_describe_quorum_response_v1(message: DescribeQuorumResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_quorum_response_topic_data_v1(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -927,10 +927,10 @@ def _write_describe_quorum_response_partition_data_v2(message: DescribeQuorumRes
     parts.append(_text)
     parts.append(pack_iiq(message.leader_id, message.leader_epoch, message.high_watermark))
     parts.append(unsigned_varint(len(message.current_voters) + 1))
-    for _current_voters_item in message.current_voters if len(message.current_voters) <= FEW else all_of(message.current_voters):
+    for _current_voters_item in message.current_voters if len(message.current_voters) <= FEW else all_of(message.current_voters, parts):
         _write_describe_quorum_response_replica_state_v2(_current_voters_item, parts)
     parts.append(unsigned_varint(len(message.observers) + 1))
-    for _observers_item in message.observers if len(message.observers) <= FEW else all_of(message.observers):
+    for _observers_item in message.observers if len(message.observers) <= FEW else all_of(message.observers, parts):
         _write_describe_quorum_response_replica_state_v2(_observers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -943,7 +943,7 @@ def _write_describe_quorum_response_topic_data_v2(message: DescribeQuorumRespons
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_describe_quorum_response_partition_data_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -968,7 +968,7 @@ def _write_describe_quorum_response_listener_v2(message: DescribeQuorumResponse.
 def _write_describe_quorum_response_node_v2(message: DescribeQuorumResponse.Node, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.node_id))
     parts.append(unsigned_varint(len(message.listeners) + 1))
-    for _listeners_item in message.listeners if len(message.listeners) <= FEW else all_of(message.listeners):
+    for _listeners_item in message.listeners if len(message.listeners) <= FEW else all_of(message.listeners, parts):
         _write_describe_quorum_response_listener_v2(_listeners_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -982,10 +982,10 @@ def _write_describe_quorum_response_v2(message: DescribeQuorumResponse, parts: l
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_quorum_response_topic_data_v2(_topics_item, parts)
     parts.append(unsigned_varint(len(message.nodes) + 1))
-    for _nodes_item in message.nodes if len(message.nodes) <= FEW else all_of(message.nodes):
+    for _nodes_item in message.nodes if len(message.nodes) <= FEW else all_of(message.nodes, parts):
         _write_describe_quorum_response_node_v2(_nodes_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -152,7 +152,7 @@ def _read_describe_share_group_offsets_request_describe_share_group_offsets_requ
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_describe_share_group_offsets_request_describe_share_group_offsets_request_topic_v0(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -178,7 +178,7 @@ def _read_describe_share_group_offsets_request_v0(frame: bytes, pos: int) -> tup
     if _n > (len(frame) - pos) // 3:
         fail_count("groups", _n)
     groups: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_share_group_offsets_request_describe_share_group_offsets_request_group_v0(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -210,7 +210,7 @@ def _write_describe_share_group_offsets_request_describe_share_group_offsets_req
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_share_group_offsets_request_describe_share_group_offsets_request_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -220,7 +220,7 @@ def _write_describe_share_group_offsets_request_describe_share_group_offsets_req
 
 def _write_describe_share_group_offsets_request_v0(message: DescribeShareGroupOffsetsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_describe_share_group_offsets_request_describe_share_group_offsets_request_group_v0(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -415,7 +415,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n > (len(frame) - pos) // 19:
         fail_count("topics", _n)
     topics: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_share_group_offsets_response_describe_share_group_offsets_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -456,7 +456,7 @@ def _read_describe_share_group_offsets_response_v0(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 6:
         fail_count("groups", _n)
     groups: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_share_group_offsets_response_describe_share_group_offsets_response_group_v0(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -555,7 +555,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n > (len(frame) - pos) // 19:
         fail_count("topics", _n)
     topics: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_share_group_offsets_response_describe_share_group_offsets_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -596,7 +596,7 @@ def _read_describe_share_group_offsets_response_v1(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 6:
         fail_count("groups", _n)
     groups: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_describe_share_group_offsets_response_describe_share_group_offsets_response_group_v1(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -627,7 +627,7 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
     parts.append(_text)
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_partition_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -640,7 +640,7 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_topic_v0(_topics_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
@@ -655,7 +655,7 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
 def _write_describe_share_group_offsets_response_v0(message: DescribeShareGroupOffsetsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_group_v0(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -680,7 +680,7 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
     parts.append(_text)
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_partition_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -693,7 +693,7 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_topic_v1(_topics_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
@@ -708,7 +708,7 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
 def _write_describe_share_group_offsets_response_v1(message: DescribeShareGroupOffsetsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_group_v1(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

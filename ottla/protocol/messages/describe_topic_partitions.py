@@ -198,7 +198,7 @@ def _write_describe_topic_partitions_request_cursor_v0(message: DescribeTopicPar
 
 def _write_describe_topic_partitions_request_v0(message: DescribeTopicPartitionsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_topic_partitions_request_topic_request_v0(_topics_item, parts)
     parts.append(pack_i(message.response_partition_limit))
     if message.cursor is None:
@@ -440,7 +440,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n > (len(frame) - pos) // 20:
         fail_count("partitions", _n)
     partitions: list[DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_topic_partitions_response_describe_topic_partitions_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -494,7 +494,7 @@ def _read_describe_topic_partitions_response_v0(frame: bytes, pos: int) -> tuple
     if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_topic_partitions_response_describe_topic_partitions_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     (_n,) = unpack_b(frame, pos)
@@ -544,7 +544,7 @@ def _write_describe_topic_partitions_response_describe_topic_partitions_response
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_describe_topic_partitions_response_describe_topic_partitions_response_partition_v0(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -567,7 +567,7 @@ def _write_describe_topic_partitions_response_cursor_v0(message: DescribeTopicPa
 def _write_describe_topic_partitions_response_v0(message: DescribeTopicPartitionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_topic_partitions_response_describe_topic_partitions_response_topic_v0(_topics_item, parts)
     if message.next_cursor is None:
         parts.append(b"\xff")

@@ -88,7 +88,7 @@ def _read_describe_transactions_request_v0(frame: bytes, pos: int) -> tuple[Desc
 
 def _write_describe_transactions_request_v0(message: DescribeTransactionsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.transactional_ids) + 1))
-    for _transactional_ids_item in message.transactional_ids if len(message.transactional_ids) <= FEW else all_of(message.transactional_ids):
+    for _transactional_ids_item in message.transactional_ids if len(message.transactional_ids) <= FEW else all_of(message.transactional_ids, parts):
         _text = _transactional_ids_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -250,7 +250,7 @@ def _read_describe_transactions_response_transaction_state_v0(frame: bytes, pos:
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[DescribeTransactionsResponse.TopicData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_transactions_response_topic_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -278,7 +278,7 @@ def _read_describe_transactions_response_v0(frame: bytes, pos: int) -> tuple[Des
     if _n > (len(frame) - pos) // 28:
         fail_count("transaction_states", _n)
     transaction_states: list[DescribeTransactionsResponse.TransactionState] = []
-    for _ in range(_n) if _n <= FEW else many("transaction_states", _n):
+    for _ in range(_n) if _n <= FEW else many("transaction_states", _n, transaction_states):
         _transaction_states_item, pos = _read_describe_transactions_response_transaction_state_v0(frame, pos)
         transaction_states.append(_transaction_states_item)
     if frame[pos]:
@@ -315,7 +315,7 @@ def _write_describe_transactions_response_transaction_state_v0(message: Describe
     parts.append(_text)
     parts.append(pack_iqqh(message.transaction_timeout_ms, message.transaction_start_time_ms, message.producer_id, message.producer_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_describe_transactions_response_topic_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -326,7 +326,7 @@ def _write_describe_transactions_response_transaction_state_v0(message: Describe
 def _write_describe_transactions_response_v0(message: DescribeTransactionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.transaction_states) + 1))
-    for _transaction_states_item in message.transaction_states if len(message.transaction_states) <= FEW else all_of(message.transaction_states):
+    for _transaction_states_item in message.transaction_states if len(message.transaction_states) <= FEW else all_of(message.transaction_states, parts):
         _write_describe_transactions_response_transaction_state_v0(_transaction_states_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

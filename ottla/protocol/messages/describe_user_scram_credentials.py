@@ -126,7 +126,7 @@ def _write_describe_user_scram_credentials_request_user_name_v0(message: Describ
 
 def _write_describe_user_scram_credentials_request_v0(message: DescribeUserScramCredentialsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.users is None else len(message.users) + 1))
-    for _users_item in message.users or () if not message.users or len(message.users) <= FEW else all_of(message.users):
+    for _users_item in message.users or () if not message.users or len(message.users) <= FEW else all_of(message.users, parts):
         _write_describe_user_scram_credentials_request_user_name_v0(_users_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -296,7 +296,7 @@ def _read_describe_user_scram_credentials_response_v0(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 6:
         fail_count("results", _n)
     results: list[DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_describe_user_scram_credentials_response_describe_user_scram_credentials_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -327,7 +327,7 @@ def _write_describe_user_scram_credentials_response_describe_user_scram_credenti
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.credential_infos) + 1))
-    for _credential_infos_item in message.credential_infos if len(message.credential_infos) <= FEW else all_of(message.credential_infos):
+    for _credential_infos_item in message.credential_infos if len(message.credential_infos) <= FEW else all_of(message.credential_infos, parts):
         _write_describe_user_scram_credentials_response_credential_info_v0(_credential_infos_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -341,7 +341,7 @@ def _write_describe_user_scram_credentials_response_v0(message: DescribeUserScra
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_describe_user_scram_credentials_response_describe_user_scram_credentials_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -120,7 +120,7 @@ def _read_elect_leaders_request_v0(frame: bytes, pos: int) -> tuple[ElectLeaders
         if _n > (len(frame) - pos) // 6:
             fail_count("topic_partitions", _n)
         topic_partitions = []
-        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
             _topic_partitions_item, pos = _read_elect_leaders_request_topic_partitions_v0(frame, pos)
             topic_partitions.append(_topic_partitions_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -137,7 +137,7 @@ def _read_elect_leaders_request_v1(frame: bytes, pos: int) -> tuple[ElectLeaders
         if _n > (len(frame) - pos) // 6:
             fail_count("topic_partitions", _n)
         topic_partitions = []
-        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
             _topic_partitions_item, pos = _read_elect_leaders_request_topic_partitions_v0(frame, pos)
             topic_partitions.append(_topic_partitions_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -196,7 +196,7 @@ def _read_elect_leaders_request_v2(frame: bytes, pos: int) -> tuple[ElectLeaders
         if _n > (len(frame) - pos) // 3:
             fail_count("topic_partitions", _n)
         topic_partitions = []
-        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
             _topic_partitions_item, pos = _read_elect_leaders_request_topic_partitions_v2(frame, pos)
             topic_partitions.append(_topic_partitions_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -223,14 +223,14 @@ def _write_elect_leaders_request_topic_partitions_v0(message: ElectLeadersReques
 
 def _write_elect_leaders_request_v0(message: ElectLeadersRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.topic_partitions is None else len(message.topic_partitions)))
-    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions):
+    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
         _write_elect_leaders_request_topic_partitions_v0(_topic_partitions_item, parts)
     parts.append(pack_i(message.timeout_ms))
 
 
 def _write_elect_leaders_request_v1(message: ElectLeadersRequest, parts: list[Buffer]) -> None:
     parts.append(pack_bi(message.election_type, -1 if message.topic_partitions is None else len(message.topic_partitions)))
-    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions):
+    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
         _write_elect_leaders_request_topic_partitions_v0(_topic_partitions_item, parts)
     parts.append(pack_i(message.timeout_ms))
 
@@ -251,7 +251,7 @@ def _write_elect_leaders_request_topic_partitions_v2(message: ElectLeadersReques
 def _write_elect_leaders_request_v2(message: ElectLeadersRequest, parts: list[Buffer]) -> None:
     parts.append(pack_b(message.election_type))
     parts.append(unsigned_varint(0 if message.topic_partitions is None else len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions):
+    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
         _write_elect_leaders_request_topic_partitions_v2(_topic_partitions_item, parts)
     parts.append(pack_i(message.timeout_ms))
     if message.unknown_tagged_fields is None:
@@ -373,7 +373,7 @@ def _read_elect_leaders_response_v0(frame: bytes, pos: int) -> tuple[ElectLeader
     if _n > (len(frame) - pos) // 6:
         fail_count("replica_election_results", _n)
     replica_election_results: list[ElectLeadersResponse.ReplicaElectionResult] = []
-    for _ in range(_n) if _n <= FEW else many("replica_election_results", _n):
+    for _ in range(_n) if _n <= FEW else many("replica_election_results", _n, replica_election_results):
         _replica_election_results_item, pos = _read_elect_leaders_response_replica_election_result_v0(frame, pos)
         replica_election_results.append(_replica_election_results_item)
     return ElectLeadersResponse(throttle_time_ms, 0, replica_election_results), pos
@@ -387,7 +387,7 @@ def _read_elect_leaders_response_v1(frame: bytes, pos: int) -> tuple[ElectLeader
     if _n > (len(frame) - pos) // 6:
         fail_count("replica_election_results", _n)
     replica_election_results: list[ElectLeadersResponse.ReplicaElectionResult] = []
-    for _ in range(_n) if _n <= FEW else many("replica_election_results", _n):
+    for _ in range(_n) if _n <= FEW else many("replica_election_results", _n, replica_election_results):
         _replica_election_results_item, pos = _read_elect_leaders_response_replica_election_result_v0(frame, pos)
         replica_election_results.append(_replica_election_results_item)
     return ElectLeadersResponse(throttle_time_ms, error_code, replica_election_results), pos
@@ -468,7 +468,7 @@ def _read_elect_leaders_response_v2(frame: bytes, pos: int) -> tuple[ElectLeader
     if _n > (len(frame) - pos) // 3:
         fail_count("replica_election_results", _n)
     replica_election_results: list[ElectLeadersResponse.ReplicaElectionResult] = []
-    for _ in range(_n) if _n <= FEW else many("replica_election_results", _n):
+    for _ in range(_n) if _n <= FEW else many("replica_election_results", _n, replica_election_results):
         _replica_election_results_item, pos = _read_elect_leaders_response_replica_election_result_v2(frame, pos)
         replica_election_results.append(_replica_election_results_item)
     if frame[pos]:
@@ -493,19 +493,19 @@ def _write_elect_leaders_response_replica_election_result_v0(message: ElectLeade
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partition_result)))
-    for _partition_result_item in message.partition_result if len(message.partition_result) <= FEW else all_of(message.partition_result):
+    for _partition_result_item in message.partition_result if len(message.partition_result) <= FEW else all_of(message.partition_result, parts):
         _write_elect_leaders_response_partition_result_v0(_partition_result_item, parts)
 
 
 def _write_elect_leaders_response_v0(message: ElectLeadersResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.replica_election_results)))
-    for _replica_election_results_item in message.replica_election_results if len(message.replica_election_results) <= FEW else all_of(message.replica_election_results):
+    for _replica_election_results_item in message.replica_election_results if len(message.replica_election_results) <= FEW else all_of(message.replica_election_results, parts):
         _write_elect_leaders_response_replica_election_result_v0(_replica_election_results_item, parts)
 
 
 def _write_elect_leaders_response_v1(message: ElectLeadersResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, len(message.replica_election_results)))
-    for _replica_election_results_item in message.replica_election_results if len(message.replica_election_results) <= FEW else all_of(message.replica_election_results):
+    for _replica_election_results_item in message.replica_election_results if len(message.replica_election_results) <= FEW else all_of(message.replica_election_results, parts):
         _write_elect_leaders_response_replica_election_result_v0(_replica_election_results_item, parts)
 
 
@@ -525,7 +525,7 @@ def _write_elect_leaders_response_replica_election_result_v2(message: ElectLeade
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_result) + 1))
-    for _partition_result_item in message.partition_result if len(message.partition_result) <= FEW else all_of(message.partition_result):
+    for _partition_result_item in message.partition_result if len(message.partition_result) <= FEW else all_of(message.partition_result, parts):
         _write_elect_leaders_response_partition_result_v2(_partition_result_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -536,7 +536,7 @@ def _write_elect_leaders_response_replica_election_result_v2(message: ElectLeade
 def _write_elect_leaders_response_v2(message: ElectLeadersResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.replica_election_results) + 1))
-    for _replica_election_results_item in message.replica_election_results if len(message.replica_election_results) <= FEW else all_of(message.replica_election_results):
+    for _replica_election_results_item in message.replica_election_results if len(message.replica_election_results) <= FEW else all_of(message.replica_election_results, parts):
         _write_elect_leaders_response_replica_election_result_v2(_replica_election_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -272,7 +272,7 @@ def _read_fetch_request_v4(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v4(frame, pos)
         topics.append(_topics_item)
     return FetchRequest(None, replica_id, FetchRequest.ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics), pos
@@ -313,7 +313,7 @@ def _read_fetch_request_v5(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v5(frame, pos)
         topics.append(_topics_item)
     return FetchRequest(None, replica_id, FetchRequest.ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics), pos
@@ -348,7 +348,7 @@ def _read_fetch_request_v7(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v5(frame, pos)
         topics.append(_topics_item)
     (_n,) = unpack_i(frame, pos)
@@ -358,7 +358,7 @@ def _read_fetch_request_v7(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v7(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     return FetchRequest(None, replica_id, FetchRequest.ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data), pos
@@ -399,7 +399,7 @@ def _read_fetch_request_v9(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v9(frame, pos)
         topics.append(_topics_item)
     (_n,) = unpack_i(frame, pos)
@@ -409,7 +409,7 @@ def _read_fetch_request_v9(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v7(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     return FetchRequest(None, replica_id, FetchRequest.ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data), pos
@@ -423,7 +423,7 @@ def _read_fetch_request_v11(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v9(frame, pos)
         topics.append(_topics_item)
     (_n,) = unpack_i(frame, pos)
@@ -433,7 +433,7 @@ def _read_fetch_request_v11(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 6:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v7(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     (_n,) = unpack_h(frame, pos)
@@ -452,7 +452,7 @@ def _read_fetch_request_fetch_partition_v12(frame: bytes, pos: int) -> tuple[Fet
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag in (0, 1):
                 fail_tag(_tag)
@@ -554,7 +554,7 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v12(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -568,7 +568,7 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 3:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v12(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -585,7 +585,7 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -683,7 +683,7 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v13(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -697,7 +697,7 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v13(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -714,7 +714,7 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -770,7 +770,7 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v13(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -784,7 +784,7 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v13(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -802,7 +802,7 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -837,7 +837,7 @@ def _read_fetch_request_fetch_partition_v17(frame: bytes, pos: int) -> tuple[Fet
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (replica_directory_id,) = unpack_16s(frame, pos)
@@ -898,7 +898,7 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v17(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -912,7 +912,7 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v13(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -930,7 +930,7 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -966,7 +966,7 @@ def _read_fetch_request_fetch_partition_v18(frame: bytes, pos: int) -> tuple[Fet
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (replica_directory_id,) = unpack_16s(frame, pos)
@@ -1028,7 +1028,7 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_fetch_request_fetch_topic_v18(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -1042,7 +1042,7 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_fetch_request_forgotten_topic_v13(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     _n = frame[pos]
@@ -1060,7 +1060,7 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -1097,13 +1097,13 @@ def _write_fetch_request_fetch_topic_v4(message: FetchRequest.FetchTopic, parts:
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v4(_partitions_item, parts)
 
 
 def _write_fetch_request_v4(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibi(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v4(_topics_item, parts)
 
 
@@ -1116,13 +1116,13 @@ def _write_fetch_request_fetch_topic_v5(message: FetchRequest.FetchTopic, parts:
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v5(_partitions_item, parts)
 
 
 def _write_fetch_request_v5(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibi(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v5(_topics_item, parts)
 
 
@@ -1137,10 +1137,10 @@ def _write_fetch_request_forgotten_topic_v7(message: FetchRequest.ForgottenTopic
 
 def _write_fetch_request_v7(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibiii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v5(_topics_item, parts)
     parts.append(pack_i(len(message.forgotten_topics_data)))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v7(_forgotten_topics_data_item, parts)
 
 
@@ -1153,25 +1153,25 @@ def _write_fetch_request_fetch_topic_v9(message: FetchRequest.FetchTopic, parts:
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v9(_partitions_item, parts)
 
 
 def _write_fetch_request_v9(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibiii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v9(_topics_item, parts)
     parts.append(pack_i(len(message.forgotten_topics_data)))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v7(_forgotten_topics_data_item, parts)
 
 
 def _write_fetch_request_v11(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibiii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v9(_topics_item, parts)
     parts.append(pack_i(len(message.forgotten_topics_data)))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v7(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(pack_h(len(_text)))
@@ -1191,7 +1191,7 @@ def _write_fetch_request_fetch_topic_v12(message: FetchRequest.FetchTopic, parts
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v12(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1215,10 +1215,10 @@ def _write_fetch_request_forgotten_topic_v12(message: FetchRequest.ForgottenTopi
 def _write_fetch_request_v12(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v12(_topics_item, parts)
     parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v12(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1239,7 +1239,7 @@ def _write_fetch_request_v12(message: FetchRequest, parts: list[Buffer]) -> None
 def _write_fetch_request_fetch_topic_v13(message: FetchRequest.FetchTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v12(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1261,10 +1261,10 @@ def _write_fetch_request_forgotten_topic_v13(message: FetchRequest.ForgottenTopi
 def _write_fetch_request_v13(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v13(_topics_item, parts)
     parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1293,10 +1293,10 @@ def _write_fetch_request_replica_state_v15(message: FetchRequest.ReplicaState, p
 def _write_fetch_request_v15(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiibii(message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v13(_topics_item, parts)
     parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1334,7 +1334,7 @@ def _write_fetch_request_fetch_partition_v17(message: FetchRequest.FetchPartitio
 def _write_fetch_request_fetch_topic_v17(message: FetchRequest.FetchTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v17(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1345,10 +1345,10 @@ def _write_fetch_request_fetch_topic_v17(message: FetchRequest.FetchTopic, parts
 def _write_fetch_request_v17(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiibii(message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v17(_topics_item, parts)
     parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1390,7 +1390,7 @@ def _write_fetch_request_fetch_partition_v18(message: FetchRequest.FetchPartitio
 def _write_fetch_request_fetch_topic_v18(message: FetchRequest.FetchTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v18(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1401,10 +1401,10 @@ def _write_fetch_request_fetch_topic_v18(message: FetchRequest.FetchTopic, parts
 def _write_fetch_request_v18(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiibii(message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v18(_topics_item, parts)
     parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1690,7 +1690,7 @@ def _read_fetch_response_fetchable_topic_response_v4(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 30:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_fetch_response_partition_data_v4(frame, pos)
         partitions.append(_partitions_item)
     return FetchResponse.FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
@@ -1704,7 +1704,7 @@ def _read_fetch_response_v4(frame: bytes, pos: int) -> tuple[FetchResponse, int]
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v4(frame, pos)
         responses.append(_responses_item)
     return FetchResponse(throttle_time_ms, 0, 0, responses), pos
@@ -1748,7 +1748,7 @@ def _read_fetch_response_fetchable_topic_response_v5(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 38:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_fetch_response_partition_data_v5(frame, pos)
         partitions.append(_partitions_item)
     return FetchResponse.FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
@@ -1762,7 +1762,7 @@ def _read_fetch_response_v5(frame: bytes, pos: int) -> tuple[FetchResponse, int]
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v5(frame, pos)
         responses.append(_responses_item)
     return FetchResponse(throttle_time_ms, 0, 0, responses), pos
@@ -1776,7 +1776,7 @@ def _read_fetch_response_v7(frame: bytes, pos: int) -> tuple[FetchResponse, int]
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v5(frame, pos)
         responses.append(_responses_item)
     return FetchResponse(throttle_time_ms, error_code, session_id, responses), pos
@@ -1820,7 +1820,7 @@ def _read_fetch_response_fetchable_topic_response_v11(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 42:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_fetch_response_partition_data_v11(frame, pos)
         partitions.append(_partitions_item)
     return FetchResponse.FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
@@ -1834,7 +1834,7 @@ def _read_fetch_response_v11(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v11(frame, pos)
         responses.append(_responses_item)
     return FetchResponse(throttle_time_ms, error_code, session_id, responses), pos
@@ -1933,7 +1933,7 @@ def _read_fetch_response_partition_data_v12(frame: bytes, pos: int) -> tuple[Fet
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 diverging_epoch, pos = _read_fetch_response_epoch_end_offset_v12(frame, pos)
@@ -1975,7 +1975,7 @@ def _read_fetch_response_fetchable_topic_response_v12(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 37:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_fetch_response_partition_data_v12(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -2003,13 +2003,13 @@ def _read_fetch_response_v12(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v12(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 fail_tag(_tag)
@@ -2039,7 +2039,7 @@ def _read_fetch_response_fetchable_topic_response_v13(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 37:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_fetch_response_partition_data_v12(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -2067,13 +2067,13 @@ def _read_fetch_response_v13(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v13(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 fail_tag(_tag)
@@ -2140,14 +2140,14 @@ def _read_fetch_response_v16(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_fetch_response_fetchable_topic_response_v13(frame, pos)
         responses.append(_responses_item)
     node_endpoints: list[FetchResponse.NodeEndpoint] = []
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -2182,7 +2182,7 @@ def _write_fetch_response_aborted_transaction_v4(message: FetchResponse.AbortedT
 
 def _write_fetch_response_partition_data_v4(message: FetchResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqi(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, -1 if message.aborted_transactions is None else len(message.aborted_transactions)))
-    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions):
+    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions, parts):
         _write_fetch_response_aborted_transaction_v4(_aborted_transactions_item, parts)
     _records = b"" if message.records is None else message.records
     parts.append(pack_i(-1 if message.records is None else len(_records)))
@@ -2194,19 +2194,19 @@ def _write_fetch_response_fetchable_topic_response_v4(message: FetchResponse.Fet
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_fetch_response_partition_data_v4(_partitions_item, parts)
 
 
 def _write_fetch_response_v4(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v4(_responses_item, parts)
 
 
 def _write_fetch_response_partition_data_v5(message: FetchResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqqi(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, message.log_start_offset, -1 if message.aborted_transactions is None else len(message.aborted_transactions)))
-    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions):
+    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions, parts):
         _write_fetch_response_aborted_transaction_v4(_aborted_transactions_item, parts)
     _records = b"" if message.records is None else message.records
     parts.append(pack_i(-1 if message.records is None else len(_records)))
@@ -2218,25 +2218,25 @@ def _write_fetch_response_fetchable_topic_response_v5(message: FetchResponse.Fet
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_fetch_response_partition_data_v5(_partitions_item, parts)
 
 
 def _write_fetch_response_v5(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v5(_responses_item, parts)
 
 
 def _write_fetch_response_v7(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihii(message.throttle_time_ms, message.error_code, message.session_id, len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v5(_responses_item, parts)
 
 
 def _write_fetch_response_partition_data_v11(message: FetchResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqqi(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, message.log_start_offset, -1 if message.aborted_transactions is None else len(message.aborted_transactions)))
-    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions):
+    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions, parts):
         _write_fetch_response_aborted_transaction_v4(_aborted_transactions_item, parts)
     _records = b"" if message.records is None else message.records
     parts.append(pack_ii(message.preferred_read_replica, -1 if message.records is None else len(_records)))
@@ -2248,13 +2248,13 @@ def _write_fetch_response_fetchable_topic_response_v11(message: FetchResponse.Fe
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_fetch_response_partition_data_v11(_partitions_item, parts)
 
 
 def _write_fetch_response_v11(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihii(message.throttle_time_ms, message.error_code, message.session_id, len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v11(_responses_item, parts)
 
 
@@ -2293,7 +2293,7 @@ def _write_fetch_response_snapshot_id_v12(message: FetchResponse.SnapshotId, par
 def _write_fetch_response_partition_data_v12(message: FetchResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqq(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, message.log_start_offset))
     parts.append(unsigned_varint(0 if message.aborted_transactions is None else len(message.aborted_transactions) + 1))
-    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions):
+    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions, parts):
         _write_fetch_response_aborted_transaction_v12(_aborted_transactions_item, parts)
     _records = b"" if message.records is None else message.records
     parts.append(pack_i(message.preferred_read_replica))
@@ -2323,7 +2323,7 @@ def _write_fetch_response_fetchable_topic_response_v12(message: FetchResponse.Fe
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_fetch_response_partition_data_v12(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -2334,7 +2334,7 @@ def _write_fetch_response_fetchable_topic_response_v12(message: FetchResponse.Fe
 def _write_fetch_response_v12(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, message.session_id))
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v12(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -2345,7 +2345,7 @@ def _write_fetch_response_v12(message: FetchResponse, parts: list[Buffer]) -> No
 def _write_fetch_response_fetchable_topic_response_v13(message: FetchResponse.FetchableTopicResponse, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_fetch_response_partition_data_v12(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -2356,7 +2356,7 @@ def _write_fetch_response_fetchable_topic_response_v13(message: FetchResponse.Fe
 def _write_fetch_response_v13(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, message.session_id))
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v13(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -2382,13 +2382,13 @@ def _write_fetch_response_node_endpoint_v16(message: FetchResponse.NodeEndpoint,
 def _write_fetch_response_v16(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, message.session_id))
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v13(_responses_item, parts)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.node_endpoints != []:
         _tag: list[Buffer] = []
         _tag.append(unsigned_varint(len(message.node_endpoints) + 1))
-        for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints):
+        for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints, _tag):
             _write_fetch_response_node_endpoint_v16(_node_endpoints_item, _tag)
         tagged.append((0, _tag))
     if message.unknown_tagged_fields is None and not tagged:

@@ -551,7 +551,7 @@ def _write_group_metadata_value_v0(message: GroupMetadataValue, parts: list[Buff
     parts.append(pack_h(-1 if message.leader is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_group_metadata_value_member_metadata_v0(_members_item, parts)
 
 
@@ -584,7 +584,7 @@ def _write_group_metadata_value_v1(message: GroupMetadataValue, parts: list[Buff
     parts.append(pack_h(-1 if message.leader is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_group_metadata_value_member_metadata_v1(_members_item, parts)
 
 
@@ -599,7 +599,7 @@ def _write_group_metadata_value_v2(message: GroupMetadataValue, parts: list[Buff
     parts.append(pack_h(-1 if message.leader is None else len(_text)))
     parts.append(_text)
     parts.append(pack_qi(message.current_state_timestamp, len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_group_metadata_value_member_metadata_v1(_members_item, parts)
 
 
@@ -635,7 +635,7 @@ def _write_group_metadata_value_v3(message: GroupMetadataValue, parts: list[Buff
     parts.append(pack_h(-1 if message.leader is None else len(_text)))
     parts.append(_text)
     parts.append(pack_qi(message.current_state_timestamp, len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_group_metadata_value_member_metadata_v3(_members_item, parts)
 
 
@@ -678,7 +678,7 @@ def _write_group_metadata_value_v4(message: GroupMetadataValue, parts: list[Buff
     parts.append(_text)
     parts.append(pack_q(message.current_state_timestamp))
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_group_metadata_value_member_metadata_v4(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -153,7 +153,7 @@ def _read_incremental_alter_configs_request_v0(frame: bytes, pos: int) -> tuple[
     if _n > (len(frame) - pos) // 7:
         fail_count("resources", _n)
     resources: list[IncrementalAlterConfigsRequest.AlterConfigsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_incremental_alter_configs_request_alter_configs_resource_v0(frame, pos)
         resources.append(_resources_item)
     (validate_only,) = unpack_o(frame, pos)
@@ -246,7 +246,7 @@ def _read_incremental_alter_configs_request_v1(frame: bytes, pos: int) -> tuple[
     if _n > (len(frame) - pos) // 4:
         fail_count("resources", _n)
     resources: list[IncrementalAlterConfigsRequest.AlterConfigsResource] = []
-    for _ in range(_n) if _n <= FEW else many("resources", _n):
+    for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
         _resources_item, pos = _read_incremental_alter_configs_request_alter_configs_resource_v1(frame, pos)
         resources.append(_resources_item)
     (validate_only,) = unpack_o(frame, pos)
@@ -276,13 +276,13 @@ def _write_incremental_alter_configs_request_alter_configs_resource_v0(message: 
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.configs)))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
         _write_incremental_alter_configs_request_alterable_config_v0(_configs_item, parts)
 
 
 def _write_incremental_alter_configs_request_v0(message: IncrementalAlterConfigsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.resources)))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources):
+    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
         _write_incremental_alter_configs_request_alter_configs_resource_v0(_resources_item, parts)
     parts.append(pack_o(message.validate_only))
 
@@ -307,7 +307,7 @@ def _write_incremental_alter_configs_request_alter_configs_resource_v1(message: 
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.configs) + 1))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs):
+    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
         _write_incremental_alter_configs_request_alterable_config_v1(_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -317,7 +317,7 @@ def _write_incremental_alter_configs_request_alter_configs_resource_v1(message: 
 
 def _write_incremental_alter_configs_request_v1(message: IncrementalAlterConfigsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.resources) + 1))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources):
+    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
         _write_incremental_alter_configs_request_alter_configs_resource_v1(_resources_item, parts)
     parts.append(pack_o(message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -488,7 +488,7 @@ def _write_incremental_alter_configs_response_alter_configs_resource_response_v0
 
 def _write_incremental_alter_configs_response_v0(message: IncrementalAlterConfigsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_incremental_alter_configs_response_alter_configs_resource_response_v0(_responses_item, parts)
 
 
@@ -510,7 +510,7 @@ def _write_incremental_alter_configs_response_alter_configs_resource_response_v1
 def _write_incremental_alter_configs_response_v1(message: IncrementalAlterConfigsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_incremental_alter_configs_response_alter_configs_resource_response_v1(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

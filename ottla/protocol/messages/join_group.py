@@ -438,7 +438,7 @@ def _write_join_group_request_v0(message: JoinGroupRequest, parts: list[Buffer])
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.protocols)))
-    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols):
+    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols, parts):
         _write_join_group_request_join_group_request_protocol_v0(_protocols_item, parts)
 
 
@@ -453,7 +453,7 @@ def _write_join_group_request_v1(message: JoinGroupRequest, parts: list[Buffer])
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.protocols)))
-    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols):
+    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols, parts):
         _write_join_group_request_join_group_request_protocol_v0(_protocols_item, parts)
 
 
@@ -471,7 +471,7 @@ def _write_join_group_request_v5(message: JoinGroupRequest, parts: list[Buffer])
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.protocols)))
-    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols):
+    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols, parts):
         _write_join_group_request_join_group_request_protocol_v0(_protocols_item, parts)
 
 
@@ -503,7 +503,7 @@ def _write_join_group_request_v6(message: JoinGroupRequest, parts: list[Buffer])
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.protocols) + 1))
-    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols):
+    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols, parts):
         _write_join_group_request_join_group_request_protocol_v6(_protocols_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -526,7 +526,7 @@ def _write_join_group_request_v8(message: JoinGroupRequest, parts: list[Buffer])
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.protocols) + 1))
-    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols):
+    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols, parts):
         _write_join_group_request_join_group_request_protocol_v6(_protocols_item, parts)
     _text = b"" if message.reason is None else message.reason.encode()
     parts.append(string_length(0 if message.reason is None else len(_text) + 1))
@@ -1037,7 +1037,7 @@ def _write_join_group_response_v0(message: JoinGroupResponse, parts: list[Buffer
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_join_group_response_join_group_response_member_v0(_members_item, parts)
 
 
@@ -1053,7 +1053,7 @@ def _write_join_group_response_v2(message: JoinGroupResponse, parts: list[Buffer
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_join_group_response_join_group_response_member_v0(_members_item, parts)
 
 
@@ -1081,7 +1081,7 @@ def _write_join_group_response_v5(message: JoinGroupResponse, parts: list[Buffer
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_join_group_response_join_group_response_member_v5(_members_item, parts)
 
 
@@ -1114,7 +1114,7 @@ def _write_join_group_response_v6(message: JoinGroupResponse, parts: list[Buffer
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_join_group_response_join_group_response_member_v6(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1137,7 +1137,7 @@ def _write_join_group_response_v7(message: JoinGroupResponse, parts: list[Buffer
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_join_group_response_join_group_response_member_v6(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1161,7 +1161,7 @@ def _write_join_group_response_v9(message: JoinGroupResponse, parts: list[Buffer
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_join_group_response_join_group_response_member_v6(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -309,7 +309,7 @@ def _write_leave_group_request_v3(message: LeaveGroupRequest, parts: list[Buffer
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_leave_group_request_member_identity_v3(_members_item, parts)
 
 
@@ -331,7 +331,7 @@ def _write_leave_group_request_v4(message: LeaveGroupRequest, parts: list[Buffer
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_leave_group_request_member_identity_v4(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -360,7 +360,7 @@ def _write_leave_group_request_v5(message: LeaveGroupRequest, parts: list[Buffer
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_leave_group_request_member_identity_v5(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -559,7 +559,7 @@ def _write_leave_group_response_member_response_v3(message: LeaveGroupResponse.M
 
 def _write_leave_group_response_v3(message: LeaveGroupResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_leave_group_response_member_response_v3(_members_item, parts)
 
 
@@ -580,7 +580,7 @@ def _write_leave_group_response_member_response_v4(message: LeaveGroupResponse.M
 def _write_leave_group_response_v4(message: LeaveGroupResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_leave_group_response_member_response_v4(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

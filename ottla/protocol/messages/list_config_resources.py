@@ -268,7 +268,7 @@ def _write_list_config_resources_response_config_resource_v0(message: ListConfig
 def _write_list_config_resources_response_v0(message: ListConfigResourcesResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.config_resources) + 1))
-    for _config_resources_item in message.config_resources if len(message.config_resources) <= FEW else all_of(message.config_resources):
+    for _config_resources_item in message.config_resources if len(message.config_resources) <= FEW else all_of(message.config_resources, parts):
         _write_list_config_resources_response_config_resource_v0(_config_resources_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -290,7 +290,7 @@ def _write_list_config_resources_response_config_resource_v1(message: ListConfig
 def _write_list_config_resources_response_v1(message: ListConfigResourcesResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.config_resources) + 1))
-    for _config_resources_item in message.config_resources if len(message.config_resources) <= FEW else all_of(message.config_resources):
+    for _config_resources_item in message.config_resources if len(message.config_resources) <= FEW else all_of(message.config_resources, parts):
         _write_list_config_resources_response_config_resource_v1(_config_resources_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

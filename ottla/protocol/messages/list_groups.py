@@ -178,7 +178,7 @@ def _write_list_groups_request_v3(message: ListGroupsRequest, parts: list[Buffer
 
 def _write_list_groups_request_v4(message: ListGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.states_filter) + 1))
-    for _states_filter_item in message.states_filter if len(message.states_filter) <= FEW else all_of(message.states_filter):
+    for _states_filter_item in message.states_filter if len(message.states_filter) <= FEW else all_of(message.states_filter, parts):
         _text = _states_filter_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -190,12 +190,12 @@ def _write_list_groups_request_v4(message: ListGroupsRequest, parts: list[Buffer
 
 def _write_list_groups_request_v5(message: ListGroupsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.states_filter) + 1))
-    for _states_filter_item in message.states_filter if len(message.states_filter) <= FEW else all_of(message.states_filter):
+    for _states_filter_item in message.states_filter if len(message.states_filter) <= FEW else all_of(message.states_filter, parts):
         _text = _states_filter_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.types_filter) + 1))
-    for _types_filter_item in message.types_filter if len(message.types_filter) <= FEW else all_of(message.types_filter):
+    for _types_filter_item in message.types_filter if len(message.types_filter) <= FEW else all_of(message.types_filter, parts):
         _text = _types_filter_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -536,13 +536,13 @@ def _write_list_groups_response_listed_group_v0(message: ListGroupsResponse.List
 
 def _write_list_groups_response_v0(message: ListGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_hi(message.error_code, len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_list_groups_response_listed_group_v0(_groups_item, parts)
 
 
 def _write_list_groups_response_v1(message: ListGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_list_groups_response_listed_group_v0(_groups_item, parts)
 
 
@@ -562,7 +562,7 @@ def _write_list_groups_response_listed_group_v3(message: ListGroupsResponse.List
 def _write_list_groups_response_v3(message: ListGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_list_groups_response_listed_group_v3(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -589,7 +589,7 @@ def _write_list_groups_response_listed_group_v4(message: ListGroupsResponse.List
 def _write_list_groups_response_v4(message: ListGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_list_groups_response_listed_group_v4(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -619,7 +619,7 @@ def _write_list_groups_response_listed_group_v5(message: ListGroupsResponse.List
 def _write_list_groups_response_v5(message: ListGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_list_groups_response_listed_group_v5(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

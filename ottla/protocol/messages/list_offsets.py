@@ -149,7 +149,7 @@ def _read_list_offsets_request_v1(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v1(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsRequest(replica_id, 0, topics), pos
@@ -163,7 +163,7 @@ def _read_list_offsets_request_v2(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v1(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsRequest(replica_id, isolation_level, topics), pos
@@ -204,7 +204,7 @@ def _read_list_offsets_request_v4(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v4(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsRequest(replica_id, isolation_level, topics), pos
@@ -274,7 +274,7 @@ def _read_list_offsets_request_v6(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v6(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -302,7 +302,7 @@ def _read_list_offsets_request_v10(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_request_list_offsets_topic_v6(frame, pos)
         topics.append(_topics_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -327,19 +327,19 @@ def _write_list_offsets_request_list_offsets_topic_v1(message: ListOffsetsReques
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_list_offsets_request_list_offsets_partition_v1(_partitions_item, parts)
 
 
 def _write_list_offsets_request_v1(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.replica_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_list_offsets_request_list_offsets_topic_v1(_topics_item, parts)
 
 
 def _write_list_offsets_request_v2(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ibi(message.replica_id, message.isolation_level, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_list_offsets_request_list_offsets_topic_v1(_topics_item, parts)
 
 
@@ -352,13 +352,13 @@ def _write_list_offsets_request_list_offsets_topic_v4(message: ListOffsetsReques
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_list_offsets_request_list_offsets_partition_v4(_partitions_item, parts)
 
 
 def _write_list_offsets_request_v4(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ibi(message.replica_id, message.isolation_level, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_list_offsets_request_list_offsets_topic_v4(_topics_item, parts)
 
 
@@ -375,7 +375,7 @@ def _write_list_offsets_request_list_offsets_topic_v6(message: ListOffsetsReques
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_list_offsets_request_list_offsets_partition_v6(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -386,7 +386,7 @@ def _write_list_offsets_request_list_offsets_topic_v6(message: ListOffsetsReques
 def _write_list_offsets_request_v6(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ib(message.replica_id, message.isolation_level))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_list_offsets_request_list_offsets_topic_v6(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -397,7 +397,7 @@ def _write_list_offsets_request_v6(message: ListOffsetsRequest, parts: list[Buff
 def _write_list_offsets_request_v10(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ib(message.replica_id, message.isolation_level))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_list_offsets_request_list_offsets_topic_v6(_topics_item, parts)
     parts.append(pack_i(message.timeout_ms))
     if message.unknown_tagged_fields is None:
@@ -532,7 +532,7 @@ def _read_list_offsets_response_v1(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_response_list_offsets_topic_response_v1(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsResponse(0, topics), pos
@@ -546,7 +546,7 @@ def _read_list_offsets_response_v2(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_response_list_offsets_topic_response_v1(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsResponse(throttle_time_ms, topics), pos
@@ -587,7 +587,7 @@ def _read_list_offsets_response_v4(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_response_list_offsets_topic_response_v4(frame, pos)
         topics.append(_topics_item)
     return ListOffsetsResponse(throttle_time_ms, topics), pos
@@ -657,7 +657,7 @@ def _read_list_offsets_response_v6(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_offsets_response_list_offsets_topic_response_v6(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -680,19 +680,19 @@ def _write_list_offsets_response_list_offsets_topic_response_v1(message: ListOff
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_list_offsets_response_list_offsets_partition_response_v1(_partitions_item, parts)
 
 
 def _write_list_offsets_response_v1(message: ListOffsetsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_list_offsets_response_list_offsets_topic_response_v1(_topics_item, parts)
 
 
 def _write_list_offsets_response_v2(message: ListOffsetsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_list_offsets_response_list_offsets_topic_response_v1(_topics_item, parts)
 
 
@@ -705,13 +705,13 @@ def _write_list_offsets_response_list_offsets_topic_response_v4(message: ListOff
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_list_offsets_response_list_offsets_partition_response_v4(_partitions_item, parts)
 
 
 def _write_list_offsets_response_v4(message: ListOffsetsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_list_offsets_response_list_offsets_topic_response_v4(_topics_item, parts)
 
 
@@ -728,7 +728,7 @@ def _write_list_offsets_response_list_offsets_topic_response_v6(message: ListOff
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_list_offsets_response_list_offsets_partition_response_v6(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -739,7 +739,7 @@ def _write_list_offsets_response_list_offsets_topic_response_v6(message: ListOff
 def _write_list_offsets_response_v6(message: ListOffsetsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_list_offsets_response_list_offsets_topic_response_v6(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

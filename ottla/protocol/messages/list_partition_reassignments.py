@@ -119,7 +119,7 @@ def _read_list_partition_reassignments_request_v0(frame: bytes, pos: int) -> tup
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_list_partition_reassignments_request_list_partition_reassignments_topics_v0(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -149,7 +149,7 @@ def _write_list_partition_reassignments_request_list_partition_reassignments_top
 def _write_list_partition_reassignments_request_v0(message: ListPartitionReassignmentsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.timeout_ms))
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_list_partition_reassignments_request_list_partition_reassignments_topics_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -309,7 +309,7 @@ def _read_list_partition_reassignments_response_ongoing_topic_reassignment_v0(fr
     if _n > (len(frame) - pos) // 8:
         fail_count("partitions", _n)
     partitions: list[ListPartitionReassignmentsResponse.OngoingPartitionReassignment] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_list_partition_reassignments_response_ongoing_partition_reassignment_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -348,7 +348,7 @@ def _read_list_partition_reassignments_response_v0(frame: bytes, pos: int) -> tu
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[ListPartitionReassignmentsResponse.OngoingTopicReassignment] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_list_partition_reassignments_response_ongoing_topic_reassignment_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -384,7 +384,7 @@ def _write_list_partition_reassignments_response_ongoing_topic_reassignment_v0(m
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_list_partition_reassignments_response_ongoing_partition_reassignment_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -398,7 +398,7 @@ def _write_list_partition_reassignments_response_v0(message: ListPartitionReassi
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_list_partition_reassignments_response_ongoing_topic_reassignment_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

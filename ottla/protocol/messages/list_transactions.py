@@ -221,7 +221,7 @@ def _read_list_transactions_request_v2(frame: bytes, pos: int) -> tuple[ListTran
 
 def _write_list_transactions_request_v0(message: ListTransactionsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.state_filters) + 1))
-    for _state_filters_item in message.state_filters if len(message.state_filters) <= FEW else all_of(message.state_filters):
+    for _state_filters_item in message.state_filters if len(message.state_filters) <= FEW else all_of(message.state_filters, parts):
         _text = _state_filters_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -236,7 +236,7 @@ def _write_list_transactions_request_v0(message: ListTransactionsRequest, parts:
 
 def _write_list_transactions_request_v1(message: ListTransactionsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.state_filters) + 1))
-    for _state_filters_item in message.state_filters if len(message.state_filters) <= FEW else all_of(message.state_filters):
+    for _state_filters_item in message.state_filters if len(message.state_filters) <= FEW else all_of(message.state_filters, parts):
         _text = _state_filters_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -252,7 +252,7 @@ def _write_list_transactions_request_v1(message: ListTransactionsRequest, parts:
 
 def _write_list_transactions_request_v2(message: ListTransactionsRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.state_filters) + 1))
-    for _state_filters_item in message.state_filters if len(message.state_filters) <= FEW else all_of(message.state_filters):
+    for _state_filters_item in message.state_filters if len(message.state_filters) <= FEW else all_of(message.state_filters, parts):
         _text = _state_filters_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -429,12 +429,12 @@ def _write_list_transactions_response_transaction_state_v0(message: ListTransact
 def _write_list_transactions_response_v0(message: ListTransactionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(unsigned_varint(len(message.unknown_state_filters) + 1))
-    for _unknown_state_filters_item in message.unknown_state_filters if len(message.unknown_state_filters) <= FEW else all_of(message.unknown_state_filters):
+    for _unknown_state_filters_item in message.unknown_state_filters if len(message.unknown_state_filters) <= FEW else all_of(message.unknown_state_filters, parts):
         _text = _unknown_state_filters_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.transaction_states) + 1))
-    for _transaction_states_item in message.transaction_states if len(message.transaction_states) <= FEW else all_of(message.transaction_states):
+    for _transaction_states_item in message.transaction_states if len(message.transaction_states) <= FEW else all_of(message.transaction_states, parts):
         _write_list_transactions_response_transaction_state_v0(_transaction_states_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -327,26 +327,26 @@ def _write_metadata_request_metadata_request_topic_v0(message: MetadataRequest.M
 def _write_metadata_request_v0(message: MetadataRequest, parts: list[Buffer]) -> None:
     assert message.topics is not None
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
 
 
 def _write_metadata_request_v1(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
 
 
 def _write_metadata_request_v4(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
     parts.append(pack_o(message.allow_auto_topic_creation))
 
 
 def _write_metadata_request_v8(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
     parts.append(pack_ooo(message.allow_auto_topic_creation, message.include_cluster_authorized_operations, message.include_topic_authorized_operations))
 
@@ -364,7 +364,7 @@ def _write_metadata_request_metadata_request_topic_v9(message: MetadataRequest.M
 
 def _write_metadata_request_v9(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v9(_topics_item, parts)
     parts.append(pack_ooo(message.allow_auto_topic_creation, message.include_cluster_authorized_operations, message.include_topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -386,7 +386,7 @@ def _write_metadata_request_metadata_request_topic_v10(message: MetadataRequest.
 
 def _write_metadata_request_v10(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v10(_topics_item, parts)
     parts.append(pack_ooo(message.allow_auto_topic_creation, message.include_cluster_authorized_operations, message.include_topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -397,7 +397,7 @@ def _write_metadata_request_v10(message: MetadataRequest, parts: list[Buffer]) -
 
 def _write_metadata_request_v11(message: MetadataRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v10(_topics_item, parts)
     parts.append(pack_oo(message.allow_auto_topic_creation, message.include_topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -611,7 +611,7 @@ def _read_metadata_response_metadata_response_topic_v0(frame: bytes, pos: int) -
     if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     return MetadataResponse.MetadataResponseTopic(error_code, name, ZERO_UUID, False, partitions), pos
@@ -635,7 +635,7 @@ def _read_metadata_response_v0(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 8:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(0, brokers, None, -1, topics), pos
@@ -675,7 +675,7 @@ def _read_metadata_response_metadata_response_topic_v1(frame: bytes, pos: int) -
     if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     return MetadataResponse.MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions), pos
@@ -699,7 +699,7 @@ def _read_metadata_response_v1(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(0, brokers, None, controller_id, topics), pos
@@ -731,7 +731,7 @@ def _read_metadata_response_v2(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(0, brokers, cluster_id, controller_id, topics), pos
@@ -763,7 +763,7 @@ def _read_metadata_response_v3(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics), pos
@@ -818,7 +818,7 @@ def _read_metadata_response_metadata_response_topic_v5(frame: bytes, pos: int) -
     if _n > (len(frame) - pos) // 22:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v5(frame, pos)
         partitions.append(_partitions_item)
     return MetadataResponse.MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions), pos
@@ -850,7 +850,7 @@ def _read_metadata_response_v5(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v5(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics), pos
@@ -905,7 +905,7 @@ def _read_metadata_response_metadata_response_topic_v7(frame: bytes, pos: int) -
     if _n > (len(frame) - pos) // 26:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v7(frame, pos)
         partitions.append(_partitions_item)
     return MetadataResponse.MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions), pos
@@ -937,7 +937,7 @@ def _read_metadata_response_v7(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 9:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v7(frame, pos)
         topics.append(_topics_item)
     return MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics), pos
@@ -958,7 +958,7 @@ def _read_metadata_response_metadata_response_topic_v8(frame: bytes, pos: int) -
     if _n > (len(frame) - pos) // 26:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v7(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -992,7 +992,7 @@ def _read_metadata_response_v8(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 13:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v8(frame, pos)
         topics.append(_topics_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -1119,7 +1119,7 @@ def _read_metadata_response_metadata_response_topic_v9(frame: bytes, pos: int) -
     if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v9(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -1176,7 +1176,7 @@ def _read_metadata_response_v9(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n > (len(frame) - pos) // 10:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v9(frame, pos)
         topics.append(_topics_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -1218,7 +1218,7 @@ def _read_metadata_response_metadata_response_topic_v10(frame: bytes, pos: int) 
     if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v9(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -1275,7 +1275,7 @@ def _read_metadata_response_v10(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v10(frame, pos)
         topics.append(_topics_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -1332,7 +1332,7 @@ def _read_metadata_response_v11(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v10(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -1373,7 +1373,7 @@ def _read_metadata_response_metadata_response_topic_v12(frame: bytes, pos: int) 
     if _n > (len(frame) - pos) // 18:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_metadata_response_metadata_response_partition_v9(frame, pos)
         partitions.append(_partitions_item)
     (topic_authorized_operations,) = unpack_i(frame, pos)
@@ -1430,7 +1430,7 @@ def _read_metadata_response_v12(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v12(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -1485,7 +1485,7 @@ def _read_metadata_response_v13(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n > (len(frame) - pos) // 26:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_response_metadata_response_topic_v12(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1523,16 +1523,16 @@ def _write_metadata_response_metadata_response_topic_v0(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v0(_partitions_item, parts)
 
 
 def _write_metadata_response_v0(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v0(_brokers_item, parts)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v0(_topics_item, parts)
 
 
@@ -1551,40 +1551,40 @@ def _write_metadata_response_metadata_response_topic_v1(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v0(_partitions_item, parts)
 
 
 def _write_metadata_response_v1(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v1(_topics_item, parts)
 
 
 def _write_metadata_response_v2(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v1(_topics_item, parts)
 
 
 def _write_metadata_response_v3(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v1(_topics_item, parts)
 
 
@@ -1606,19 +1606,19 @@ def _write_metadata_response_metadata_response_topic_v5(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v5(_partitions_item, parts)
 
 
 def _write_metadata_response_v5(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v5(_topics_item, parts)
 
 
@@ -1640,19 +1640,19 @@ def _write_metadata_response_metadata_response_topic_v7(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v7(_partitions_item, parts)
 
 
 def _write_metadata_response_v7(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v7(_topics_item, parts)
 
 
@@ -1662,20 +1662,20 @@ def _write_metadata_response_metadata_response_topic_v8(message: MetadataRespons
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
     parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v7(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
 
 
 def _write_metadata_response_v8(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v8(_topics_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
 
@@ -1720,7 +1720,7 @@ def _write_metadata_response_metadata_response_topic_v9(message: MetadataRespons
     parts.append(_text)
     parts.append(pack_o(message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v9(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1732,14 +1732,14 @@ def _write_metadata_response_metadata_response_topic_v9(message: MetadataRespons
 def _write_metadata_response_v9(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v9(_topics_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1756,7 +1756,7 @@ def _write_metadata_response_metadata_response_topic_v10(message: MetadataRespon
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v9(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1768,14 +1768,14 @@ def _write_metadata_response_metadata_response_topic_v10(message: MetadataRespon
 def _write_metadata_response_v10(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v10(_topics_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1787,14 +1787,14 @@ def _write_metadata_response_v10(message: MetadataResponse, parts: list[Buffer])
 def _write_metadata_response_v11(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v10(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1809,7 +1809,7 @@ def _write_metadata_response_metadata_response_topic_v12(message: MetadataRespon
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v9(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1821,14 +1821,14 @@ def _write_metadata_response_metadata_response_topic_v12(message: MetadataRespon
 def _write_metadata_response_v12(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v12(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1839,14 +1839,14 @@ def _write_metadata_response_v12(message: MetadataResponse, parts: list[Buffer])
 def _write_metadata_response_v13(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers):
+    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v12(_topics_item, parts)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:

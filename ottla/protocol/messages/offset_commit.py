@@ -182,7 +182,7 @@ def _read_offset_commit_request_v2(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, retention_time_ms, topics), pos
@@ -210,7 +210,7 @@ def _read_offset_commit_request_v5(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics), pos
@@ -271,7 +271,7 @@ def _read_offset_commit_request_v6(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v6(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics), pos
@@ -307,7 +307,7 @@ def _read_offset_commit_request_v7(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v6(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics), pos
@@ -419,7 +419,7 @@ def _read_offset_commit_request_v8(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v8(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -506,7 +506,7 @@ def _read_offset_commit_request_v10(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_request_offset_commit_request_topic_v10(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -531,7 +531,7 @@ def _write_offset_commit_request_offset_commit_request_topic_v2(message: OffsetC
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_request_offset_commit_request_partition_v2(_partitions_item, parts)
 
 
@@ -543,7 +543,7 @@ def _write_offset_commit_request_v2(message: OffsetCommitRequest, parts: list[Bu
     parts.append(pack_ih(message.generation_id_or_member_epoch, len(_text)))
     parts.append(_text)
     parts.append(pack_qi(message.retention_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_commit_request_offset_commit_request_topic_v2(_topics_item, parts)
 
 
@@ -555,7 +555,7 @@ def _write_offset_commit_request_v5(message: OffsetCommitRequest, parts: list[Bu
     parts.append(pack_ih(message.generation_id_or_member_epoch, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_commit_request_offset_commit_request_topic_v2(_topics_item, parts)
 
 
@@ -570,7 +570,7 @@ def _write_offset_commit_request_offset_commit_request_topic_v6(message: OffsetC
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_request_offset_commit_request_partition_v6(_partitions_item, parts)
 
 
@@ -582,7 +582,7 @@ def _write_offset_commit_request_v6(message: OffsetCommitRequest, parts: list[Bu
     parts.append(pack_ih(message.generation_id_or_member_epoch, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_commit_request_offset_commit_request_topic_v6(_topics_item, parts)
 
 
@@ -597,7 +597,7 @@ def _write_offset_commit_request_v7(message: OffsetCommitRequest, parts: list[Bu
     parts.append(pack_h(-1 if message.group_instance_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_commit_request_offset_commit_request_topic_v6(_topics_item, parts)
 
 
@@ -617,7 +617,7 @@ def _write_offset_commit_request_offset_commit_request_topic_v8(message: OffsetC
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_request_offset_commit_request_partition_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -637,7 +637,7 @@ def _write_offset_commit_request_v8(message: OffsetCommitRequest, parts: list[Bu
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_commit_request_offset_commit_request_topic_v8(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -648,7 +648,7 @@ def _write_offset_commit_request_v8(message: OffsetCommitRequest, parts: list[Bu
 def _write_offset_commit_request_offset_commit_request_topic_v10(message: OffsetCommitRequest.OffsetCommitRequestTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_request_offset_commit_request_partition_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -668,7 +668,7 @@ def _write_offset_commit_request_v10(message: OffsetCommitRequest, parts: list[B
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_commit_request_offset_commit_request_topic_v10(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -792,7 +792,7 @@ def _read_offset_commit_response_v2(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_response_offset_commit_response_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitResponse(0, topics), pos
@@ -806,7 +806,7 @@ def _read_offset_commit_response_v3(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_response_offset_commit_response_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetCommitResponse(throttle_time_ms, topics), pos
@@ -876,7 +876,7 @@ def _read_offset_commit_response_v8(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_response_offset_commit_response_topic_v8(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -932,7 +932,7 @@ def _read_offset_commit_response_v10(frame: bytes, pos: int) -> tuple[OffsetComm
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_commit_response_offset_commit_response_topic_v10(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -955,19 +955,19 @@ def _write_offset_commit_response_offset_commit_response_topic_v2(message: Offse
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_response_offset_commit_response_partition_v2(_partitions_item, parts)
 
 
 def _write_offset_commit_response_v2(message: OffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_commit_response_offset_commit_response_topic_v2(_topics_item, parts)
 
 
 def _write_offset_commit_response_v3(message: OffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_commit_response_offset_commit_response_topic_v2(_topics_item, parts)
 
 
@@ -984,7 +984,7 @@ def _write_offset_commit_response_offset_commit_response_topic_v8(message: Offse
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_response_offset_commit_response_partition_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -995,7 +995,7 @@ def _write_offset_commit_response_offset_commit_response_topic_v8(message: Offse
 def _write_offset_commit_response_v8(message: OffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_commit_response_offset_commit_response_topic_v8(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1006,7 +1006,7 @@ def _write_offset_commit_response_v8(message: OffsetCommitResponse, parts: list[
 def _write_offset_commit_response_offset_commit_response_topic_v10(message: OffsetCommitResponse.OffsetCommitResponseTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_response_offset_commit_response_partition_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1017,7 +1017,7 @@ def _write_offset_commit_response_offset_commit_response_topic_v10(message: Offs
 def _write_offset_commit_response_v10(message: OffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_commit_response_offset_commit_response_topic_v10(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import struct
 
 from ottla.protocol.primitives import (
-    FEW,
     ZERO_UUID,
     Buffer,
     Message,
@@ -131,7 +130,7 @@ def _read_offset_commit_value_v4(frame: bytes, pos: int) -> tuple[OffsetCommitVa
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (topic_id,) = unpack_16s(frame, pos)

@@ -116,7 +116,7 @@ def _read_offset_delete_request_v0(frame: bytes, pos: int) -> tuple[OffsetDelete
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_delete_request_offset_delete_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     return OffsetDeleteRequest(group_id, topics), pos
@@ -131,7 +131,7 @@ def _write_offset_delete_request_offset_delete_request_topic_v0(message: OffsetD
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_delete_request_offset_delete_request_partition_v0(_partitions_item, parts)
 
 
@@ -140,7 +140,7 @@ def _write_offset_delete_request_v0(message: OffsetDeleteRequest, parts: list[Bu
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_delete_request_offset_delete_request_topic_v0(_topics_item, parts)
 
 
@@ -238,7 +238,7 @@ def _read_offset_delete_response_v0(frame: bytes, pos: int) -> tuple[OffsetDelet
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetDeleteResponse.OffsetDeleteResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_delete_response_offset_delete_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     return OffsetDeleteResponse(error_code, throttle_time_ms, topics), pos
@@ -253,13 +253,13 @@ def _write_offset_delete_response_offset_delete_response_topic_v0(message: Offse
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_delete_response_offset_delete_response_partition_v0(_partitions_item, parts)
 
 
 def _write_offset_delete_response_v0(message: OffsetDeleteResponse, parts: list[Buffer]) -> None:
     parts.append(pack_hii(message.error_code, message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_delete_response_offset_delete_response_topic_v0(_topics_item, parts)
 
 

@@ -173,7 +173,7 @@ def _read_offset_fetch_request_v1(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topic_v1(frame, pos)
         topics.append(_topics_item)
     return OffsetFetchRequest(group_id, topics), pos
@@ -195,7 +195,7 @@ def _read_offset_fetch_request_v2(frame: bytes, pos: int) -> tuple[OffsetFetchRe
         if _n > (len(frame) - pos) // 6:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topic_v1(frame, pos)
             topics.append(_topics_item)
     return OffsetFetchRequest(group_id, topics), pos
@@ -260,7 +260,7 @@ def _read_offset_fetch_request_v6(frame: bytes, pos: int) -> tuple[OffsetFetchRe
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topic_v6(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -297,7 +297,7 @@ def _read_offset_fetch_request_v7(frame: bytes, pos: int) -> tuple[OffsetFetchRe
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topic_v6(frame, pos)
             topics.append(_topics_item)
     (require_stable,) = unpack_o(frame, pos)
@@ -372,7 +372,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v8(frame: bytes, pos: 
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topics_v8(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -398,7 +398,7 @@ def _read_offset_fetch_request_v8(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n > (len(frame) - pos) // 3:
         fail_count("groups", _n)
     groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_offset_fetch_request_offset_fetch_request_group_v8(frame, pos)
         groups.append(_groups_item)
     (require_stable,) = unpack_o(frame, pos)
@@ -450,7 +450,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v9(frame: bytes, pos: 
         if _n > (len(frame) - pos) // 3:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topics_v8(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -476,7 +476,7 @@ def _read_offset_fetch_request_v9(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n > (len(frame) - pos) // 8:
         fail_count("groups", _n)
     groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_offset_fetch_request_offset_fetch_request_group_v9(frame, pos)
         groups.append(_groups_item)
     (require_stable,) = unpack_o(frame, pos)
@@ -556,7 +556,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v10(frame: bytes, pos:
         if _n > (len(frame) - pos) // 18:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_offset_fetch_request_offset_fetch_request_topics_v10(frame, pos)
             topics.append(_topics_item)
     if frame[pos]:
@@ -582,7 +582,7 @@ def _read_offset_fetch_request_v10(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 8:
         fail_count("groups", _n)
     groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_offset_fetch_request_offset_fetch_request_group_v10(frame, pos)
         groups.append(_groups_item)
     (require_stable,) = unpack_o(frame, pos)
@@ -613,7 +613,7 @@ def _write_offset_fetch_request_v1(message: OffsetFetchRequest, parts: list[Buff
     parts.append(_text)
     assert message.topics is not None
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topic_v1(_topics_item, parts)
 
 
@@ -622,7 +622,7 @@ def _write_offset_fetch_request_v2(message: OffsetFetchRequest, parts: list[Buff
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topic_v1(_topics_item, parts)
 
 
@@ -644,7 +644,7 @@ def _write_offset_fetch_request_v6(message: OffsetFetchRequest, parts: list[Buff
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topic_v6(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -657,7 +657,7 @@ def _write_offset_fetch_request_v7(message: OffsetFetchRequest, parts: list[Buff
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topic_v6(_topics_item, parts)
     parts.append(pack_o(message.require_stable))
     if message.unknown_tagged_fields is None:
@@ -684,7 +684,7 @@ def _write_offset_fetch_request_offset_fetch_request_group_v8(message: OffsetFet
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topics_v8(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -694,7 +694,7 @@ def _write_offset_fetch_request_offset_fetch_request_group_v8(message: OffsetFet
 
 def _write_offset_fetch_request_v8(message: OffsetFetchRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_offset_fetch_request_offset_fetch_request_group_v8(_groups_item, parts)
     parts.append(pack_o(message.require_stable))
     if message.unknown_tagged_fields is None:
@@ -712,7 +712,7 @@ def _write_offset_fetch_request_offset_fetch_request_group_v9(message: OffsetFet
     parts.append(_text)
     parts.append(pack_i(message.member_epoch))
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topics_v8(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -722,7 +722,7 @@ def _write_offset_fetch_request_offset_fetch_request_group_v9(message: OffsetFet
 
 def _write_offset_fetch_request_v9(message: OffsetFetchRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_offset_fetch_request_offset_fetch_request_group_v9(_groups_item, parts)
     parts.append(pack_o(message.require_stable))
     if message.unknown_tagged_fields is None:
@@ -751,7 +751,7 @@ def _write_offset_fetch_request_offset_fetch_request_group_v10(message: OffsetFe
     parts.append(_text)
     parts.append(pack_i(message.member_epoch))
     parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topics_v10(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -761,7 +761,7 @@ def _write_offset_fetch_request_offset_fetch_request_group_v10(message: OffsetFe
 
 def _write_offset_fetch_request_v10(message: OffsetFetchRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_offset_fetch_request_offset_fetch_request_group_v10(_groups_item, parts)
     parts.append(pack_o(message.require_stable))
     if message.unknown_tagged_fields is None:
@@ -974,7 +974,7 @@ def _read_offset_fetch_response_v1(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     return OffsetFetchResponse(0, topics), pos
@@ -988,7 +988,7 @@ def _read_offset_fetch_response_v2(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1004,7 +1004,7 @@ def _read_offset_fetch_response_v3(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v1(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1055,7 +1055,7 @@ def _read_offset_fetch_response_v5(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v5(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1140,7 +1140,7 @@ def _read_offset_fetch_response_v6(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topic_v6(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1241,7 +1241,7 @@ def _read_offset_fetch_response_offset_fetch_response_group_v8(frame: bytes, pos
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopics] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topics_v8(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1271,7 +1271,7 @@ def _read_offset_fetch_response_v8(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n > (len(frame) - pos) // 5:
         fail_count("groups", _n)
     groups: list[OffsetFetchResponse.OffsetFetchResponseGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_offset_fetch_response_offset_fetch_response_group_v8(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -1335,7 +1335,7 @@ def _read_offset_fetch_response_offset_fetch_response_group_v10(frame: bytes, po
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopics] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_fetch_response_offset_fetch_response_topics_v10(frame, pos)
         topics.append(_topics_item)
     (error_code,) = unpack_h(frame, pos)
@@ -1365,7 +1365,7 @@ def _read_offset_fetch_response_v10(frame: bytes, pos: int) -> tuple[OffsetFetch
     if _n > (len(frame) - pos) // 5:
         fail_count("groups", _n)
     groups: list[OffsetFetchResponse.OffsetFetchResponseGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_offset_fetch_response_offset_fetch_response_group_v10(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -1391,26 +1391,26 @@ def _write_offset_fetch_response_offset_fetch_response_topic_v1(message: OffsetF
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_fetch_response_offset_fetch_response_partition_v1(_partitions_item, parts)
 
 
 def _write_offset_fetch_response_v1(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topic_v1(_topics_item, parts)
 
 
 def _write_offset_fetch_response_v2(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topic_v1(_topics_item, parts)
     parts.append(pack_h(message.error_code))
 
 
 def _write_offset_fetch_response_v3(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topic_v1(_topics_item, parts)
     parts.append(pack_h(message.error_code))
 
@@ -1427,13 +1427,13 @@ def _write_offset_fetch_response_offset_fetch_response_topic_v5(message: OffsetF
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_fetch_response_offset_fetch_response_partition_v5(_partitions_item, parts)
 
 
 def _write_offset_fetch_response_v5(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topic_v5(_topics_item, parts)
     parts.append(pack_h(message.error_code))
 
@@ -1455,7 +1455,7 @@ def _write_offset_fetch_response_offset_fetch_response_topic_v6(message: OffsetF
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_fetch_response_offset_fetch_response_partition_v6(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1466,7 +1466,7 @@ def _write_offset_fetch_response_offset_fetch_response_topic_v6(message: OffsetF
 def _write_offset_fetch_response_v6(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topic_v6(_topics_item, parts)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:
@@ -1492,7 +1492,7 @@ def _write_offset_fetch_response_offset_fetch_response_topics_v8(message: Offset
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_fetch_response_offset_fetch_response_partitions_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1505,7 +1505,7 @@ def _write_offset_fetch_response_offset_fetch_response_group_v8(message: OffsetF
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topics_v8(_topics_item, parts)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:
@@ -1517,7 +1517,7 @@ def _write_offset_fetch_response_offset_fetch_response_group_v8(message: OffsetF
 def _write_offset_fetch_response_v8(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_offset_fetch_response_offset_fetch_response_group_v8(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1528,7 +1528,7 @@ def _write_offset_fetch_response_v8(message: OffsetFetchResponse, parts: list[Bu
 def _write_offset_fetch_response_offset_fetch_response_topics_v10(message: OffsetFetchResponse.OffsetFetchResponseTopics, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_fetch_response_offset_fetch_response_partitions_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1541,7 +1541,7 @@ def _write_offset_fetch_response_offset_fetch_response_group_v10(message: Offset
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topics_v10(_topics_item, parts)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:
@@ -1553,7 +1553,7 @@ def _write_offset_fetch_response_offset_fetch_response_group_v10(message: Offset
 def _write_offset_fetch_response_v10(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_offset_fetch_response_offset_fetch_response_group_v10(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

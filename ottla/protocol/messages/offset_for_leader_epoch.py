@@ -131,7 +131,7 @@ def _read_offset_for_leader_epoch_request_v2(frame: bytes, pos: int) -> tuple[Of
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_for_leader_epoch_request_offset_for_leader_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetForLeaderEpochRequest(-2, topics), pos
@@ -145,7 +145,7 @@ def _read_offset_for_leader_epoch_request_v3(frame: bytes, pos: int) -> tuple[Of
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_for_leader_epoch_request_offset_for_leader_topic_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetForLeaderEpochRequest(replica_id, topics), pos
@@ -215,7 +215,7 @@ def _read_offset_for_leader_epoch_request_v4(frame: bytes, pos: int) -> tuple[Of
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_for_leader_epoch_request_offset_for_leader_topic_v4(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -238,19 +238,19 @@ def _write_offset_for_leader_epoch_request_offset_for_leader_topic_v2(message: O
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_for_leader_epoch_request_offset_for_leader_partition_v2(_partitions_item, parts)
 
 
 def _write_offset_for_leader_epoch_request_v2(message: OffsetForLeaderEpochRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_for_leader_epoch_request_offset_for_leader_topic_v2(_topics_item, parts)
 
 
 def _write_offset_for_leader_epoch_request_v3(message: OffsetForLeaderEpochRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.replica_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_for_leader_epoch_request_offset_for_leader_topic_v2(_topics_item, parts)
 
 
@@ -267,7 +267,7 @@ def _write_offset_for_leader_epoch_request_offset_for_leader_topic_v4(message: O
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_for_leader_epoch_request_offset_for_leader_partition_v4(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -278,7 +278,7 @@ def _write_offset_for_leader_epoch_request_offset_for_leader_topic_v4(message: O
 def _write_offset_for_leader_epoch_request_v4(message: OffsetForLeaderEpochRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.replica_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_for_leader_epoch_request_offset_for_leader_topic_v4(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -393,7 +393,7 @@ def _read_offset_for_leader_epoch_response_v2(frame: bytes, pos: int) -> tuple[O
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_for_leader_epoch_response_offset_for_leader_topic_result_v2(frame, pos)
         topics.append(_topics_item)
     return OffsetForLeaderEpochResponse(throttle_time_ms, topics), pos
@@ -463,7 +463,7 @@ def _read_offset_for_leader_epoch_response_v4(frame: bytes, pos: int) -> tuple[O
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -486,13 +486,13 @@ def _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v2(me
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_for_leader_epoch_response_epoch_end_offset_v2(_partitions_item, parts)
 
 
 def _write_offset_for_leader_epoch_response_v2(message: OffsetForLeaderEpochResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v2(_topics_item, parts)
 
 
@@ -509,7 +509,7 @@ def _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(me
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_offset_for_leader_epoch_response_epoch_end_offset_v4(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -520,7 +520,7 @@ def _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(me
 def _write_offset_for_leader_epoch_response_v4(message: OffsetForLeaderEpochResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

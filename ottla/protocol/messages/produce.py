@@ -172,7 +172,7 @@ def _read_produce_request_v3(frame: bytes, pos: int) -> tuple[ProduceRequest, in
     if _n > (len(frame) - pos) // 6:
         fail_count("topic_data", _n)
     topic_data: list[ProduceRequest.TopicProduceData] = []
-    for _ in range(_n) if _n <= FEW else many("topic_data", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_data", _n, topic_data):
         _topic_data_item, pos = _read_produce_request_topic_produce_data_v3(frame, pos)
         topic_data.append(_topic_data_item)
     return ProduceRequest(transactional_id, acks, timeout_ms, topic_data), pos
@@ -264,7 +264,7 @@ def _read_produce_request_v9(frame: bytes, pos: int) -> tuple[ProduceRequest, in
     if _n > (len(frame) - pos) // 3:
         fail_count("topic_data", _n)
     topic_data: list[ProduceRequest.TopicProduceData] = []
-    for _ in range(_n) if _n <= FEW else many("topic_data", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_data", _n, topic_data):
         _topic_data_item, pos = _read_produce_request_topic_produce_data_v9(frame, pos)
         topic_data.append(_topic_data_item)
     if frame[pos]:
@@ -331,7 +331,7 @@ def _read_produce_request_v13(frame: bytes, pos: int) -> tuple[ProduceRequest, i
     if _n > (len(frame) - pos) // 18:
         fail_count("topic_data", _n)
     topic_data: list[ProduceRequest.TopicProduceData] = []
-    for _ in range(_n) if _n <= FEW else many("topic_data", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_data", _n, topic_data):
         _topic_data_item, pos = _read_produce_request_topic_produce_data_v13(frame, pos)
         topic_data.append(_topic_data_item)
     if frame[pos]:
@@ -356,7 +356,7 @@ def _write_produce_request_topic_produce_data_v3(message: ProduceRequest.TopicPr
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partition_data)))
-    for _partition_data_item in message.partition_data if len(message.partition_data) <= FEW else all_of(message.partition_data):
+    for _partition_data_item in message.partition_data if len(message.partition_data) <= FEW else all_of(message.partition_data, parts):
         _write_produce_request_partition_produce_data_v3(_partition_data_item, parts)
 
 
@@ -365,7 +365,7 @@ def _write_produce_request_v3(message: ProduceRequest, parts: list[Buffer]) -> N
     parts.append(pack_h(-1 if message.transactional_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_hii(message.acks, message.timeout_ms, len(message.topic_data)))
-    for _topic_data_item in message.topic_data if len(message.topic_data) <= FEW else all_of(message.topic_data):
+    for _topic_data_item in message.topic_data if len(message.topic_data) <= FEW else all_of(message.topic_data, parts):
         _write_produce_request_topic_produce_data_v3(_topic_data_item, parts)
 
 
@@ -385,7 +385,7 @@ def _write_produce_request_topic_produce_data_v9(message: ProduceRequest.TopicPr
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_data) + 1))
-    for _partition_data_item in message.partition_data if len(message.partition_data) <= FEW else all_of(message.partition_data):
+    for _partition_data_item in message.partition_data if len(message.partition_data) <= FEW else all_of(message.partition_data, parts):
         _write_produce_request_partition_produce_data_v9(_partition_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -399,7 +399,7 @@ def _write_produce_request_v9(message: ProduceRequest, parts: list[Buffer]) -> N
     parts.append(_text)
     parts.append(pack_hi(message.acks, message.timeout_ms))
     parts.append(unsigned_varint(len(message.topic_data) + 1))
-    for _topic_data_item in message.topic_data if len(message.topic_data) <= FEW else all_of(message.topic_data):
+    for _topic_data_item in message.topic_data if len(message.topic_data) <= FEW else all_of(message.topic_data, parts):
         _write_produce_request_topic_produce_data_v9(_topic_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -410,7 +410,7 @@ def _write_produce_request_v9(message: ProduceRequest, parts: list[Buffer]) -> N
 def _write_produce_request_topic_produce_data_v13(message: ProduceRequest.TopicProduceData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partition_data) + 1))
-    for _partition_data_item in message.partition_data if len(message.partition_data) <= FEW else all_of(message.partition_data):
+    for _partition_data_item in message.partition_data if len(message.partition_data) <= FEW else all_of(message.partition_data, parts):
         _write_produce_request_partition_produce_data_v9(_partition_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -424,7 +424,7 @@ def _write_produce_request_v13(message: ProduceRequest, parts: list[Buffer]) -> 
     parts.append(_text)
     parts.append(pack_hi(message.acks, message.timeout_ms))
     parts.append(unsigned_varint(len(message.topic_data) + 1))
-    for _topic_data_item in message.topic_data if len(message.topic_data) <= FEW else all_of(message.topic_data):
+    for _topic_data_item in message.topic_data if len(message.topic_data) <= FEW else all_of(message.topic_data, parts):
         _write_produce_request_topic_produce_data_v13(_topic_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -616,7 +616,7 @@ def _read_produce_response_topic_produce_response_v3(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 22:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v3(frame, pos)
         partition_responses.append(_partition_responses_item)
     return ProduceResponse.TopicProduceResponse(name, ZERO_UUID, partition_responses), pos
@@ -630,7 +630,7 @@ def _read_produce_response_v3(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_produce_response_topic_produce_response_v3(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -659,7 +659,7 @@ def _read_produce_response_topic_produce_response_v5(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 30:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v5(frame, pos)
         partition_responses.append(_partition_responses_item)
     return ProduceResponse.TopicProduceResponse(name, ZERO_UUID, partition_responses), pos
@@ -673,7 +673,7 @@ def _read_produce_response_v5(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_produce_response_topic_produce_response_v5(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -730,7 +730,7 @@ def _read_produce_response_topic_produce_response_v8(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 36:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v8(frame, pos)
         partition_responses.append(_partition_responses_item)
     return ProduceResponse.TopicProduceResponse(name, ZERO_UUID, partition_responses), pos
@@ -744,7 +744,7 @@ def _read_produce_response_v8(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if _n > (len(frame) - pos) // 6:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_produce_response_topic_produce_response_v8(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -808,7 +808,7 @@ def _read_produce_response_partition_produce_response_v9(frame: bytes, pos: int)
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 fail_tag(_tag)
@@ -846,7 +846,7 @@ def _read_produce_response_topic_produce_response_v9(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 33:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v9(frame, pos)
         partition_responses.append(_partition_responses_item)
     if frame[pos]:
@@ -872,7 +872,7 @@ def _read_produce_response_v9(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_produce_response_topic_produce_response_v9(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -880,7 +880,7 @@ def _read_produce_response_v9(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 fail_tag(_tag)
@@ -942,7 +942,7 @@ def _read_produce_response_partition_produce_response_v10(frame: bytes, pos: int
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 current_leader, pos = _read_produce_response_leader_id_and_epoch_v10(frame, pos)
@@ -980,7 +980,7 @@ def _read_produce_response_topic_produce_response_v10(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 33:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v10(frame, pos)
         partition_responses.append(_partition_responses_item)
     if frame[pos]:
@@ -1043,7 +1043,7 @@ def _read_produce_response_v10(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if _n > (len(frame) - pos) // 3:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_produce_response_topic_produce_response_v10(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -1052,7 +1052,7 @@ def _read_produce_response_v10(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -1095,7 +1095,7 @@ def _read_produce_response_topic_produce_response_v13(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 33:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partition_responses", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
         _partition_responses_item, pos = _read_produce_response_partition_produce_response_v10(frame, pos)
         partition_responses.append(_partition_responses_item)
     if frame[pos]:
@@ -1121,7 +1121,7 @@ def _read_produce_response_v13(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_produce_response_topic_produce_response_v13(frame, pos)
         responses.append(_responses_item)
     (throttle_time_ms,) = unpack_i(frame, pos)
@@ -1130,7 +1130,7 @@ def _read_produce_response_v13(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 _n = frame[pos]
@@ -1168,13 +1168,13 @@ def _write_produce_response_topic_produce_response_v3(message: ProduceResponse.T
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partition_responses)))
-    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses):
+    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses, parts):
         _write_produce_response_partition_produce_response_v3(_partition_responses_item, parts)
 
 
 def _write_produce_response_v3(message: ProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_produce_response_topic_produce_response_v3(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -1188,13 +1188,13 @@ def _write_produce_response_topic_produce_response_v5(message: ProduceResponse.T
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partition_responses)))
-    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses):
+    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses, parts):
         _write_produce_response_partition_produce_response_v5(_partition_responses_item, parts)
 
 
 def _write_produce_response_v5(message: ProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_produce_response_topic_produce_response_v5(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -1207,7 +1207,7 @@ def _write_produce_response_batch_index_and_error_message_v8(message: ProduceRes
 
 def _write_produce_response_partition_produce_response_v8(message: ProduceResponse.PartitionProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqqi(message.index, message.error_code, message.base_offset, message.log_append_time_ms, message.log_start_offset, len(message.record_errors)))
-    for _record_errors_item in message.record_errors if len(message.record_errors) <= FEW else all_of(message.record_errors):
+    for _record_errors_item in message.record_errors if len(message.record_errors) <= FEW else all_of(message.record_errors, parts):
         _write_produce_response_batch_index_and_error_message_v8(_record_errors_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(-1 if message.error_message is None else len(_text)))
@@ -1219,13 +1219,13 @@ def _write_produce_response_topic_produce_response_v8(message: ProduceResponse.T
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partition_responses)))
-    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses):
+    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses, parts):
         _write_produce_response_partition_produce_response_v8(_partition_responses_item, parts)
 
 
 def _write_produce_response_v8(message: ProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_produce_response_topic_produce_response_v8(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -1244,7 +1244,7 @@ def _write_produce_response_batch_index_and_error_message_v9(message: ProduceRes
 def _write_produce_response_partition_produce_response_v9(message: ProduceResponse.PartitionProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqq(message.index, message.error_code, message.base_offset, message.log_append_time_ms, message.log_start_offset))
     parts.append(unsigned_varint(len(message.record_errors) + 1))
-    for _record_errors_item in message.record_errors if len(message.record_errors) <= FEW else all_of(message.record_errors):
+    for _record_errors_item in message.record_errors if len(message.record_errors) <= FEW else all_of(message.record_errors, parts):
         _write_produce_response_batch_index_and_error_message_v9(_record_errors_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
@@ -1260,7 +1260,7 @@ def _write_produce_response_topic_produce_response_v9(message: ProduceResponse.T
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_responses) + 1))
-    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses):
+    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses, parts):
         _write_produce_response_partition_produce_response_v9(_partition_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1270,7 +1270,7 @@ def _write_produce_response_topic_produce_response_v9(message: ProduceResponse.T
 
 def _write_produce_response_v9(message: ProduceResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_produce_response_topic_produce_response_v9(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     if message.unknown_tagged_fields is None:
@@ -1290,7 +1290,7 @@ def _write_produce_response_leader_id_and_epoch_v10(message: ProduceResponse.Lea
 def _write_produce_response_partition_produce_response_v10(message: ProduceResponse.PartitionProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqq(message.index, message.error_code, message.base_offset, message.log_append_time_ms, message.log_start_offset))
     parts.append(unsigned_varint(len(message.record_errors) + 1))
-    for _record_errors_item in message.record_errors if len(message.record_errors) <= FEW else all_of(message.record_errors):
+    for _record_errors_item in message.record_errors if len(message.record_errors) <= FEW else all_of(message.record_errors, parts):
         _write_produce_response_batch_index_and_error_message_v9(_record_errors_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
@@ -1311,7 +1311,7 @@ def _write_produce_response_topic_produce_response_v10(message: ProduceResponse.
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partition_responses) + 1))
-    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses):
+    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses, parts):
         _write_produce_response_partition_produce_response_v10(_partition_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1336,14 +1336,14 @@ def _write_produce_response_node_endpoint_v10(message: ProduceResponse.NodeEndpo
 
 def _write_produce_response_v10(message: ProduceResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_produce_response_topic_produce_response_v10(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.node_endpoints != []:
         _tag: list[Buffer] = []
         _tag.append(unsigned_varint(len(message.node_endpoints) + 1))
-        for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints):
+        for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints, _tag):
             _write_produce_response_node_endpoint_v10(_node_endpoints_item, _tag)
         tagged.append((0, _tag))
     if message.unknown_tagged_fields is None and not tagged:
@@ -1355,7 +1355,7 @@ def _write_produce_response_v10(message: ProduceResponse, parts: list[Buffer]) -
 def _write_produce_response_topic_produce_response_v13(message: ProduceResponse.TopicProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partition_responses) + 1))
-    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses):
+    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses, parts):
         _write_produce_response_partition_produce_response_v10(_partition_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1365,14 +1365,14 @@ def _write_produce_response_topic_produce_response_v13(message: ProduceResponse.
 
 def _write_produce_response_v13(message: ProduceResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_produce_response_topic_produce_response_v13(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.node_endpoints != []:
         _tag: list[Buffer] = []
         _tag.append(unsigned_varint(len(message.node_endpoints) + 1))
-        for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints):
+        for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints, _tag):
             _write_produce_response_node_endpoint_v10(_node_endpoints_item, _tag)
         tagged.append((0, _tag))
     if message.unknown_tagged_fields is None and not tagged:

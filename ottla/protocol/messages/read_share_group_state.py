@@ -158,7 +158,7 @@ def _read_read_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[Rea
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ReadShareGroupStateRequest.ReadStateData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_read_share_group_state_request_read_state_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -183,7 +183,7 @@ def _write_read_share_group_state_request_partition_data_v0(message: ReadShareGr
 def _write_read_share_group_state_request_read_state_data_v0(message: ReadShareGroupStateRequest.ReadStateData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_read_share_group_state_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -196,7 +196,7 @@ def _write_read_share_group_state_request_v0(message: ReadShareGroupStateRequest
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_read_share_group_state_request_read_state_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -367,7 +367,7 @@ def _read_read_share_group_state_response_read_state_result_v0(frame: bytes, pos
     if _n > (len(frame) - pos) // 21:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_read_share_group_state_response_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -393,7 +393,7 @@ def _read_read_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[Re
     if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[ReadShareGroupStateResponse.ReadStateResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_read_share_group_state_response_read_state_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -422,7 +422,7 @@ def _write_read_share_group_state_response_partition_result_v0(message: ReadShar
     parts.append(_text)
     parts.append(pack_iq(message.state_epoch, message.start_offset))
     parts.append(unsigned_varint(len(message.state_batches) + 1))
-    for _state_batches_item in message.state_batches if len(message.state_batches) <= FEW else all_of(message.state_batches):
+    for _state_batches_item in message.state_batches if len(message.state_batches) <= FEW else all_of(message.state_batches, parts):
         _write_read_share_group_state_response_state_batch_v0(_state_batches_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -433,7 +433,7 @@ def _write_read_share_group_state_response_partition_result_v0(message: ReadShar
 def _write_read_share_group_state_response_read_state_result_v0(message: ReadShareGroupStateResponse.ReadStateResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_read_share_group_state_response_partition_result_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -443,7 +443,7 @@ def _write_read_share_group_state_response_read_state_result_v0(message: ReadSha
 
 def _write_read_share_group_state_response_v0(message: ReadShareGroupStateResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_read_share_group_state_response_read_state_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -158,7 +158,7 @@ def _read_read_share_group_state_summary_request_v0(frame: bytes, pos: int) -> t
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ReadShareGroupStateSummaryRequest.ReadStateSummaryData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_read_share_group_state_summary_request_read_state_summary_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -183,7 +183,7 @@ def _write_read_share_group_state_summary_request_partition_data_v0(message: Rea
 def _write_read_share_group_state_summary_request_read_state_summary_data_v0(message: ReadShareGroupStateSummaryRequest.ReadStateSummaryData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_read_share_group_state_summary_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -196,7 +196,7 @@ def _write_read_share_group_state_summary_request_v0(message: ReadShareGroupStat
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_read_share_group_state_summary_request_read_state_summary_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -347,7 +347,7 @@ def _read_read_share_group_state_summary_response_v0(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[ReadShareGroupStateSummaryResponse.ReadStateSummaryResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_read_share_group_state_summary_response_read_state_summary_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -428,7 +428,7 @@ def _read_read_share_group_state_summary_response_v1(frame: bytes, pos: int) -> 
     if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[ReadShareGroupStateSummaryResponse.ReadStateSummaryResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_read_share_group_state_summary_response_read_state_summary_result_v1(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -457,7 +457,7 @@ def _write_read_share_group_state_summary_response_partition_result_v0(message: 
 def _write_read_share_group_state_summary_response_read_state_summary_result_v0(message: ReadShareGroupStateSummaryResponse.ReadStateSummaryResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_read_share_group_state_summary_response_partition_result_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -467,7 +467,7 @@ def _write_read_share_group_state_summary_response_read_state_summary_result_v0(
 
 def _write_read_share_group_state_summary_response_v0(message: ReadShareGroupStateSummaryResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_read_share_group_state_summary_response_read_state_summary_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -490,7 +490,7 @@ def _write_read_share_group_state_summary_response_partition_result_v1(message: 
 def _write_read_share_group_state_summary_response_read_state_summary_result_v1(message: ReadShareGroupStateSummaryResponse.ReadStateSummaryResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_read_share_group_state_summary_response_partition_result_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -500,7 +500,7 @@ def _write_read_share_group_state_summary_response_read_state_summary_result_v1(
 
 def _write_read_share_group_state_summary_response_v1(message: ReadShareGroupStateSummaryResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_read_share_group_state_summary_response_read_state_summary_result_v1(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

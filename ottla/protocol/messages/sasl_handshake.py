@@ -105,7 +105,7 @@ def _read_sasl_handshake_response_v0(frame: bytes, pos: int) -> tuple[SaslHandsh
 
 def _write_sasl_handshake_response_v0(message: SaslHandshakeResponse, parts: list[Buffer]) -> None:
     parts.append(pack_hi(message.error_code, len(message.mechanisms)))
-    for _mechanisms_item in message.mechanisms if len(message.mechanisms) <= FEW else all_of(message.mechanisms):
+    for _mechanisms_item in message.mechanisms if len(message.mechanisms) <= FEW else all_of(message.mechanisms, parts):
         _text = _mechanisms_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)

@@ -169,7 +169,7 @@ def _read_share_acknowledge_request_acknowledge_partition_v1(frame: bytes, pos: 
     if _n > (len(frame) - pos) // 18:
         fail_count("acknowledgement_batches", _n)
     acknowledgement_batches: list[ShareAcknowledgeRequest.AcknowledgementBatch] = []
-    for _ in range(_n) if _n <= FEW else many("acknowledgement_batches", _n):
+    for _ in range(_n) if _n <= FEW else many("acknowledgement_batches", _n, acknowledgement_batches):
         _acknowledgement_batches_item, pos = _read_share_acknowledge_request_acknowledgement_batch_v1(frame, pos)
         acknowledgement_batches.append(_acknowledgement_batches_item)
     if frame[pos]:
@@ -197,7 +197,7 @@ def _read_share_acknowledge_request_acknowledge_topic_v1(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 6:
         fail_count("partitions", _n)
     partitions: list[ShareAcknowledgeRequest.AcknowledgePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_share_acknowledge_request_acknowledge_partition_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -247,7 +247,7 @@ def _read_share_acknowledge_request_v1(frame: bytes, pos: int) -> tuple[ShareAck
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ShareAcknowledgeRequest.AcknowledgeTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_share_acknowledge_request_acknowledge_topic_v1(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -297,7 +297,7 @@ def _read_share_acknowledge_request_v2(frame: bytes, pos: int) -> tuple[ShareAck
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ShareAcknowledgeRequest.AcknowledgeTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_share_acknowledge_request_acknowledge_topic_v1(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -325,7 +325,7 @@ def _write_share_acknowledge_request_acknowledgement_batch_v1(message: ShareAckn
 def _write_share_acknowledge_request_acknowledge_partition_v1(message: ShareAcknowledgeRequest.AcknowledgePartition, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.partition_index))
     parts.append(unsigned_varint(len(message.acknowledgement_batches) + 1))
-    for _acknowledgement_batches_item in message.acknowledgement_batches if len(message.acknowledgement_batches) <= FEW else all_of(message.acknowledgement_batches):
+    for _acknowledgement_batches_item in message.acknowledgement_batches if len(message.acknowledgement_batches) <= FEW else all_of(message.acknowledgement_batches, parts):
         _write_share_acknowledge_request_acknowledgement_batch_v1(_acknowledgement_batches_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -336,7 +336,7 @@ def _write_share_acknowledge_request_acknowledge_partition_v1(message: ShareAckn
 def _write_share_acknowledge_request_acknowledge_topic_v1(message: ShareAcknowledgeRequest.AcknowledgeTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_share_acknowledge_request_acknowledge_partition_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -353,7 +353,7 @@ def _write_share_acknowledge_request_v1(message: ShareAcknowledgeRequest, parts:
     parts.append(_text)
     parts.append(pack_i(message.share_session_epoch))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_share_acknowledge_request_acknowledge_topic_v1(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -370,7 +370,7 @@ def _write_share_acknowledge_request_v2(message: ShareAcknowledgeRequest, parts:
     parts.append(_text)
     parts.append(pack_io(message.share_session_epoch, message.is_renew_ack))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_share_acknowledge_request_acknowledge_topic_v1(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -630,7 +630,7 @@ def _read_share_acknowledge_response_v1(frame: bytes, pos: int) -> tuple[ShareAc
     if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_share_acknowledge_response_share_acknowledge_topic_response_v1(frame, pos)
         responses.append(_responses_item)
     _n = frame[pos]
@@ -685,7 +685,7 @@ def _read_share_acknowledge_response_v2(frame: bytes, pos: int) -> tuple[ShareAc
     if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_share_acknowledge_response_share_acknowledge_topic_response_v1(frame, pos)
         responses.append(_responses_item)
     _n = frame[pos]
@@ -736,7 +736,7 @@ def _write_share_acknowledge_response_partition_data_v1(message: ShareAcknowledg
 def _write_share_acknowledge_response_share_acknowledge_topic_response_v1(message: ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_share_acknowledge_response_partition_data_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -765,10 +765,10 @@ def _write_share_acknowledge_response_v1(message: ShareAcknowledgeResponse, part
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_share_acknowledge_response_share_acknowledge_topic_response_v1(_responses_item, parts)
     parts.append(unsigned_varint(len(message.node_endpoints) + 1))
-    for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints):
+    for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints, parts):
         _write_share_acknowledge_response_node_endpoint_v1(_node_endpoints_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -783,10 +783,10 @@ def _write_share_acknowledge_response_v2(message: ShareAcknowledgeResponse, part
     parts.append(_text)
     parts.append(pack_i(message.acquisition_lock_timeout_ms))
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_share_acknowledge_response_share_acknowledge_topic_response_v1(_responses_item, parts)
     parts.append(unsigned_varint(len(message.node_endpoints) + 1))
-    for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints):
+    for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints, parts):
         _write_share_acknowledge_response_node_endpoint_v1(_node_endpoints_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

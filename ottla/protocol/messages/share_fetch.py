@@ -216,7 +216,7 @@ def _read_share_fetch_request_fetch_partition_v1(frame: bytes, pos: int) -> tupl
     if _n > (len(frame) - pos) // 18:
         fail_count("acknowledgement_batches", _n)
     acknowledgement_batches: list[ShareFetchRequest.AcknowledgementBatch] = []
-    for _ in range(_n) if _n <= FEW else many("acknowledgement_batches", _n):
+    for _ in range(_n) if _n <= FEW else many("acknowledgement_batches", _n, acknowledgement_batches):
         _acknowledgement_batches_item, pos = _read_share_fetch_request_acknowledgement_batch_v1(frame, pos)
         acknowledgement_batches.append(_acknowledgement_batches_item)
     if frame[pos]:
@@ -244,7 +244,7 @@ def _read_share_fetch_request_fetch_topic_v1(frame: bytes, pos: int) -> tuple[Sh
     if _n > (len(frame) - pos) // 6:
         fail_count("partitions", _n)
     partitions: list[ShareFetchRequest.FetchPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_share_fetch_request_fetch_partition_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -322,7 +322,7 @@ def _read_share_fetch_request_v1(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ShareFetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_share_fetch_request_fetch_topic_v1(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -336,7 +336,7 @@ def _read_share_fetch_request_v1(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[ShareFetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_share_fetch_request_forgotten_topic_v1(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     if frame[pos]:
@@ -386,7 +386,7 @@ def _read_share_fetch_request_v2(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[ShareFetchRequest.FetchTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_share_fetch_request_fetch_topic_v1(frame, pos)
         topics.append(_topics_item)
     _n = frame[pos]
@@ -400,7 +400,7 @@ def _read_share_fetch_request_v2(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n > (len(frame) - pos) // 18:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[ShareFetchRequest.ForgottenTopic] = []
-    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n):
+    for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
         _forgotten_topics_data_item, pos = _read_share_fetch_request_forgotten_topic_v1(frame, pos)
         forgotten_topics_data.append(_forgotten_topics_data_item)
     if frame[pos]:
@@ -428,7 +428,7 @@ def _write_share_fetch_request_acknowledgement_batch_v1(message: ShareFetchReque
 def _write_share_fetch_request_fetch_partition_v1(message: ShareFetchRequest.FetchPartition, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.partition_index))
     parts.append(unsigned_varint(len(message.acknowledgement_batches) + 1))
-    for _acknowledgement_batches_item in message.acknowledgement_batches if len(message.acknowledgement_batches) <= FEW else all_of(message.acknowledgement_batches):
+    for _acknowledgement_batches_item in message.acknowledgement_batches if len(message.acknowledgement_batches) <= FEW else all_of(message.acknowledgement_batches, parts):
         _write_share_fetch_request_acknowledgement_batch_v1(_acknowledgement_batches_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -439,7 +439,7 @@ def _write_share_fetch_request_fetch_partition_v1(message: ShareFetchRequest.Fet
 def _write_share_fetch_request_fetch_topic_v1(message: ShareFetchRequest.FetchTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_share_fetch_request_fetch_partition_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -467,10 +467,10 @@ def _write_share_fetch_request_v1(message: ShareFetchRequest, parts: list[Buffer
     parts.append(_text)
     parts.append(pack_iiiiii(message.share_session_epoch, message.max_wait_ms, message.min_bytes, message.max_bytes, message.max_records, message.batch_size))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_share_fetch_request_fetch_topic_v1(_topics_item, parts)
     parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_share_fetch_request_forgotten_topic_v1(_forgotten_topics_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -487,10 +487,10 @@ def _write_share_fetch_request_v2(message: ShareFetchRequest, parts: list[Buffer
     parts.append(_text)
     parts.append(pack_iiiiiibo(message.share_session_epoch, message.max_wait_ms, message.min_bytes, message.max_bytes, message.max_records, message.batch_size, message.share_acquire_mode, message.is_renew_ack))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_share_fetch_request_fetch_topic_v1(_topics_item, parts)
     parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data):
+    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_share_fetch_request_forgotten_topic_v1(_forgotten_topics_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -757,7 +757,7 @@ def _read_share_fetch_response_share_fetchable_topic_response_v1(frame: bytes, p
     if _n > (len(frame) - pos) // 22:
         fail_count("partitions", _n)
     partitions: list[ShareFetchResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_share_fetch_response_partition_data_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -835,7 +835,7 @@ def _read_share_fetch_response_v1(frame: bytes, pos: int) -> tuple[ShareFetchRes
     if _n > (len(frame) - pos) // 18:
         fail_count("responses", _n)
     responses: list[ShareFetchResponse.ShareFetchableTopicResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_share_fetch_response_share_fetchable_topic_response_v1(frame, pos)
         responses.append(_responses_item)
     _n = frame[pos]
@@ -894,7 +894,7 @@ def _write_share_fetch_response_partition_data_v1(message: ShareFetchResponse.Pa
     parts.append(unsigned_varint(0 if message.records is None else len(_records) + 1))
     parts.append(_records)
     parts.append(unsigned_varint(len(message.acquired_records) + 1))
-    for _acquired_records_item in message.acquired_records if len(message.acquired_records) <= FEW else all_of(message.acquired_records):
+    for _acquired_records_item in message.acquired_records if len(message.acquired_records) <= FEW else all_of(message.acquired_records, parts):
         _write_share_fetch_response_acquired_records_v1(_acquired_records_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -905,7 +905,7 @@ def _write_share_fetch_response_partition_data_v1(message: ShareFetchResponse.Pa
 def _write_share_fetch_response_share_fetchable_topic_response_v1(message: ShareFetchResponse.ShareFetchableTopicResponse, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_share_fetch_response_partition_data_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -935,10 +935,10 @@ def _write_share_fetch_response_v1(message: ShareFetchResponse, parts: list[Buff
     parts.append(_text)
     parts.append(pack_i(message.acquisition_lock_timeout_ms))
     parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses):
+    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
         _write_share_fetch_response_share_fetchable_topic_response_v1(_responses_item, parts)
     parts.append(unsigned_varint(len(message.node_endpoints) + 1))
-    for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints):
+    for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints, parts):
         _write_share_fetch_response_node_endpoint_v1(_node_endpoints_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

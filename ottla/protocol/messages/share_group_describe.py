@@ -100,7 +100,7 @@ def _read_share_group_describe_request_v1(frame: bytes, pos: int) -> tuple[Share
 
 def _write_share_group_describe_request_v1(message: ShareGroupDescribeRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.group_ids) + 1))
-    for _group_ids_item in message.group_ids if len(message.group_ids) <= FEW else all_of(message.group_ids):
+    for _group_ids_item in message.group_ids if len(message.group_ids) <= FEW else all_of(message.group_ids, parts):
         _text = _group_ids_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -293,7 +293,7 @@ def _read_share_group_describe_response_assignment_v1(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 19:
         fail_count("topic_partitions", _n)
     topic_partitions: list[ShareGroupDescribeResponse.TopicPartitions] = []
-    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
         _topic_partitions_item, pos = _read_share_group_describe_response_topic_partitions_v1(frame, pos)
         topic_partitions.append(_topic_partitions_item)
     if frame[pos]:
@@ -443,7 +443,7 @@ def _read_share_group_describe_response_described_group_v1(frame: bytes, pos: in
     if _n > (len(frame) - pos) // 12:
         fail_count("members", _n)
     members: list[ShareGroupDescribeResponse.Member] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_share_group_describe_response_member_v1(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -473,7 +473,7 @@ def _read_share_group_describe_response_v1(frame: bytes, pos: int) -> tuple[Shar
     if _n > (len(frame) - pos) // 20:
         fail_count("groups", _n)
     groups: list[ShareGroupDescribeResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_share_group_describe_response_described_group_v1(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -503,7 +503,7 @@ def _write_share_group_describe_response_topic_partitions_v1(message: ShareGroup
 
 def _write_share_group_describe_response_assignment_v1(message: ShareGroupDescribeResponse.Assignment, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions if len(message.topic_partitions) <= FEW else all_of(message.topic_partitions):
+    for _topic_partitions_item in message.topic_partitions if len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
         _write_share_group_describe_response_topic_partitions_v1(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -526,7 +526,7 @@ def _write_share_group_describe_response_member_v1(message: ShareGroupDescribeRe
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.subscribed_topic_names) + 1))
-    for _subscribed_topic_names_item in message.subscribed_topic_names if len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names):
+    for _subscribed_topic_names_item in message.subscribed_topic_names if len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names, parts):
         _text = _subscribed_topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -553,7 +553,7 @@ def _write_share_group_describe_response_described_group_v1(message: ShareGroupD
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_share_group_describe_response_member_v1(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -565,7 +565,7 @@ def _write_share_group_describe_response_described_group_v1(message: ShareGroupD
 def _write_share_group_describe_response_v1(message: ShareGroupDescribeResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_share_group_describe_response_described_group_v1(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -151,7 +151,7 @@ def _read_streams_group_describe_request_v1(frame: bytes, pos: int) -> tuple[Str
 
 def _write_streams_group_describe_request_v0(message: StreamsGroupDescribeRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.group_ids) + 1))
-    for _group_ids_item in message.group_ids if len(message.group_ids) <= FEW else all_of(message.group_ids):
+    for _group_ids_item in message.group_ids if len(message.group_ids) <= FEW else all_of(message.group_ids, parts):
         _text = _group_ids_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -164,7 +164,7 @@ def _write_streams_group_describe_request_v0(message: StreamsGroupDescribeReques
 
 def _write_streams_group_describe_request_v1(message: StreamsGroupDescribeRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.group_ids) + 1))
-    for _group_ids_item in message.group_ids if len(message.group_ids) <= FEW else all_of(message.group_ids):
+    for _group_ids_item in message.group_ids if len(message.group_ids) <= FEW else all_of(message.group_ids, parts):
         _text = _group_ids_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -683,7 +683,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 9:
         fail_count("state_changelog_topics", _n)
     state_changelog_topics: list[StreamsGroupDescribeResponse.TopicInfo] = []
-    for _ in range(_n) if _n <= FEW else many("state_changelog_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("state_changelog_topics", _n, state_changelog_topics):
         _state_changelog_topics_item, pos = _read_streams_group_describe_response_topic_info_v0(frame, pos)
         state_changelog_topics.append(_state_changelog_topics_item)
     _n = frame[pos]
@@ -697,7 +697,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 9:
         fail_count("repartition_source_topics", _n)
     repartition_source_topics: list[StreamsGroupDescribeResponse.TopicInfo] = []
-    for _ in range(_n) if _n <= FEW else many("repartition_source_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("repartition_source_topics", _n, repartition_source_topics):
         _repartition_source_topics_item, pos = _read_streams_group_describe_response_topic_info_v0(frame, pos)
         repartition_source_topics.append(_repartition_source_topics_item)
     if frame[pos]:
@@ -726,7 +726,7 @@ def _read_streams_group_describe_response_topology_v0(frame: bytes, pos: int) ->
         if _n > (len(frame) - pos) // 6:
             fail_count("subtopologies", _n)
         subtopologies = []
-        for _ in range(_n) if _n <= FEW else many("subtopologies", _n):
+        for _ in range(_n) if _n <= FEW else many("subtopologies", _n, subtopologies):
             _subtopologies_item, pos = _read_streams_group_describe_response_subtopology_v0(frame, pos)
             subtopologies.append(_subtopologies_item)
     if frame[pos]:
@@ -836,7 +836,7 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n > (len(frame) - pos) // 3:
         fail_count("active_tasks", _n)
     active_tasks: list[StreamsGroupDescribeResponse.TaskIds] = []
-    for _ in range(_n) if _n <= FEW else many("active_tasks", _n):
+    for _ in range(_n) if _n <= FEW else many("active_tasks", _n, active_tasks):
         _active_tasks_item, pos = _read_streams_group_describe_response_task_ids_v0(frame, pos)
         active_tasks.append(_active_tasks_item)
     _n = frame[pos]
@@ -850,7 +850,7 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n > (len(frame) - pos) // 3:
         fail_count("standby_tasks", _n)
     standby_tasks: list[StreamsGroupDescribeResponse.TaskIds] = []
-    for _ in range(_n) if _n <= FEW else many("standby_tasks", _n):
+    for _ in range(_n) if _n <= FEW else many("standby_tasks", _n, standby_tasks):
         _standby_tasks_item, pos = _read_streams_group_describe_response_task_ids_v0(frame, pos)
         standby_tasks.append(_standby_tasks_item)
     _n = frame[pos]
@@ -864,7 +864,7 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n > (len(frame) - pos) // 3:
         fail_count("warmup_tasks", _n)
     warmup_tasks: list[StreamsGroupDescribeResponse.TaskIds] = []
-    for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n):
+    for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n, warmup_tasks):
         _warmup_tasks_item, pos = _read_streams_group_describe_response_task_ids_v0(frame, pos)
         warmup_tasks.append(_warmup_tasks_item)
     if frame[pos]:
@@ -1061,7 +1061,7 @@ def _read_streams_group_describe_response_described_group_v0(frame: bytes, pos: 
     if _n > (len(frame) - pos) // 28:
         fail_count("members", _n)
     members: list[StreamsGroupDescribeResponse.Member] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_streams_group_describe_response_member_v0(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -1091,7 +1091,7 @@ def _read_streams_group_describe_response_v0(frame: bytes, pos: int) -> tuple[St
     if _n > (len(frame) - pos) // 20:
         fail_count("groups", _n)
     groups: list[StreamsGroupDescribeResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_streams_group_describe_response_described_group_v0(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -1231,7 +1231,7 @@ def _read_streams_group_describe_response_topology_description_subtopology_v1(fr
     if _n > (len(frame) - pos) // 7:
         fail_count("nodes", _n)
     nodes: list[StreamsGroupDescribeResponse.TopologyDescriptionNode] = []
-    for _ in range(_n) if _n <= FEW else many("nodes", _n):
+    for _ in range(_n) if _n <= FEW else many("nodes", _n, nodes):
         _nodes_item, pos = _read_streams_group_describe_response_topology_description_node_v1(frame, pos)
         nodes.append(_nodes_item)
     if frame[pos]:
@@ -1271,7 +1271,7 @@ def _read_streams_group_describe_response_topology_description_v1(frame: bytes, 
     if _n > (len(frame) - pos) // 3:
         fail_count("subtopologies", _n)
     subtopologies: list[StreamsGroupDescribeResponse.TopologyDescriptionSubtopology] = []
-    for _ in range(_n) if _n <= FEW else many("subtopologies", _n):
+    for _ in range(_n) if _n <= FEW else many("subtopologies", _n, subtopologies):
         _subtopologies_item, pos = _read_streams_group_describe_response_topology_description_subtopology_v1(frame, pos)
         subtopologies.append(_subtopologies_item)
     _n = frame[pos]
@@ -1352,7 +1352,7 @@ def _read_streams_group_describe_response_described_group_v1(frame: bytes, pos: 
     if _n > (len(frame) - pos) // 28:
         fail_count("members", _n)
     members: list[StreamsGroupDescribeResponse.Member] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_streams_group_describe_response_member_v0(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -1401,7 +1401,7 @@ def _read_streams_group_describe_response_v1(frame: bytes, pos: int) -> tuple[St
     if _n > (len(frame) - pos) // 23:
         fail_count("groups", _n)
     groups: list[StreamsGroupDescribeResponse.DescribedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_streams_group_describe_response_described_group_v1(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -1434,7 +1434,7 @@ def _write_streams_group_describe_response_topic_info_v0(message: StreamsGroupDe
     parts.append(_text)
     parts.append(pack_ih(message.partitions, message.replication_factor))
     parts.append(unsigned_varint(len(message.topic_configs) + 1))
-    for _topic_configs_item in message.topic_configs if len(message.topic_configs) <= FEW else all_of(message.topic_configs):
+    for _topic_configs_item in message.topic_configs if len(message.topic_configs) <= FEW else all_of(message.topic_configs, parts):
         _write_streams_group_describe_response_key_value_v0(_topic_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1447,20 +1447,20 @@ def _write_streams_group_describe_response_subtopology_v0(message: StreamsGroupD
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.source_topics) + 1))
-    for _source_topics_item in message.source_topics if len(message.source_topics) <= FEW else all_of(message.source_topics):
+    for _source_topics_item in message.source_topics if len(message.source_topics) <= FEW else all_of(message.source_topics, parts):
         _text = _source_topics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.repartition_sink_topics) + 1))
-    for _repartition_sink_topics_item in message.repartition_sink_topics if len(message.repartition_sink_topics) <= FEW else all_of(message.repartition_sink_topics):
+    for _repartition_sink_topics_item in message.repartition_sink_topics if len(message.repartition_sink_topics) <= FEW else all_of(message.repartition_sink_topics, parts):
         _text = _repartition_sink_topics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.state_changelog_topics) + 1))
-    for _state_changelog_topics_item in message.state_changelog_topics if len(message.state_changelog_topics) <= FEW else all_of(message.state_changelog_topics):
+    for _state_changelog_topics_item in message.state_changelog_topics if len(message.state_changelog_topics) <= FEW else all_of(message.state_changelog_topics, parts):
         _write_streams_group_describe_response_topic_info_v0(_state_changelog_topics_item, parts)
     parts.append(unsigned_varint(len(message.repartition_source_topics) + 1))
-    for _repartition_source_topics_item in message.repartition_source_topics if len(message.repartition_source_topics) <= FEW else all_of(message.repartition_source_topics):
+    for _repartition_source_topics_item in message.repartition_source_topics if len(message.repartition_source_topics) <= FEW else all_of(message.repartition_source_topics, parts):
         _write_streams_group_describe_response_topic_info_v0(_repartition_source_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1471,7 +1471,7 @@ def _write_streams_group_describe_response_subtopology_v0(message: StreamsGroupD
 def _write_streams_group_describe_response_topology_v0(message: StreamsGroupDescribeResponse.Topology, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.epoch))
     parts.append(unsigned_varint(0 if message.subtopologies is None else len(message.subtopologies) + 1))
-    for _subtopologies_item in message.subtopologies or () if not message.subtopologies or len(message.subtopologies) <= FEW else all_of(message.subtopologies):
+    for _subtopologies_item in message.subtopologies or () if not message.subtopologies or len(message.subtopologies) <= FEW else all_of(message.subtopologies, parts):
         _write_streams_group_describe_response_subtopology_v0(_subtopologies_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1516,13 +1516,13 @@ def _write_streams_group_describe_response_task_ids_v0(message: StreamsGroupDesc
 
 def _write_streams_group_describe_response_assignment_v0(message: StreamsGroupDescribeResponse.Assignment, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.active_tasks) + 1))
-    for _active_tasks_item in message.active_tasks if len(message.active_tasks) <= FEW else all_of(message.active_tasks):
+    for _active_tasks_item in message.active_tasks if len(message.active_tasks) <= FEW else all_of(message.active_tasks, parts):
         _write_streams_group_describe_response_task_ids_v0(_active_tasks_item, parts)
     parts.append(unsigned_varint(len(message.standby_tasks) + 1))
-    for _standby_tasks_item in message.standby_tasks if len(message.standby_tasks) <= FEW else all_of(message.standby_tasks):
+    for _standby_tasks_item in message.standby_tasks if len(message.standby_tasks) <= FEW else all_of(message.standby_tasks, parts):
         _write_streams_group_describe_response_task_ids_v0(_standby_tasks_item, parts)
     parts.append(unsigned_varint(len(message.warmup_tasks) + 1))
-    for _warmup_tasks_item in message.warmup_tasks if len(message.warmup_tasks) <= FEW else all_of(message.warmup_tasks):
+    for _warmup_tasks_item in message.warmup_tasks if len(message.warmup_tasks) <= FEW else all_of(message.warmup_tasks, parts):
         _write_streams_group_describe_response_task_ids_v0(_warmup_tasks_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1557,13 +1557,13 @@ def _write_streams_group_describe_response_member_v0(message: StreamsGroupDescri
         parts.append(b"\x01")
         _write_streams_group_describe_response_endpoint_v0(message.user_endpoint, parts)
     parts.append(unsigned_varint(len(message.client_tags) + 1))
-    for _client_tags_item in message.client_tags if len(message.client_tags) <= FEW else all_of(message.client_tags):
+    for _client_tags_item in message.client_tags if len(message.client_tags) <= FEW else all_of(message.client_tags, parts):
         _write_streams_group_describe_response_key_value_v0(_client_tags_item, parts)
     parts.append(unsigned_varint(len(message.task_offsets) + 1))
-    for _task_offsets_item in message.task_offsets if len(message.task_offsets) <= FEW else all_of(message.task_offsets):
+    for _task_offsets_item in message.task_offsets if len(message.task_offsets) <= FEW else all_of(message.task_offsets, parts):
         _write_streams_group_describe_response_task_offset_v0(_task_offsets_item, parts)
     parts.append(unsigned_varint(len(message.task_end_offsets) + 1))
-    for _task_end_offsets_item in message.task_end_offsets if len(message.task_end_offsets) <= FEW else all_of(message.task_end_offsets):
+    for _task_end_offsets_item in message.task_end_offsets if len(message.task_end_offsets) <= FEW else all_of(message.task_end_offsets, parts):
         _write_streams_group_describe_response_task_offset_v0(_task_end_offsets_item, parts)
     _write_streams_group_describe_response_assignment_v0(message.assignment, parts)
     _write_streams_group_describe_response_assignment_v0(message.target_assignment, parts)
@@ -1592,7 +1592,7 @@ def _write_streams_group_describe_response_described_group_v0(message: StreamsGr
         parts.append(b"\x01")
         _write_streams_group_describe_response_topology_v0(message.topology, parts)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_streams_group_describe_response_member_v0(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1604,7 +1604,7 @@ def _write_streams_group_describe_response_described_group_v0(message: StreamsGr
 def _write_streams_group_describe_response_v0(message: StreamsGroupDescribeResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_streams_group_describe_response_described_group_v0(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1618,7 +1618,7 @@ def _write_streams_group_describe_response_topology_description_node_v1(message:
     parts.append(_text)
     parts.append(pack_b(message.node_type))
     parts.append(unsigned_varint(len(message.source_topics) + 1))
-    for _source_topics_item in message.source_topics if len(message.source_topics) <= FEW else all_of(message.source_topics):
+    for _source_topics_item in message.source_topics if len(message.source_topics) <= FEW else all_of(message.source_topics, parts):
         _text = _source_topics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -1626,12 +1626,12 @@ def _write_streams_group_describe_response_topology_description_node_v1(message:
     parts.append(string_length(0 if message.sink_topic is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.stores) + 1))
-    for _stores_item in message.stores if len(message.stores) <= FEW else all_of(message.stores):
+    for _stores_item in message.stores if len(message.stores) <= FEW else all_of(message.stores, parts):
         _text = _stores_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.successors) + 1))
-    for _successors_item in message.successors if len(message.successors) <= FEW else all_of(message.successors):
+    for _successors_item in message.successors if len(message.successors) <= FEW else all_of(message.successors, parts):
         _text = _successors_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -1646,7 +1646,7 @@ def _write_streams_group_describe_response_topology_description_subtopology_v1(m
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.nodes) + 1))
-    for _nodes_item in message.nodes if len(message.nodes) <= FEW else all_of(message.nodes):
+    for _nodes_item in message.nodes if len(message.nodes) <= FEW else all_of(message.nodes, parts):
         _write_streams_group_describe_response_topology_description_node_v1(_nodes_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1665,10 +1665,10 @@ def _write_streams_group_describe_response_topology_description_global_store_v1(
 
 def _write_streams_group_describe_response_topology_description_v1(message: StreamsGroupDescribeResponse.TopologyDescription, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.subtopologies) + 1))
-    for _subtopologies_item in message.subtopologies if len(message.subtopologies) <= FEW else all_of(message.subtopologies):
+    for _subtopologies_item in message.subtopologies if len(message.subtopologies) <= FEW else all_of(message.subtopologies, parts):
         _write_streams_group_describe_response_topology_description_subtopology_v1(_subtopologies_item, parts)
     parts.append(unsigned_varint(len(message.global_stores) + 1))
-    for _global_stores_item in message.global_stores if len(message.global_stores) <= FEW else all_of(message.global_stores):
+    for _global_stores_item in message.global_stores if len(message.global_stores) <= FEW else all_of(message.global_stores, parts):
         _write_streams_group_describe_response_topology_description_global_store_v1(_global_stores_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1694,7 +1694,7 @@ def _write_streams_group_describe_response_described_group_v1(message: StreamsGr
         parts.append(b"\x01")
         _write_streams_group_describe_response_topology_v0(message.topology, parts)
     parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members):
+    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
         _write_streams_group_describe_response_member_v0(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.topology_description is None:
@@ -1715,7 +1715,7 @@ def _write_streams_group_describe_response_described_group_v1(message: StreamsGr
 def _write_streams_group_describe_response_v1(message: StreamsGroupDescribeResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups):
+    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
         _write_streams_group_describe_response_described_group_v1(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

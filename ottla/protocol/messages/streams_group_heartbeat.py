@@ -476,7 +476,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 9:
         fail_count("state_changelog_topics", _n)
     state_changelog_topics: list[StreamsGroupHeartbeatRequest.TopicInfo] = []
-    for _ in range(_n) if _n <= FEW else many("state_changelog_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("state_changelog_topics", _n, state_changelog_topics):
         _state_changelog_topics_item, pos = _read_streams_group_heartbeat_request_topic_info_v0(frame, pos)
         state_changelog_topics.append(_state_changelog_topics_item)
     _n = frame[pos]
@@ -513,7 +513,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 9:
         fail_count("repartition_source_topics", _n)
     repartition_source_topics: list[StreamsGroupHeartbeatRequest.TopicInfo] = []
-    for _ in range(_n) if _n <= FEW else many("repartition_source_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("repartition_source_topics", _n, repartition_source_topics):
         _repartition_source_topics_item, pos = _read_streams_group_heartbeat_request_topic_info_v0(frame, pos)
         repartition_source_topics.append(_repartition_source_topics_item)
     _n = frame[pos]
@@ -527,7 +527,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n > (len(frame) - pos) // 4:
         fail_count("copartition_groups", _n)
     copartition_groups: list[StreamsGroupHeartbeatRequest.CopartitionGroup] = []
-    for _ in range(_n) if _n <= FEW else many("copartition_groups", _n):
+    for _ in range(_n) if _n <= FEW else many("copartition_groups", _n, copartition_groups):
         _copartition_groups_item, pos = _read_streams_group_heartbeat_request_copartition_group_v0(frame, pos)
         copartition_groups.append(_copartition_groups_item)
     if frame[pos]:
@@ -555,7 +555,7 @@ def _read_streams_group_heartbeat_request_topology_v0(frame: bytes, pos: int) ->
     if _n > (len(frame) - pos) // 8:
         fail_count("subtopologies", _n)
     subtopologies: list[StreamsGroupHeartbeatRequest.Subtopology] = []
-    for _ in range(_n) if _n <= FEW else many("subtopologies", _n):
+    for _ in range(_n) if _n <= FEW else many("subtopologies", _n, subtopologies):
         _subtopologies_item, pos = _read_streams_group_heartbeat_request_subtopology_v0(frame, pos)
         subtopologies.append(_subtopologies_item)
     if frame[pos]:
@@ -718,7 +718,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         if _n > (len(frame) - pos) // 3:
             fail_count("active_tasks", _n)
         active_tasks = []
-        for _ in range(_n) if _n <= FEW else many("active_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("active_tasks", _n, active_tasks):
             _active_tasks_item, pos = _read_streams_group_heartbeat_request_task_ids_v0(frame, pos)
             active_tasks.append(_active_tasks_item)
     _n = frame[pos]
@@ -733,7 +733,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         if _n > (len(frame) - pos) // 3:
             fail_count("standby_tasks", _n)
         standby_tasks = []
-        for _ in range(_n) if _n <= FEW else many("standby_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("standby_tasks", _n, standby_tasks):
             _standby_tasks_item, pos = _read_streams_group_heartbeat_request_task_ids_v0(frame, pos)
             standby_tasks.append(_standby_tasks_item)
     _n = frame[pos]
@@ -748,7 +748,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         if _n > (len(frame) - pos) // 3:
             fail_count("warmup_tasks", _n)
         warmup_tasks = []
-        for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n, warmup_tasks):
             _warmup_tasks_item, pos = _read_streams_group_heartbeat_request_task_ids_v0(frame, pos)
             warmup_tasks.append(_warmup_tasks_item)
     _n = frame[pos]
@@ -845,7 +845,7 @@ def _write_streams_group_heartbeat_request_topic_info_v0(message: StreamsGroupHe
     parts.append(_text)
     parts.append(pack_ih(message.partitions, message.replication_factor))
     parts.append(unsigned_varint(len(message.topic_configs) + 1))
-    for _topic_configs_item in message.topic_configs if len(message.topic_configs) <= FEW else all_of(message.topic_configs):
+    for _topic_configs_item in message.topic_configs if len(message.topic_configs) <= FEW else all_of(message.topic_configs, parts):
         _write_streams_group_heartbeat_request_key_value_v0(_topic_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -874,28 +874,28 @@ def _write_streams_group_heartbeat_request_subtopology_v0(message: StreamsGroupH
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.source_topics) + 1))
-    for _source_topics_item in message.source_topics if len(message.source_topics) <= FEW else all_of(message.source_topics):
+    for _source_topics_item in message.source_topics if len(message.source_topics) <= FEW else all_of(message.source_topics, parts):
         _text = _source_topics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.source_topic_regex) + 1))
-    for _source_topic_regex_item in message.source_topic_regex if len(message.source_topic_regex) <= FEW else all_of(message.source_topic_regex):
+    for _source_topic_regex_item in message.source_topic_regex if len(message.source_topic_regex) <= FEW else all_of(message.source_topic_regex, parts):
         _text = _source_topic_regex_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.state_changelog_topics) + 1))
-    for _state_changelog_topics_item in message.state_changelog_topics if len(message.state_changelog_topics) <= FEW else all_of(message.state_changelog_topics):
+    for _state_changelog_topics_item in message.state_changelog_topics if len(message.state_changelog_topics) <= FEW else all_of(message.state_changelog_topics, parts):
         _write_streams_group_heartbeat_request_topic_info_v0(_state_changelog_topics_item, parts)
     parts.append(unsigned_varint(len(message.repartition_sink_topics) + 1))
-    for _repartition_sink_topics_item in message.repartition_sink_topics if len(message.repartition_sink_topics) <= FEW else all_of(message.repartition_sink_topics):
+    for _repartition_sink_topics_item in message.repartition_sink_topics if len(message.repartition_sink_topics) <= FEW else all_of(message.repartition_sink_topics, parts):
         _text = _repartition_sink_topics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     parts.append(unsigned_varint(len(message.repartition_source_topics) + 1))
-    for _repartition_source_topics_item in message.repartition_source_topics if len(message.repartition_source_topics) <= FEW else all_of(message.repartition_source_topics):
+    for _repartition_source_topics_item in message.repartition_source_topics if len(message.repartition_source_topics) <= FEW else all_of(message.repartition_source_topics, parts):
         _write_streams_group_heartbeat_request_topic_info_v0(_repartition_source_topics_item, parts)
     parts.append(unsigned_varint(len(message.copartition_groups) + 1))
-    for _copartition_groups_item in message.copartition_groups if len(message.copartition_groups) <= FEW else all_of(message.copartition_groups):
+    for _copartition_groups_item in message.copartition_groups if len(message.copartition_groups) <= FEW else all_of(message.copartition_groups, parts):
         _write_streams_group_heartbeat_request_copartition_group_v0(_copartition_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -906,7 +906,7 @@ def _write_streams_group_heartbeat_request_subtopology_v0(message: StreamsGroupH
 def _write_streams_group_heartbeat_request_topology_v0(message: StreamsGroupHeartbeatRequest.Topology, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.epoch))
     parts.append(unsigned_varint(len(message.subtopologies) + 1))
-    for _subtopologies_item in message.subtopologies if len(message.subtopologies) <= FEW else all_of(message.subtopologies):
+    for _subtopologies_item in message.subtopologies if len(message.subtopologies) <= FEW else all_of(message.subtopologies, parts):
         _write_streams_group_heartbeat_request_subtopology_v0(_subtopologies_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -970,13 +970,13 @@ def _write_streams_group_heartbeat_request_v0(message: StreamsGroupHeartbeatRequ
         parts.append(b"\x01")
         _write_streams_group_heartbeat_request_topology_v0(message.topology, parts)
     parts.append(unsigned_varint(0 if message.active_tasks is None else len(message.active_tasks) + 1))
-    for _active_tasks_item in message.active_tasks or () if not message.active_tasks or len(message.active_tasks) <= FEW else all_of(message.active_tasks):
+    for _active_tasks_item in message.active_tasks or () if not message.active_tasks or len(message.active_tasks) <= FEW else all_of(message.active_tasks, parts):
         _write_streams_group_heartbeat_request_task_ids_v0(_active_tasks_item, parts)
     parts.append(unsigned_varint(0 if message.standby_tasks is None else len(message.standby_tasks) + 1))
-    for _standby_tasks_item in message.standby_tasks or () if not message.standby_tasks or len(message.standby_tasks) <= FEW else all_of(message.standby_tasks):
+    for _standby_tasks_item in message.standby_tasks or () if not message.standby_tasks or len(message.standby_tasks) <= FEW else all_of(message.standby_tasks, parts):
         _write_streams_group_heartbeat_request_task_ids_v0(_standby_tasks_item, parts)
     parts.append(unsigned_varint(0 if message.warmup_tasks is None else len(message.warmup_tasks) + 1))
-    for _warmup_tasks_item in message.warmup_tasks or () if not message.warmup_tasks or len(message.warmup_tasks) <= FEW else all_of(message.warmup_tasks):
+    for _warmup_tasks_item in message.warmup_tasks or () if not message.warmup_tasks or len(message.warmup_tasks) <= FEW else all_of(message.warmup_tasks, parts):
         _write_streams_group_heartbeat_request_task_ids_v0(_warmup_tasks_item, parts)
     _text = b"" if message.process_id is None else message.process_id.encode()
     parts.append(string_length(0 if message.process_id is None else len(_text) + 1))
@@ -987,13 +987,13 @@ def _write_streams_group_heartbeat_request_v0(message: StreamsGroupHeartbeatRequ
         parts.append(b"\x01")
         _write_streams_group_heartbeat_request_endpoint_v0(message.user_endpoint, parts)
     parts.append(unsigned_varint(0 if message.client_tags is None else len(message.client_tags) + 1))
-    for _client_tags_item in message.client_tags or () if not message.client_tags or len(message.client_tags) <= FEW else all_of(message.client_tags):
+    for _client_tags_item in message.client_tags or () if not message.client_tags or len(message.client_tags) <= FEW else all_of(message.client_tags, parts):
         _write_streams_group_heartbeat_request_key_value_v0(_client_tags_item, parts)
     parts.append(unsigned_varint(0 if message.task_offsets is None else len(message.task_offsets) + 1))
-    for _task_offsets_item in message.task_offsets or () if not message.task_offsets or len(message.task_offsets) <= FEW else all_of(message.task_offsets):
+    for _task_offsets_item in message.task_offsets or () if not message.task_offsets or len(message.task_offsets) <= FEW else all_of(message.task_offsets, parts):
         _write_streams_group_heartbeat_request_task_offset_v0(_task_offsets_item, parts)
     parts.append(unsigned_varint(0 if message.task_end_offsets is None else len(message.task_end_offsets) + 1))
-    for _task_end_offsets_item in message.task_end_offsets or () if not message.task_end_offsets or len(message.task_end_offsets) <= FEW else all_of(message.task_end_offsets):
+    for _task_end_offsets_item in message.task_end_offsets or () if not message.task_end_offsets or len(message.task_end_offsets) <= FEW else all_of(message.task_end_offsets, parts):
         _write_streams_group_heartbeat_request_task_offset_v0(_task_end_offsets_item, parts)
     parts.append(pack_o(message.shutdown_application))
     if message.unknown_tagged_fields is None:
@@ -1295,7 +1295,7 @@ def _read_streams_group_heartbeat_response_endpoint_to_partitions_v0(frame: byte
     if _n > (len(frame) - pos) // 3:
         fail_count("active_partitions", _n)
     active_partitions: list[StreamsGroupHeartbeatResponse.TopicPartition] = []
-    for _ in range(_n) if _n <= FEW else many("active_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("active_partitions", _n, active_partitions):
         _active_partitions_item, pos = _read_streams_group_heartbeat_response_topic_partition_v0(frame, pos)
         active_partitions.append(_active_partitions_item)
     _n = frame[pos]
@@ -1309,7 +1309,7 @@ def _read_streams_group_heartbeat_response_endpoint_to_partitions_v0(frame: byte
     if _n > (len(frame) - pos) // 3:
         fail_count("standby_partitions", _n)
     standby_partitions: list[StreamsGroupHeartbeatResponse.TopicPartition] = []
-    for _ in range(_n) if _n <= FEW else many("standby_partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("standby_partitions", _n, standby_partitions):
         _standby_partitions_item, pos = _read_streams_group_heartbeat_response_topic_partition_v0(frame, pos)
         standby_partitions.append(_standby_partitions_item)
     if frame[pos]:
@@ -1376,7 +1376,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 3:
             fail_count("active_tasks", _n)
         active_tasks = []
-        for _ in range(_n) if _n <= FEW else many("active_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("active_tasks", _n, active_tasks):
             _active_tasks_item, pos = _read_streams_group_heartbeat_response_task_ids_v0(frame, pos)
             active_tasks.append(_active_tasks_item)
     _n = frame[pos]
@@ -1391,7 +1391,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 3:
             fail_count("standby_tasks", _n)
         standby_tasks = []
-        for _ in range(_n) if _n <= FEW else many("standby_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("standby_tasks", _n, standby_tasks):
             _standby_tasks_item, pos = _read_streams_group_heartbeat_response_task_ids_v0(frame, pos)
             standby_tasks.append(_standby_tasks_item)
     _n = frame[pos]
@@ -1406,7 +1406,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 3:
             fail_count("warmup_tasks", _n)
         warmup_tasks = []
-        for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n, warmup_tasks):
             _warmup_tasks_item, pos = _read_streams_group_heartbeat_response_task_ids_v0(frame, pos)
             warmup_tasks.append(_warmup_tasks_item)
     (endpoint_information_epoch,) = unpack_i(frame, pos)
@@ -1423,7 +1423,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 7:
             fail_count("partitions_by_user_endpoint", _n)
         partitions_by_user_endpoint = []
-        for _ in range(_n) if _n <= FEW else many("partitions_by_user_endpoint", _n):
+        for _ in range(_n) if _n <= FEW else many("partitions_by_user_endpoint", _n, partitions_by_user_endpoint):
             _partitions_by_user_endpoint_item, pos = _read_streams_group_heartbeat_response_endpoint_to_partitions_v0(frame, pos)
             partitions_by_user_endpoint.append(_partitions_by_user_endpoint_item)
     if frame[pos]:
@@ -1490,7 +1490,7 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 3:
             fail_count("active_tasks", _n)
         active_tasks = []
-        for _ in range(_n) if _n <= FEW else many("active_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("active_tasks", _n, active_tasks):
             _active_tasks_item, pos = _read_streams_group_heartbeat_response_task_ids_v0(frame, pos)
             active_tasks.append(_active_tasks_item)
     _n = frame[pos]
@@ -1505,7 +1505,7 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 3:
             fail_count("standby_tasks", _n)
         standby_tasks = []
-        for _ in range(_n) if _n <= FEW else many("standby_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("standby_tasks", _n, standby_tasks):
             _standby_tasks_item, pos = _read_streams_group_heartbeat_response_task_ids_v0(frame, pos)
             standby_tasks.append(_standby_tasks_item)
     _n = frame[pos]
@@ -1520,7 +1520,7 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 3:
             fail_count("warmup_tasks", _n)
         warmup_tasks = []
-        for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n):
+        for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n, warmup_tasks):
             _warmup_tasks_item, pos = _read_streams_group_heartbeat_response_task_ids_v0(frame, pos)
             warmup_tasks.append(_warmup_tasks_item)
     topology_description_required, endpoint_information_epoch = unpack_oi(frame, pos)
@@ -1537,7 +1537,7 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         if _n > (len(frame) - pos) // 7:
             fail_count("partitions_by_user_endpoint", _n)
         partitions_by_user_endpoint = []
-        for _ in range(_n) if _n <= FEW else many("partitions_by_user_endpoint", _n):
+        for _ in range(_n) if _n <= FEW else many("partitions_by_user_endpoint", _n, partitions_by_user_endpoint):
             _partitions_by_user_endpoint_item, pos = _read_streams_group_heartbeat_response_endpoint_to_partitions_v0(frame, pos)
             partitions_by_user_endpoint.append(_partitions_by_user_endpoint_item)
     if frame[pos]:
@@ -1602,10 +1602,10 @@ def _write_streams_group_heartbeat_response_topic_partition_v0(message: StreamsG
 def _write_streams_group_heartbeat_response_endpoint_to_partitions_v0(message: StreamsGroupHeartbeatResponse.EndpointToPartitions, parts: list[Buffer]) -> None:
     _write_streams_group_heartbeat_response_endpoint_v0(message.user_endpoint, parts)
     parts.append(unsigned_varint(len(message.active_partitions) + 1))
-    for _active_partitions_item in message.active_partitions if len(message.active_partitions) <= FEW else all_of(message.active_partitions):
+    for _active_partitions_item in message.active_partitions if len(message.active_partitions) <= FEW else all_of(message.active_partitions, parts):
         _write_streams_group_heartbeat_response_topic_partition_v0(_active_partitions_item, parts)
     parts.append(unsigned_varint(len(message.standby_partitions) + 1))
-    for _standby_partitions_item in message.standby_partitions if len(message.standby_partitions) <= FEW else all_of(message.standby_partitions):
+    for _standby_partitions_item in message.standby_partitions if len(message.standby_partitions) <= FEW else all_of(message.standby_partitions, parts):
         _write_streams_group_heartbeat_response_topic_partition_v0(_standby_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1623,20 +1623,20 @@ def _write_streams_group_heartbeat_response_v0(message: StreamsGroupHeartbeatRes
     parts.append(_text)
     parts.append(pack_iiii(message.member_epoch, message.heartbeat_interval_ms, message.acceptable_recovery_lag_legacy, message.task_offset_interval_ms))
     parts.append(unsigned_varint(0 if message.status is None else len(message.status) + 1))
-    for _status_item in message.status or () if not message.status or len(message.status) <= FEW else all_of(message.status):
+    for _status_item in message.status or () if not message.status or len(message.status) <= FEW else all_of(message.status, parts):
         _write_streams_group_heartbeat_response_status_v0(_status_item, parts)
     parts.append(unsigned_varint(0 if message.active_tasks is None else len(message.active_tasks) + 1))
-    for _active_tasks_item in message.active_tasks or () if not message.active_tasks or len(message.active_tasks) <= FEW else all_of(message.active_tasks):
+    for _active_tasks_item in message.active_tasks or () if not message.active_tasks or len(message.active_tasks) <= FEW else all_of(message.active_tasks, parts):
         _write_streams_group_heartbeat_response_task_ids_v0(_active_tasks_item, parts)
     parts.append(unsigned_varint(0 if message.standby_tasks is None else len(message.standby_tasks) + 1))
-    for _standby_tasks_item in message.standby_tasks or () if not message.standby_tasks or len(message.standby_tasks) <= FEW else all_of(message.standby_tasks):
+    for _standby_tasks_item in message.standby_tasks or () if not message.standby_tasks or len(message.standby_tasks) <= FEW else all_of(message.standby_tasks, parts):
         _write_streams_group_heartbeat_response_task_ids_v0(_standby_tasks_item, parts)
     parts.append(unsigned_varint(0 if message.warmup_tasks is None else len(message.warmup_tasks) + 1))
-    for _warmup_tasks_item in message.warmup_tasks or () if not message.warmup_tasks or len(message.warmup_tasks) <= FEW else all_of(message.warmup_tasks):
+    for _warmup_tasks_item in message.warmup_tasks or () if not message.warmup_tasks or len(message.warmup_tasks) <= FEW else all_of(message.warmup_tasks, parts):
         _write_streams_group_heartbeat_response_task_ids_v0(_warmup_tasks_item, parts)
     parts.append(pack_i(message.endpoint_information_epoch))
     parts.append(unsigned_varint(0 if message.partitions_by_user_endpoint is None else len(message.partitions_by_user_endpoint) + 1))
-    for _partitions_by_user_endpoint_item in message.partitions_by_user_endpoint or () if not message.partitions_by_user_endpoint or len(message.partitions_by_user_endpoint) <= FEW else all_of(message.partitions_by_user_endpoint):
+    for _partitions_by_user_endpoint_item in message.partitions_by_user_endpoint or () if not message.partitions_by_user_endpoint or len(message.partitions_by_user_endpoint) <= FEW else all_of(message.partitions_by_user_endpoint, parts):
         _write_streams_group_heartbeat_response_endpoint_to_partitions_v0(_partitions_by_user_endpoint_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1654,20 +1654,20 @@ def _write_streams_group_heartbeat_response_v1(message: StreamsGroupHeartbeatRes
     parts.append(_text)
     parts.append(pack_iiiq(message.member_epoch, message.heartbeat_interval_ms, message.task_offset_interval_ms, message.acceptable_recovery_lag))
     parts.append(unsigned_varint(0 if message.status is None else len(message.status) + 1))
-    for _status_item in message.status or () if not message.status or len(message.status) <= FEW else all_of(message.status):
+    for _status_item in message.status or () if not message.status or len(message.status) <= FEW else all_of(message.status, parts):
         _write_streams_group_heartbeat_response_status_v0(_status_item, parts)
     parts.append(unsigned_varint(0 if message.active_tasks is None else len(message.active_tasks) + 1))
-    for _active_tasks_item in message.active_tasks or () if not message.active_tasks or len(message.active_tasks) <= FEW else all_of(message.active_tasks):
+    for _active_tasks_item in message.active_tasks or () if not message.active_tasks or len(message.active_tasks) <= FEW else all_of(message.active_tasks, parts):
         _write_streams_group_heartbeat_response_task_ids_v0(_active_tasks_item, parts)
     parts.append(unsigned_varint(0 if message.standby_tasks is None else len(message.standby_tasks) + 1))
-    for _standby_tasks_item in message.standby_tasks or () if not message.standby_tasks or len(message.standby_tasks) <= FEW else all_of(message.standby_tasks):
+    for _standby_tasks_item in message.standby_tasks or () if not message.standby_tasks or len(message.standby_tasks) <= FEW else all_of(message.standby_tasks, parts):
         _write_streams_group_heartbeat_response_task_ids_v0(_standby_tasks_item, parts)
     parts.append(unsigned_varint(0 if message.warmup_tasks is None else len(message.warmup_tasks) + 1))
-    for _warmup_tasks_item in message.warmup_tasks or () if not message.warmup_tasks or len(message.warmup_tasks) <= FEW else all_of(message.warmup_tasks):
+    for _warmup_tasks_item in message.warmup_tasks or () if not message.warmup_tasks or len(message.warmup_tasks) <= FEW else all_of(message.warmup_tasks, parts):
         _write_streams_group_heartbeat_response_task_ids_v0(_warmup_tasks_item, parts)
     parts.append(pack_oi(message.topology_description_required, message.endpoint_information_epoch))
     parts.append(unsigned_varint(0 if message.partitions_by_user_endpoint is None else len(message.partitions_by_user_endpoint) + 1))
-    for _partitions_by_user_endpoint_item in message.partitions_by_user_endpoint or () if not message.partitions_by_user_endpoint or len(message.partitions_by_user_endpoint) <= FEW else all_of(message.partitions_by_user_endpoint):
+    for _partitions_by_user_endpoint_item in message.partitions_by_user_endpoint or () if not message.partitions_by_user_endpoint or len(message.partitions_by_user_endpoint) <= FEW else all_of(message.partitions_by_user_endpoint, parts):
         _write_streams_group_heartbeat_response_endpoint_to_partitions_v0(_partitions_by_user_endpoint_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

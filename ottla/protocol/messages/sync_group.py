@@ -362,7 +362,7 @@ def _write_sync_group_request_v0(message: SyncGroupRequest, parts: list[Buffer])
     parts.append(pack_ih(message.generation_id, len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.assignments)))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
         _write_sync_group_request_sync_group_request_assignment_v0(_assignments_item, parts)
 
 
@@ -377,7 +377,7 @@ def _write_sync_group_request_v3(message: SyncGroupRequest, parts: list[Buffer])
     parts.append(pack_h(-1 if message.group_instance_id is None else len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.assignments)))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
         _write_sync_group_request_sync_group_request_assignment_v0(_assignments_item, parts)
 
 
@@ -406,7 +406,7 @@ def _write_sync_group_request_v4(message: SyncGroupRequest, parts: list[Buffer])
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.assignments) + 1))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
         _write_sync_group_request_sync_group_request_assignment_v4(_assignments_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -432,7 +432,7 @@ def _write_sync_group_request_v5(message: SyncGroupRequest, parts: list[Buffer])
     parts.append(string_length(0 if message.protocol_name is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.assignments) + 1))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments):
+    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
         _write_sync_group_request_sync_group_request_assignment_v4(_assignments_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

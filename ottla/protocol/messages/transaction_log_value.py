@@ -142,7 +142,7 @@ def _read_transaction_log_value_v0(frame: bytes, pos: int) -> tuple[TransactionL
         if _n > (len(frame) - pos) // 6:
             fail_count("transaction_partitions", _n)
         transaction_partitions = []
-        for _ in range(_n) if _n <= FEW else many("transaction_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("transaction_partitions", _n, transaction_partitions):
             _transaction_partitions_item, pos = _read_transaction_log_value_partitions_schema_v0(frame, pos)
             transaction_partitions.append(_transaction_partitions_item)
     transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = unpack_qq(frame, pos)
@@ -201,7 +201,7 @@ def _read_transaction_log_value_v1(frame: bytes, pos: int) -> tuple[TransactionL
         if _n > (len(frame) - pos) // 3:
             fail_count("transaction_partitions", _n)
         transaction_partitions = []
-        for _ in range(_n) if _n <= FEW else many("transaction_partitions", _n):
+        for _ in range(_n) if _n <= FEW else many("transaction_partitions", _n, transaction_partitions):
             _transaction_partitions_item, pos = _read_transaction_log_value_partitions_schema_v1(frame, pos)
             transaction_partitions.append(_transaction_partitions_item)
     transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = unpack_qq(frame, pos)
@@ -213,7 +213,7 @@ def _read_transaction_log_value_v1(frame: bytes, pos: int) -> tuple[TransactionL
     if frame[pos]:
         _kept: TaggedFields = {}
         _tags, pos = read_tag_count(frame, pos)
-        for _ in range(_tags) if _tags <= FEW else many_tags(_tags):
+        for _ in many_tags(_tags):
             _tag, _size, pos = read_tag(frame, pos)
             if _tag == 0:
                 (previous_producer_id,) = unpack_q(frame, pos)
@@ -250,7 +250,7 @@ def _write_transaction_log_value_partitions_schema_v0(message: TransactionLogVal
 
 def _write_transaction_log_value_v0(message: TransactionLogValue, parts: list[Buffer]) -> None:
     parts.append(pack_qhibi(message.producer_id, message.producer_epoch, message.transaction_timeout_ms, message.transaction_status, -1 if message.transaction_partitions is None else len(message.transaction_partitions)))
-    for _transaction_partitions_item in message.transaction_partitions or () if not message.transaction_partitions or len(message.transaction_partitions) <= FEW else all_of(message.transaction_partitions):
+    for _transaction_partitions_item in message.transaction_partitions or () if not message.transaction_partitions or len(message.transaction_partitions) <= FEW else all_of(message.transaction_partitions, parts):
         _write_transaction_log_value_partitions_schema_v0(_transaction_partitions_item, parts)
     parts.append(pack_qq(message.transaction_last_update_timestamp_ms, message.transaction_start_timestamp_ms))
 
@@ -271,7 +271,7 @@ def _write_transaction_log_value_partitions_schema_v1(message: TransactionLogVal
 def _write_transaction_log_value_v1(message: TransactionLogValue, parts: list[Buffer]) -> None:
     parts.append(pack_qhib(message.producer_id, message.producer_epoch, message.transaction_timeout_ms, message.transaction_status))
     parts.append(unsigned_varint(0 if message.transaction_partitions is None else len(message.transaction_partitions) + 1))
-    for _transaction_partitions_item in message.transaction_partitions or () if not message.transaction_partitions or len(message.transaction_partitions) <= FEW else all_of(message.transaction_partitions):
+    for _transaction_partitions_item in message.transaction_partitions or () if not message.transaction_partitions or len(message.transaction_partitions) <= FEW else all_of(message.transaction_partitions, parts):
         _write_transaction_log_value_partitions_schema_v1(_transaction_partitions_item, parts)
     parts.append(pack_qq(message.transaction_last_update_timestamp_ms, message.transaction_start_timestamp_ms))
     tagged: list[tuple[int, list[Buffer]]] = []

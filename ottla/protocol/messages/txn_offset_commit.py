@@ -188,7 +188,7 @@ def _read_txn_offset_commit_request_v0(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
@@ -249,7 +249,7 @@ def _read_txn_offset_commit_request_v2(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_topic_v2(frame, pos)
         topics.append(_topics_item)
     return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
@@ -371,7 +371,7 @@ def _read_txn_offset_commit_request_v3(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_topic_v3(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -468,7 +468,7 @@ def _read_txn_offset_commit_request_v6(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_topic_v6(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -493,7 +493,7 @@ def _write_txn_offset_commit_request_txn_offset_commit_request_topic_v0(message:
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_partition_v0(_partitions_item, parts)
 
 
@@ -505,7 +505,7 @@ def _write_txn_offset_commit_request_v0(message: TxnOffsetCommitRequest, parts: 
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_qhi(message.producer_id, message.producer_epoch, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_topic_v0(_topics_item, parts)
 
 
@@ -520,7 +520,7 @@ def _write_txn_offset_commit_request_txn_offset_commit_request_topic_v2(message:
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_partition_v2(_partitions_item, parts)
 
 
@@ -532,7 +532,7 @@ def _write_txn_offset_commit_request_v2(message: TxnOffsetCommitRequest, parts: 
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_qhi(message.producer_id, message.producer_epoch, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_topic_v2(_topics_item, parts)
 
 
@@ -552,7 +552,7 @@ def _write_txn_offset_commit_request_txn_offset_commit_request_topic_v3(message:
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_partition_v3(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -575,7 +575,7 @@ def _write_txn_offset_commit_request_v3(message: TxnOffsetCommitRequest, parts: 
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_topic_v3(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -586,7 +586,7 @@ def _write_txn_offset_commit_request_v3(message: TxnOffsetCommitRequest, parts: 
 def _write_txn_offset_commit_request_txn_offset_commit_request_topic_v6(message: TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_partition_v3(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -609,7 +609,7 @@ def _write_txn_offset_commit_request_v6(message: TxnOffsetCommitRequest, parts: 
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_topic_v6(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -729,7 +729,7 @@ def _read_txn_offset_commit_response_v0(frame: bytes, pos: int) -> tuple[TxnOffs
     if _n > (len(frame) - pos) // 6:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_response_txn_offset_commit_response_topic_v0(frame, pos)
         topics.append(_topics_item)
     return TxnOffsetCommitResponse(throttle_time_ms, topics), pos
@@ -799,7 +799,7 @@ def _read_txn_offset_commit_response_v3(frame: bytes, pos: int) -> tuple[TxnOffs
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_response_txn_offset_commit_response_topic_v3(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -855,7 +855,7 @@ def _read_txn_offset_commit_response_v6(frame: bytes, pos: int) -> tuple[TxnOffs
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_txn_offset_commit_response_txn_offset_commit_response_topic_v6(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -878,13 +878,13 @@ def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v0(messag
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_response_txn_offset_commit_response_partition_v0(_partitions_item, parts)
 
 
 def _write_txn_offset_commit_response_v0(message: TxnOffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_response_txn_offset_commit_response_topic_v0(_topics_item, parts)
 
 
@@ -901,7 +901,7 @@ def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v3(messag
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_response_txn_offset_commit_response_partition_v3(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -912,7 +912,7 @@ def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v3(messag
 def _write_txn_offset_commit_response_v3(message: TxnOffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_response_txn_offset_commit_response_topic_v3(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -923,7 +923,7 @@ def _write_txn_offset_commit_response_v3(message: TxnOffsetCommitResponse, parts
 def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v6(message: TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_response_txn_offset_commit_response_partition_v3(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -934,7 +934,7 @@ def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v6(messag
 def _write_txn_offset_commit_response_v6(message: TxnOffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_response_txn_offset_commit_response_topic_v6(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -208,7 +208,7 @@ def _write_update_features_request_feature_update_key_v0(message: UpdateFeatures
 def _write_update_features_request_v0(message: UpdateFeaturesRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.timeout_ms))
     parts.append(unsigned_varint(len(message.feature_updates) + 1))
-    for _feature_updates_item in message.feature_updates if len(message.feature_updates) <= FEW else all_of(message.feature_updates):
+    for _feature_updates_item in message.feature_updates if len(message.feature_updates) <= FEW else all_of(message.feature_updates, parts):
         _write_update_features_request_feature_update_key_v0(_feature_updates_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -230,7 +230,7 @@ def _write_update_features_request_feature_update_key_v1(message: UpdateFeatures
 def _write_update_features_request_v1(message: UpdateFeaturesRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.timeout_ms))
     parts.append(unsigned_varint(len(message.feature_updates) + 1))
-    for _feature_updates_item in message.feature_updates if len(message.feature_updates) <= FEW else all_of(message.feature_updates):
+    for _feature_updates_item in message.feature_updates if len(message.feature_updates) <= FEW else all_of(message.feature_updates, parts):
         _write_update_features_request_feature_update_key_v1(_feature_updates_item, parts)
     parts.append(pack_o(message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -416,7 +416,7 @@ def _write_update_features_response_v0(message: UpdateFeaturesResponse, parts: l
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_update_features_response_updatable_feature_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

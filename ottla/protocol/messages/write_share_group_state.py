@@ -185,7 +185,7 @@ def _read_write_share_group_state_request_write_state_data_v0(frame: bytes, pos:
     if _n > (len(frame) - pos) // 22:
         fail_count("partitions", _n)
     partitions: list[WriteShareGroupStateRequest.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_write_share_group_state_request_partition_data_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -221,7 +221,7 @@ def _read_write_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[Wr
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[WriteShareGroupStateRequest.WriteStateData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_write_share_group_state_request_write_state_data_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -277,7 +277,7 @@ def _read_write_share_group_state_request_write_state_data_v1(frame: bytes, pos:
     if _n > (len(frame) - pos) // 26:
         fail_count("partitions", _n)
     partitions: list[WriteShareGroupStateRequest.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_write_share_group_state_request_partition_data_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -313,7 +313,7 @@ def _read_write_share_group_state_request_v1(frame: bytes, pos: int) -> tuple[Wr
     if _n > (len(frame) - pos) // 18:
         fail_count("topics", _n)
     topics: list[WriteShareGroupStateRequest.WriteStateData] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_write_share_group_state_request_write_state_data_v1(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -338,7 +338,7 @@ def _write_write_share_group_state_request_state_batch_v0(message: WriteShareGro
 def _write_write_share_group_state_request_partition_data_v0(message: WriteShareGroupStateRequest.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_iiiq(message.partition, message.state_epoch, message.leader_epoch, message.start_offset))
     parts.append(unsigned_varint(len(message.state_batches) + 1))
-    for _state_batches_item in message.state_batches if len(message.state_batches) <= FEW else all_of(message.state_batches):
+    for _state_batches_item in message.state_batches if len(message.state_batches) <= FEW else all_of(message.state_batches, parts):
         _write_write_share_group_state_request_state_batch_v0(_state_batches_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -349,7 +349,7 @@ def _write_write_share_group_state_request_partition_data_v0(message: WriteShare
 def _write_write_share_group_state_request_write_state_data_v0(message: WriteShareGroupStateRequest.WriteStateData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_write_share_group_state_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -362,7 +362,7 @@ def _write_write_share_group_state_request_v0(message: WriteShareGroupStateReque
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_write_share_group_state_request_write_state_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -373,7 +373,7 @@ def _write_write_share_group_state_request_v0(message: WriteShareGroupStateReque
 def _write_write_share_group_state_request_partition_data_v1(message: WriteShareGroupStateRequest.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_iiiqi(message.partition, message.state_epoch, message.leader_epoch, message.start_offset, message.delivery_complete_count))
     parts.append(unsigned_varint(len(message.state_batches) + 1))
-    for _state_batches_item in message.state_batches if len(message.state_batches) <= FEW else all_of(message.state_batches):
+    for _state_batches_item in message.state_batches if len(message.state_batches) <= FEW else all_of(message.state_batches, parts):
         _write_write_share_group_state_request_state_batch_v0(_state_batches_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -384,7 +384,7 @@ def _write_write_share_group_state_request_partition_data_v1(message: WriteShare
 def _write_write_share_group_state_request_write_state_data_v1(message: WriteShareGroupStateRequest.WriteStateData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_write_share_group_state_request_partition_data_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -397,7 +397,7 @@ def _write_write_share_group_state_request_v1(message: WriteShareGroupStateReque
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_write_share_group_state_request_write_state_data_v1(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -534,7 +534,7 @@ def _read_write_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[W
     if _n > (len(frame) - pos) // 18:
         fail_count("results", _n)
     results: list[WriteShareGroupStateResponse.WriteStateResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_write_share_group_state_response_write_state_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -562,7 +562,7 @@ def _write_write_share_group_state_response_partition_result_v0(message: WriteSh
 def _write_write_share_group_state_response_write_state_result_v0(message: WriteShareGroupStateResponse.WriteStateResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_write_share_group_state_response_partition_result_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -572,7 +572,7 @@ def _write_write_share_group_state_response_write_state_result_v0(message: Write
 
 def _write_write_share_group_state_response_v0(message: WriteShareGroupStateResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results):
+    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
         _write_write_share_group_state_response_write_state_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

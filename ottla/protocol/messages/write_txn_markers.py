@@ -153,7 +153,7 @@ def _read_write_txn_markers_request_writable_txn_marker_v1(frame: bytes, pos: in
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[WriteTxnMarkersRequest.WritableTxnMarkerTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_write_txn_markers_request_writable_txn_marker_topic_v1(frame, pos)
         topics.append(_topics_item)
     (coordinator_epoch,) = unpack_i(frame, pos)
@@ -181,7 +181,7 @@ def _read_write_txn_markers_request_v1(frame: bytes, pos: int) -> tuple[WriteTxn
     if _n > (len(frame) - pos) // 17:
         fail_count("markers", _n)
     markers: list[WriteTxnMarkersRequest.WritableTxnMarker] = []
-    for _ in range(_n) if _n <= FEW else many("markers", _n):
+    for _ in range(_n) if _n <= FEW else many("markers", _n, markers):
         _markers_item, pos = _read_write_txn_markers_request_writable_txn_marker_v1(frame, pos)
         markers.append(_markers_item)
     if frame[pos]:
@@ -209,7 +209,7 @@ def _read_write_txn_markers_request_writable_txn_marker_v2(frame: bytes, pos: in
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[WriteTxnMarkersRequest.WritableTxnMarkerTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_write_txn_markers_request_writable_txn_marker_topic_v1(frame, pos)
         topics.append(_topics_item)
     coordinator_epoch, transaction_version = unpack_ib(frame, pos)
@@ -237,7 +237,7 @@ def _read_write_txn_markers_request_v2(frame: bytes, pos: int) -> tuple[WriteTxn
     if _n > (len(frame) - pos) // 18:
         fail_count("markers", _n)
     markers: list[WriteTxnMarkersRequest.WritableTxnMarker] = []
-    for _ in range(_n) if _n <= FEW else many("markers", _n):
+    for _ in range(_n) if _n <= FEW else many("markers", _n, markers):
         _markers_item, pos = _read_write_txn_markers_request_writable_txn_marker_v2(frame, pos)
         markers.append(_markers_item)
     if frame[pos]:
@@ -267,7 +267,7 @@ def _write_write_txn_markers_request_writable_txn_marker_topic_v1(message: Write
 def _write_write_txn_markers_request_writable_txn_marker_v1(message: WriteTxnMarkersRequest.WritableTxnMarker, parts: list[Buffer]) -> None:
     parts.append(pack_qho(message.producer_id, message.producer_epoch, message.transaction_result))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_write_txn_markers_request_writable_txn_marker_topic_v1(_topics_item, parts)
     parts.append(pack_i(message.coordinator_epoch))
     if message.unknown_tagged_fields is None:
@@ -278,7 +278,7 @@ def _write_write_txn_markers_request_writable_txn_marker_v1(message: WriteTxnMar
 
 def _write_write_txn_markers_request_v1(message: WriteTxnMarkersRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.markers) + 1))
-    for _markers_item in message.markers if len(message.markers) <= FEW else all_of(message.markers):
+    for _markers_item in message.markers if len(message.markers) <= FEW else all_of(message.markers, parts):
         _write_write_txn_markers_request_writable_txn_marker_v1(_markers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -289,7 +289,7 @@ def _write_write_txn_markers_request_v1(message: WriteTxnMarkersRequest, parts: 
 def _write_write_txn_markers_request_writable_txn_marker_v2(message: WriteTxnMarkersRequest.WritableTxnMarker, parts: list[Buffer]) -> None:
     parts.append(pack_qho(message.producer_id, message.producer_epoch, message.transaction_result))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_write_txn_markers_request_writable_txn_marker_topic_v1(_topics_item, parts)
     parts.append(pack_ib(message.coordinator_epoch, message.transaction_version))
     if message.unknown_tagged_fields is None:
@@ -300,7 +300,7 @@ def _write_write_txn_markers_request_writable_txn_marker_v2(message: WriteTxnMar
 
 def _write_write_txn_markers_request_v2(message: WriteTxnMarkersRequest, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.markers) + 1))
-    for _markers_item in message.markers if len(message.markers) <= FEW else all_of(message.markers):
+    for _markers_item in message.markers if len(message.markers) <= FEW else all_of(message.markers, parts):
         _write_write_txn_markers_request_writable_txn_marker_v2(_markers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -450,7 +450,7 @@ def _read_write_txn_markers_response_writable_txn_marker_result_v1(frame: bytes,
     if _n > (len(frame) - pos) // 3:
         fail_count("topics", _n)
     topics: list[WriteTxnMarkersResponse.WritableTxnMarkerTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_write_txn_markers_response_writable_txn_marker_topic_result_v1(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -476,7 +476,7 @@ def _read_write_txn_markers_response_v1(frame: bytes, pos: int) -> tuple[WriteTx
     if _n > (len(frame) - pos) // 10:
         fail_count("markers", _n)
     markers: list[WriteTxnMarkersResponse.WritableTxnMarkerResult] = []
-    for _ in range(_n) if _n <= FEW else many("markers", _n):
+    for _ in range(_n) if _n <= FEW else many("markers", _n, markers):
         _markers_item, pos = _read_write_txn_markers_response_writable_txn_marker_result_v1(frame, pos)
         markers.append(_markers_item)
     if frame[pos]:
@@ -503,7 +503,7 @@ def _write_write_txn_markers_response_writable_txn_marker_topic_result_v1(messag
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions):
+    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
         _write_write_txn_markers_response_writable_txn_marker_partition_result_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -514,7 +514,7 @@ def _write_write_txn_markers_response_writable_txn_marker_topic_result_v1(messag
 def _write_write_txn_markers_response_writable_txn_marker_result_v1(message: WriteTxnMarkersResponse.WritableTxnMarkerResult, parts: list[Buffer]) -> None:
     parts.append(pack_q(message.producer_id))
     parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics):
+    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
         _write_write_txn_markers_response_writable_txn_marker_topic_result_v1(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -524,7 +524,7 @@ def _write_write_txn_markers_response_writable_txn_marker_result_v1(message: Wri
 
 def _write_write_txn_markers_response_v1(message: WriteTxnMarkersResponse, parts: list[Buffer]) -> None:
     parts.append(unsigned_varint(len(message.markers) + 1))
-    for _markers_item in message.markers if len(message.markers) <= FEW else all_of(message.markers):
+    for _markers_item in message.markers if len(message.markers) <= FEW else all_of(message.markers, parts):
         _write_write_txn_markers_response_writable_txn_marker_result_v1(_markers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
