@@ -95,7 +95,8 @@ class Purgatory(Generic[Op]):
     def cancel_for_key(self, key: Hashable) -> list[Op]:
         """Nothing will ever happen to `key` again: return who waited under it, not completed, their deadlines stopped.
 
-        What they watch besides can still complete them.
+        What they watch besides can still complete them. A walk of `key` that is under way passes them over, be their
+        conditions true by now: they are the caller's, who looks at them. Kafka: cancelForKey, which completes nobody.
         """
         cancelled = self._watchers.cancel(key)
         for operation in cancelled:

@@ -128,6 +128,7 @@ class World(RuleBasedStateMachine):
 
     @rule(key=KEY)
     def cancel(self, key: str) -> None:
+        """Those who waited are the caller's, who looks at each of them: the purgatory completes nobody by this."""
         waiting = {wait for wait in self.all_waits if self.is_watched(wait) and key in wait.keys}
         cancelled = self.purgatory.cancel_for_key(key)
         assert len(cancelled) == len(waiting)
@@ -136,6 +137,8 @@ class World(RuleBasedStateMachine):
             wait.is_cancelled = True
             wait.keys = [each for each in wait.keys if each != key]
             wait.events_wanted -= self.events[key]
+        for wait in cancelled:
+            self.claim(wait.try_complete())  # from within a walk of `key` it may be one that was to be tried next
 
     @rule(by_ms=st.integers(min_value=0, max_value=70) | st.integers(min_value=0, max_value=200_000))
     def pass_time(self, by_ms: int) -> None:
