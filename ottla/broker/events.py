@@ -289,7 +289,12 @@ _GROUPS: Final = (
         ("partition", "record_type", "records"),
         "A partition of __consumer_offsets has records of a type that isn't known here: groups of other kinds.",
     ),
-    LogEvent("group.write.failed", "error", (*_IN_GROUP, "error", "what"), "The group's log took no record."),
+    LogEvent(
+        "group.write.failed",
+        "error",
+        (*_IN_GROUP, "error", "what"),
+        "The group's log took no record. Said once for a reason, until it has not happened for a minute.",
+    ),
 )
 
 _CLEANING: Final = (

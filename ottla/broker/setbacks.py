@@ -21,6 +21,8 @@ K = TypeVar("K", bound=Hashable)
 
 BACKOFF_MS_MIN: Final = 1_000
 BACKOFF_MS_MAX: Final = 300_000
+#: Where clients choose the keys, and nobody says of them that they went well, so many are remembered.
+QUIET_KEYS_MAX: Final = 10_000
 _DOUBLINGS_MAX: Final = 16
 
 
@@ -51,11 +53,11 @@ class Setbacks(Generic[K]):
         self._quiet_ms = quiet_ms
         self._of: dict[K, _Setback] = {}
 
-    def failed(self, key: K, error: BaseException) -> bool:
+    def failed(self, key: K, error: BaseException | str) -> bool:
         """Note it; returns whether that is news."""
-        reason, now_ms = reason_of(error), self._clock.now_ms()
+        reason, now_ms = error if isinstance(error, str) else reason_of(error), self._clock.now_ms()
         self._forget_quiet(now_ms)
-        former = self._of.get(key)
+        former = self._of.pop(key, None)
         failures = 1 if former is None else former.failures + 1
         self._of[key] = _Setback(reason, failures, now_ms)
         return former is None or former.reason != reason
@@ -80,6 +82,11 @@ class Setbacks(Generic[K]):
         return setback is not None and self._clock.now_ms() < setback.failed_ms + setback.backoff_ms
 
     def _forget_quiet(self, now_ms: int) -> None:
-        if self._quiet_ms is not None:
-            oldest_ms = now_ms - self._quiet_ms
-            self._of = {key: setback for key, setback in self._of.items() if setback.failed_ms >= oldest_ms}
+        """They stand in the order in which they failed last, so this looks at those that go and one more."""
+        if self._quiet_ms is None:
+            return
+        while self._of:
+            key = next(iter(self._of))
+            if self._of[key].failed_ms >= now_ms - self._quiet_ms and len(self._of) < QUIET_KEYS_MAX:
+                return
+            del self._of[key]

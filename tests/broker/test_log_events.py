@@ -26,6 +26,7 @@ from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
 from ottla.protocol.messages.leave_group import LeaveGroupRequest
+from ottla.purgatory import VirtualClock
 from tests.broker.scene import Log
 from tests.support.client import Client
 from tests.support.wire import Connection, ConnectionClosedError
@@ -96,7 +97,7 @@ def test_note_about_a_group_is_logged_with_the_keys_of_the_table(happened: Happe
         "no_such_key": 1,
     }
     log = Log()
-    NotesToLog(AtEveryLevel(log))("orders", 0, Note(1, happened, GroupState.STABLE, 7, details))
+    NotesToLog(AtEveryLevel(log), VirtualClock())("orders", 0, Note(1, happened, GroupState.STABLE, 7, details))
     ((name, keys),) = log.events
     assert name == happened.value
     assert keys.keys() <= set(EVENTS[name].keys)
@@ -121,10 +122,32 @@ class AtEveryLevel:
 def test_notes_below_the_log_level_cost_nothing() -> None:
     """At info nobody hears that a member joined; that a rebalance began they do."""
     log = Log()
-    tell = NotesToLog(log)
+    tell = NotesToLog(log, VirtualClock())
     for happened in (Happened.MEMBER_JOINED, Happened.REBALANCE_STARTED):
         tell("orders", 0, Note(1, happened, GroupState.STABLE, 7, {}))
     assert [name for name, _ in log.events] == ["group.rebalance.started"]
+
+
+def test_a_log_that_takes_no_commits_is_told_of_once_for_a_reason() -> None:
+    """Per group and kind of record; after a quiet minute it is news again."""
+    log, clock = Log(), VirtualClock()
+    tell = NotesToLog(log, clock)
+    refusals = [
+        ("orders", "offsets", "UNKNOWN_SERVER_ERROR"),
+        ("orders", "offsets", "UNKNOWN_SERVER_ERROR"),
+        ("orders", "offsets", "COORDINATOR_NOT_AVAILABLE"),
+        ("orders", "assignments", "UNKNOWN_SERVER_ERROR"),
+        ("payments", "offsets", "UNKNOWN_SERVER_ERROR"),
+        ("orders", "assignments", "UNKNOWN_SERVER_ERROR"),
+    ]
+    for group_id, what, error in refusals:
+        details: dict[str, object] = {"what": what, "error": error}
+        tell(group_id, 0, Note(1, Happened.WRITE_FAILED, GroupState.STABLE, 7, details))
+    told = [(keys["group_id"], keys["what"], keys["error"]) for _, keys in log.events]
+    assert told == [refusals[0], *refusals[2:5]]
+    clock.move_to(clock.now_ms() + 60_001)
+    tell("orders", 0, Note(2, Happened.WRITE_FAILED, GroupState.STABLE, 7, details))
+    assert len(log.events) == 5
 
 
 async def test_running_broker_logs_nothing_else() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ottla.broker.setbacks import BACKOFF_MS_MAX, BACKOFF_MS_MIN, Setbacks
+from ottla.broker.setbacks import BACKOFF_MS_MAX, BACKOFF_MS_MIN, QUIET_KEYS_MAX, Setbacks
 from ottla.purgatory import VirtualClock
 
 
@@ -45,3 +45,13 @@ def test_what_was_quiet_is_forgotten() -> None:
     clock.move_to(120_001)
     assert setbacks.failed("orders", ValueError())
     assert setbacks.failures("orders") == 1
+
+
+def test_no_more_than_so_many_quiet_ones_are_remembered() -> None:
+    """Whoever failed last is, and those that have not failed for longest are forgotten first."""
+    setbacks: Setbacks[int] = Setbacks(VirtualClock(), quiet_ms=60_000)
+    assert all(setbacks.failed(key, "no") for key in range(QUIET_KEYS_MAX))
+    assert not setbacks.failed(QUIET_KEYS_MAX - 1, "no")
+    assert setbacks.failed(QUIET_KEYS_MAX, "no")
+    assert setbacks.failed(0, "no")
+    assert not setbacks.failed(QUIET_KEYS_MAX, "no")

@@ -77,7 +77,7 @@ class GroupCoordination:
     def __init__(self, cluster: Cluster) -> None:
         config = group_config(cluster.settings, cluster.group_partitions_count)
         log = GroupLogOnTopic(cluster)
-        notes = tell_all([NotesToLog(cluster.log), *cluster.note_sinks], cluster.log)
+        notes = tell_all([NotesToLog(cluster.log, cluster.clock), *cluster.note_sinks], cluster.log)
         self._loading = GroupLoading(cluster)
         self._setbacks: Setbacks[str] = Setbacks(cluster.clock, _QUIET_MS)
         self.of_node = {

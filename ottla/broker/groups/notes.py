@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.events import EVENTS
 from ottla.broker.log import LEVELS
+from ottla.broker.setbacks import Setbacks
 from ottla.broker.supervision import tell
 from ottla.coordinator.notes import Happened
 
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from ottla.broker.log import Log
     from ottla.coordinator.notes import Note
     from ottla.coordinator.owner import NoteSink
+    from ottla.purgatory import Clock
 
+#: What a group's log refused so long ago is told again.
+_QUIET_MS: Final = 60_000
 #: Details that are lists or maps of members go into the log as how many they are.
 _COUNTED: Final = {"member_ids": "members"}
 
@@ -35,9 +39,15 @@ def tell_all(sinks: Sequence[NoteSink], log: Log) -> NoteSink:
 
 
 class NotesToLog:
-    """Logs each note, with the level and the keys that the table of events has for it."""
+    """Logs each note, with the level and the keys that the table of events has for it.
 
-    def __init__(self, log: Log) -> None:
+    A group whose log takes no record hears that with each commit, many times a second. Who reads the log hears it once
+    for a reason, until it has not happened for a minute.
+    """
+
+    def __init__(self, log: Log, clock: Clock) -> None:
+        #: By group id, and what could not be written.
+        self._unwritten: Setbacks[tuple[str, object]] = Setbacks(clock, _QUIET_MS)
         events = {happened: EVENTS[happened.value] for happened in Happened}
         #: How to log what, of that which passes the log's level.
         self._tell = {
@@ -48,9 +58,14 @@ class NotesToLog:
 
     def __call__(self, group_id: str, timestamp_ms: int, note: Note) -> None:
         if (told := self._tell.get(note.happened)) is not None:
+            if note.happened is Happened.WRITE_FAILED and not self._is_news(group_id, note):
+                return
             log, name, keys = told
             details = {"group_id": group_id, "generation_id": note.generation_id, **_in_brief(note.details)}
             log(name, **{key: details[key] for key in keys if key in details})
+
+    def _is_news(self, group_id: str, note: Note) -> bool:
+        return self._unwritten.failed((group_id, note.details.get("what")), str(note.details.get("error")))
 
 
 def _in_brief(details: Mapping[str, Any]) -> dict[str, Any]:
