@@ -14,6 +14,7 @@ from tests.cli.script import GET, POST, Script, read_all
 from tests.cli.terminal import SECONDS_MAX, Serving, only_line, ottla, serving
 
 TOKEN = "only-for.tests_~+/="
+CONTROL = ("--control", "127.0.0.1:0")
 END = b"Connection: close\r\n\r\n"
 AUTHORIZED = b"Authorization: Bearer %s\r\n" % TOKEN.encode()
 
@@ -187,7 +188,7 @@ def test_what_is_no_token_is_one_line_and_exit_code_2(content: str, tmp_path: Pa
     """Which doesn't repeat it."""
     file = tmp_path / "token"
     file.write_text(content)
-    for command in (("serve",), ("nodes",)):
+    for command in (("serve", *CONTROL), ("nodes",)):
         ended = ottla(*command, "--control-token-file", str(file))
         assert only_line(ended.stderr).startswith(f"ottla: --control-token-file {file} has no token")
         assert ended.returncode == 2
@@ -196,10 +197,21 @@ def test_what_is_no_token_is_one_line_and_exit_code_2(content: str, tmp_path: Pa
 
 def test_token_from_two_places_or_from_none_is_one_line(tmp_path: Path) -> None:
     """What was written is exit code 2, a file that can't be read is 1."""
-    both = ottla("serve", "--control-token", TOKEN, "--control-token-file", str(tmp_path))
+    both = ottla("serve", *CONTROL, "--control-token", TOKEN, "--control-token-file", str(tmp_path))
     assert "are both given" in only_line(both.stderr)
     assert TOKEN not in both.stderr
     assert both.returncode == 2
-    missing = ottla("serve", "--control-token-file", "/no/such/token")
+    missing = ottla("serve", *CONTROL, "--control-token-file", "/no/such/token")
     assert "--control-token-file: cannot read /no/such/token: No such file" in only_line(missing.stderr)
     assert missing.returncode == 1
+
+
+@pytest.mark.parametrize("option", ["--control-token", "--control-token-file"])
+def test_token_without_a_control_api_is_one_line_and_exit_code_2(option: str) -> None:
+    """It would protect nothing. The environment may have one, for the commands that ask another broker."""
+    ended = ottla("serve", option, TOKEN)
+    assert only_line(ended.stderr).startswith(
+        f"ottla: {option} without --control does nothing; add --control HOST:PORT"
+    )
+    assert TOKEN not in ended.stderr
+    assert (ended.returncode, ended.stdout) == (2, "")

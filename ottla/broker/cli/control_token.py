@@ -49,6 +49,18 @@ def read(options: argparse.Namespace) -> str | None:
     return token
 
 
+def read_for_broker(options: argparse.Namespace) -> str | None:
+    """The token of the control API that is to be served. The environment may have one for other commands."""
+    from ottla.broker.configs.settings import ConfigError
+
+    if options.control is None:
+        for option in ("--control-token-file", "--control-token"):
+            if getattr(options, option[2:].replace("-", "_")) is not None:
+                raise ConfigError(f"{option} without --control does nothing; add --control HOST:PORT, or leave it out")
+        return None
+    return read(options)
+
+
 def _read_file(path: Path) -> str:
     from ottla.broker.network.address import MachineRefused
 

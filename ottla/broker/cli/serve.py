@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
             node_count=options.nodes,
             clock=VirtualClock() if options.clock == "virtual" else SystemClock(),
             control=Address.parse(options.control, "--control") if options.control else None,
-            control_token=control_token.read(options),
+            control_token=control_token.read_for_broker(options),
             journal=options.journal,
             data_dir=options.data_dir,
             log=log,
