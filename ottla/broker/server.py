@@ -134,8 +134,7 @@ class Server:
                 return
             async with SupervisedTasks(self.log) as self.cluster.tasks:
                 try:
-                    for listener in self._all_listeners:
-                        await listener.accept()
+                    await self._accept()
                     self._watch_idle_connections()
                     Housekeeping(self.cluster)
                     self._read_groups()
@@ -202,11 +201,11 @@ class Server:
                 return
             try:
                 await listener.reopen()
+                self._refuse_if_stopping()  # while the address was looked up; `run` closes what was opened
+                await listener.accept()
             except OSError as error:
                 raise listener.node.address.refused("node", error) from None
-            self._refuse_if_stopping()  # while the address was looked up; `run` closes what was opened
             self.cluster.failover.node_returns(listener.node)
-            await listener.accept()
             listener.log.info("node.started")
 
     def node_state(self, node_id: int) -> NodeState:
@@ -236,6 +235,19 @@ class Server:
             node.host = advertised.host
             node.port = advertised.port or port
             self.cluster.add_node(node)
+
+    async def _accept(self) -> None:
+        """Let clients in. Somebody else may have begun to listen since the address was bound: then it can't be had."""
+        wanted: list[tuple[Listener | ControlListener, str, Address]] = [
+            (listener, "--listen", self._listen.plus(index)) for index, listener in enumerate(self._listeners)
+        ]
+        if self._control is not None and self._control_address is not None:
+            wanted.append((self._control, "--control", self._control_address))
+        for listener, option, address in wanted:
+            try:
+                await listener.accept()
+            except OSError as error:
+                raise address.refused(option, error) from None
 
     async def _bind_control(self, address: Address) -> None:
         from ottla.broker.control.control import Control

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from ottla.broker.setbacks import Setbacks, reason_of
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from ottla.broker.log import Log
     from ottla.purgatory import Clock, TimerEntry
 
@@ -27,7 +29,10 @@ _QUIET_MS: Final = 3_600_000
 
 
 class SupervisedTasks(asyncio.TaskGroup):
-    """A group of tasks in which an exception ends one task: its result is None then, and the log has the traceback."""
+    """A group of tasks in which an exception ends one task: its result is None then, and the log has the traceback.
+
+    What the body of the `async with` raises leaves it as it is, not in an ExceptionGroup.
+    """
 
     def __init__(self, log: Log) -> None:
         super().__init__()
@@ -35,6 +40,16 @@ class SupervisedTasks(asyncio.TaskGroup):
 
     def create_task(self, coro: Coroutine[Any, Any, T], **keys: Any) -> asyncio.Task[T | None]:  # type: ignore[override]
         return super().create_task(self._supervise(coro, keys.get("name")), **keys)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            await super().__aexit__(kind, error, traceback)
+        except BaseExceptionGroup:
+            if error is None:
+                raise
+            raise error from None
 
     async def _supervise(self, coro: Coroutine[Any, Any, T], name: str | None) -> T | None:
         try:

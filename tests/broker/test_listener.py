@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import cast
 
+import pytest
+import uvloop
+
+from ottla.broker.cluster.failover import NodeState
+from ottla.broker.configs.settings import Settings
 from ottla.broker.log import make_log
+from ottla.broker.network import listener
+from ottla.broker.network.address import Address, MachineRefused
 from ottla.broker.network.call import Call
 from ottla.broker.network.listener import Listener, Shared
 from ottla.broker.network.logged_call import LoggedCall
-from tests.broker.scene import Scene
+from ottla.broker.server import Server
+from tests.broker.scene import Log, Scene
 
 
 async def test_addresses_of_one_name_get_the_same_free_port() -> None:
     """Where localhost is two addresses, clients of either find the broker at the port they are told."""
     scene = Scene()
-    listener = Listener(scene.cluster.nodes[1], Shared(), scene.log)
+    opened = Listener(scene.cluster.nodes[1], Shared(), scene.log)
     two_addresses = cast("str", ["127.0.0.1", "127.0.0.2"])
-    port = await listener.open(two_addresses, 0)
-    await listener.accept()
+    port = await opened.open(two_addresses, 0)
+    await opened.accept()
     for host in ("127.0.0.1", "127.0.0.2"):
         _, writer = await asyncio.open_connection(host, port)
         writer.close()
         await writer.wait_closed()
-    listener.close()
-    await listener.closed()
+    opened.close()
+    await opened.closed()
 
 
 async def test_requests_are_told_to_the_log_at_the_level_debug_only() -> None:
@@ -32,3 +44,47 @@ async def test_requests_are_told_to_the_log_at_the_level_debug_only() -> None:
     scene = Scene()
     for level, call_class in (("debug", LoggedCall), ("info", Call), ("error", Call)):
         assert Listener(scene.cluster.nodes[1], Shared(), make_log(level)).new_call is call_class
+
+
+@pytest.mark.parametrize("option", ["--listen", "--control"])
+@pytest.mark.parametrize("new_loop", [uvloop.new_event_loop, asyncio.new_event_loop], ids=["uvloop", "asyncio"])
+def test_an_address_that_somebody_else_listens_on_meanwhile_is_refused_in_a_line(
+    option: str, new_loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    """Two may bind it, and whoever listens first has it. The line is that of a busy port; nothing is served."""
+    with socket.socket() as rival, asyncio.Runner(loop_factory=new_loop) as runner:
+        rival.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        rival.bind(("127.0.0.1", 0))
+
+        class Slow(Server):
+            async def _open_data_dir(self, at_end: ExitStack) -> None:
+                await super()._open_data_dir(at_end)
+                rival.listen()
+
+        busy, free = Address("127.0.0.1", rival.getsockname()[1]), Address("127.0.0.1", 0)
+        listen, control = (busy, free) if option == "--listen" else (free, busy)
+        server = Slow(Settings({}), listen=listen, control=control, log=Log())
+        with pytest.raises(MachineRefused, match=f"{option}: cannot listen on {busy}: Address already in use"):
+            runner.run(server.run(on_ready=lambda: pytest.fail("it is not ready")))
+
+
+async def test_a_node_whose_address_is_taken_when_it_comes_back_stays_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever wants it back is told why; it can be tried again."""
+    server = Server(Settings({}), listen=Address("127.0.0.1", 0), node_count=2, log=Log())
+    ready = asyncio.Event()
+
+    async def taken(_server: asyncio.Server) -> None:
+        raise OSError(errno.EADDRINUSE, "taken")
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(server.run(on_ready=ready.set))
+        await ready.wait()
+        await server.stop_node(2)
+        with monkeypatch.context() as patched:
+            patched.setattr(listener, "listen", taken)
+            with pytest.raises(MachineRefused, match="Address already in use"):
+                await server.start_node(2)
+        assert server.node_state(2) is not NodeState.UP
+        await server.start_node(2)
+        assert server.node_state(2) is NodeState.UP
+        server.stop()

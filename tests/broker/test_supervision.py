@@ -48,6 +48,20 @@ async def test_a_task_can_be_cancelled() -> None:
     assert not log.events
 
 
+async def test_what_the_body_raises_is_not_wrapped() -> None:
+    """So who serves can refuse in a line; the tasks that are left end with it."""
+    left: list[asyncio.Task[Any]] = []
+
+    async def fail() -> None:
+        async with SupervisedTasks(Log()) as tasks:
+            left.append(tasks.create_task(asyncio.Event().wait()))
+            raise ZeroDivisionError("on purpose")
+
+    with pytest.raises(ZeroDivisionError, match="on purpose"):
+        await fail()
+    assert left[0].cancelled()
+
+
 def test_each_listener_hears() -> None:
     """In order, with what there is to be heard."""
     log = Log()

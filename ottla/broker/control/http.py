@@ -22,7 +22,7 @@ from ottla import __version__
 from ottla.broker.control.control import Answer, Control
 from ottla.broker.control.gate import Gate, Headers
 from ottla.broker.control.refused import Refused
-from ottla.broker.network.listener import bind
+from ottla.broker.network.listener import bind, listen
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster
@@ -59,7 +59,7 @@ class ControlListener:
     async def accept(self) -> None:
         """Let scripts in."""
         if self._server is not None:
-            await self._server.start_serving()
+            await listen(self._server)
 
     def stop_accepting(self) -> None:
         if self._server is not None:

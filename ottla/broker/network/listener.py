@@ -7,6 +7,8 @@ refused, and is listened on again when the node is back.
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -64,6 +66,17 @@ async def bind(create_server: Callable[[int], Awaitable[asyncio.Server]], port: 
     return server, ports[0]
 
 
+async def listen(server: asyncio.Server) -> None:
+    """Have the kernel accept connections. Raises OSError.
+
+    That fails if somebody else has bound the same address and was quicker to listen. uvloop says so to nobody but the
+    loop's exception handler: it closes the socket, and goes on.
+    """
+    await server.start_serving()
+    if any(opened.fileno() < 0 for opened in server.sockets):
+        raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+
+
 class Listener:
     """Accepts connections for one node."""
 
@@ -117,9 +130,13 @@ class Listener:
             self._held.pop().close()
 
     async def accept(self) -> None:
-        """Let clients in."""
+        """Let clients in. Raises OSError, and has given the address back then."""
         if self._server is not None:
-            await self._server.start_serving()
+            try:
+                await listen(self._server)
+            except OSError:
+                self.stop_accepting()
+                raise
 
     def stop_accepting(self) -> None:
         """Let nobody in any more, and give the address back."""
