@@ -138,6 +138,8 @@ def _tidy(operations: FileOperations, directory: str, names: Sequence[str]) -> l
     for name in names:
         if (found := _LOG_NAME.fullmatch(name)) and int(found[1]) < gone:
             remove_segment_files(operations, f"{directory}/{name.removesuffix(LOG_SUFFIX)}")
+    if gone >= 0:
+        operations.sync_directory(directory)  # or older ones might be back, and nothing tells that they are gone
     for name in names:
         if name.endswith((DELETED_SUFFIX, TEMPORARY_SUFFIX)) or CLEANED in name:
             operations.unlink(f"{directory}/{name}")
@@ -167,6 +169,7 @@ def _finish_swap(
     for name in names:
         if (found := _LOG_NAME.fullmatch(name)) and base_offset <= int(found[1]) < end_offset:
             remove_segment_files(operations, f"{directory}/{name.removesuffix(LOG_SUFFIX)}")
+    operations.sync_directory(directory)  # or they might be back beside the last name
     rename_segment_files(operations, path, f"{directory}/{base}")
     operations.sync_directory(directory)
 
