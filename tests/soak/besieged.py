@@ -2,7 +2,7 @@
 
     with Besieged(path, settings) as broker:
         broker.restart(hard=True)                          # kill -9
-        broker.restart(hard=True, meanwhile=lose_power)    # and something happens to its directory before it is back
+        broker.lose_power(random, meanwhile)               # its machine goes down, and finds what it may find
         broker.fail_disk("EIO", "orders", times=1)         # the next write or flush of such a file
         broker.stop_node(2)
         broker.check_log()                                 # it has said nothing that it must not
@@ -13,6 +13,9 @@ What it warns of is kept, and what is an error must have been announced (`may_sa
 from __future__ import annotations
 
 import json
+import pickle
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -20,10 +23,12 @@ import time
 import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from random import sample
+from random import Random, sample
 from typing import Any, Final, Self
 
 from tests.soak.mortal import PATIENCE_SECONDS
+from tests.storage.crash.power_loss import FileSystem, Machine
+from tests.storage.crash.recording import Recorded
 from tests.support.ports import PORTS
 
 NODES: Final = 3
@@ -48,14 +53,17 @@ class Besieged:
     """The broker; as a context manager it is there from its beginning to its end, but for moments."""
 
     def __init__(self, path: Path, settings: Mapping[str, str]) -> None:
-        self.data_dir = path / "data"
+        self._disk = path / "disk"
+        self._disk.mkdir()
+        self._record = path / "record"
+        data_dir = self._disk / "data"
         first, self._control = _neighbouring_ports()
         self.bootstrap = ",".join(f"127.0.0.1:{first + number}" for number in range(NODES))
         self._said = path / "said"
         self._failing = path / "failing"
         self._command: list[str | Path] = [
-            *(sys.executable, "-m", "tests.soak.failing_disk", self._failing, Path(sys.executable).with_name("ottla")),
-            *("serve", "--listen", f"127.0.0.1:{first}", "--nodes", str(NODES), "--data-dir", self.data_dir),
+            *(Path(sys.executable).with_name("ottla"), "serve"),
+            *("--listen", f"127.0.0.1:{first}", "--nodes", str(NODES), "--data-dir", data_dir),
             *("--control", f"127.0.0.1:{self._control}", "--log-level", "warning", "--log-format", "json"),
         ]
         for name, value in settings.items():
@@ -73,16 +81,43 @@ class Besieged:
         self._process.kill()
         self._process.wait()
 
-    def _start(self) -> None:
+    def _start(self, *, is_recorded: bool = False) -> None:
+        """`is_recorded`: what it does to the disk is written down, instead of failing when it is told to."""
+        within: tuple[str | Path, ...] = ("tests.soak.failing_disk", self._failing)
+        if is_recorded:
+            within = ("tests.soak.recorded_disk", self._record, self._disk)
+        command = [sys.executable, "-m", *within, *self._command]
         with self._said.open("a") as said:
-            self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=said, text=True)
+            self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True)
         assert self._process.stdout is not None
         with self._process.stdout as stdout:
             assert stdout.readline().startswith("ottla ready "), f"it did not start: {self._said.read_text()}"
         self.nodes_down = set()
 
-    def restart(self, *, hard: bool, meanwhile: Callable[[Path], None] = lambda _: None) -> None:
-        """End it, by kill -9 or in an orderly way, and start it again. `meanwhile`: done to the directory between."""
+    def restart(self, *, hard: bool) -> None:
+        """End it, by kill -9 or in an orderly way, and start it again."""
+        self._end(hard=hard)
+        self._start()
+
+    def lose_power(self, random: Random, meanwhile: Callable[[], None]) -> None:
+        """Have its machine go down after `meanwhile`, and start on what that may find on its disk then.
+
+        Before, it is stopped in an orderly way: what had been asked of it by then is on the disk.
+        """
+        self._end(hard=False)
+        self._start(is_recorded=True)
+        meanwhile()
+        self._process.send_signal(signal.SIGUSR1)
+        assert self._process.wait(PATIENCE_SECONDS) == 0
+        recorded: Recorded = pickle.loads(self._record.read_bytes())
+        machine = Machine(recorded, random.choice(list(FileSystem)))
+        machine.run(len(recorded.done))
+        shutil.rmtree(self._disk)
+        self._disk.mkdir()
+        machine.lose_power(random, self._disk)
+        self._start()
+
+    def _end(self, *, hard: bool) -> None:
         if hard:
             self._process.kill()
             self._process.wait()
@@ -90,8 +125,6 @@ class Besieged:
             self._process.terminate()
             assert self._process.wait(PATIENCE_SECONDS) == 0
         self._failing.unlink(missing_ok=True)
-        meanwhile(self.data_dir)
-        self._start()
 
     def fail_disk(self, error: str, word: str, times: int = 1, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Have the next writes and flushes of files with `word` in their path fail, and wait a little until they have.

@@ -2,9 +2,6 @@
 
 `HAPPENINGS` is the list; a drill calls one in every round. None of them harms what the drill's clients were promised:
 topics of theirs are changed only in ways that keep all that counts.
-
-States after a power failure belong here as well: as a happening that calls `restart(hard=True, meanwhile=…)`, for
-topics with flush.messages=1.
 """
 
 from __future__ import annotations
@@ -20,6 +17,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
+from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.registry import api
 from tests.pressure.random_requests import RandomRequests, damaged
@@ -27,6 +25,7 @@ from tests.soak.besieged import Besieged
 from tests.support.backstage import Backstage
 from tests.support.batches import batch
 from tests.support.client import Client
+from tests.support.fetched import records_in
 from tests.support.wire import Connection, ConnectionClosedError, SilenceError
 
 GROUP_TOPIC: Final = b"__consumer_offsets"
@@ -78,6 +77,46 @@ def is_killed(stage: Stage) -> None:
 def is_stopped(stage: Stage) -> None:
     """SIGTERM."""
     stage.broker.restart(hard=False)
+
+
+def loses_its_power(stage: Stage) -> None:
+    """What was flushed before it was acknowledged is there, of everybody; of anything else what came first, or all."""
+    stage.broker.may_say("log.cut", "metadata.damaged", "cluster.journal.cut")
+    topics = {"flushed": "1", "unflushed": str(2**63 - 1)}
+    with Backstage(stage.address) as backstage:
+        for topic in (*stage.orders, stage.ledger, GROUP_TOPIC.decode()):
+            backstage.change_topic(topic, {"flush.messages": "1"})
+    for topic, flush_messages in topics.items():
+        stage.create(topic, flush_messages=flush_messages, internal_segment_bytes="3000", retention_ms="-1")
+    values = [b"%d" % number * 100 for number in range(stage.random.randrange(10, 60))]
+
+    def produce() -> None:
+        with Backstage(stage.address) as backstage:
+            for value in values:
+                for topic in topics:
+                    backstage.produce(topic, records=batch([(None, value)]))
+
+    stage.broker.lose_power(stage.random, produce)
+    assert _values(stage, "flushed") == values
+    found = _values(stage, "unflushed")
+    assert found == values[: len(found)]
+    stage.tidy()
+
+
+def _values(stage: Stage, topic: str) -> list[bytes | None]:
+    """All that is in a topic of one partition."""
+    wanted = FetchRequest.FetchPartition(0, partition_max_bytes=1 << 20)
+    request = FetchRequest(max_wait_ms=0, min_bytes=0, topics=[FetchRequest.FetchTopic(topic, partitions=[wanted])])
+    values: list[bytes | None] = []
+    with Client(stage.address) as client:
+        while True:
+            wanted.fetch_offset = len(values)
+            answer = client.ask(request, 11).responses[0].partitions[0]
+            assert not answer.error_code, ErrorCode(answer.error_code)
+            records = records_in(answer.records or b"")
+            if not records:
+                return values
+            values += [record.value for record in records]
 
 
 def has_no_room(stage: Stage) -> None:
@@ -223,6 +262,7 @@ def _up(stage: Stage) -> list[str]:
 HAPPENINGS: Final[Sequence[Callable[[Stage], Any]]] = (
     is_killed,
     is_stopped,
+    loses_its_power,
     has_no_room,
     has_a_broken_disk,
     cannot_note_a_change,

@@ -22,7 +22,17 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from tests.storage.crash.recording import ROOT, Node, Operation, RecordingOperations, Rename, Resize, Sync, Write
+from tests.storage.crash.recording import (
+    ROOT,
+    Node,
+    Operation,
+    Recorded,
+    RecordingOperations,
+    Rename,
+    Resize,
+    Sync,
+    Write,
+)
 
 SECTOR_BYTES: Final = 512
 
@@ -37,7 +47,7 @@ class FileSystem(Enum):
 class Machine:
     """A device, and what is on its way to it; `run` goes through a recording."""
 
-    def __init__(self, recording: RecordingOperations, file_system: FileSystem) -> None:
+    def __init__(self, recording: RecordingOperations | Recorded, file_system: FileSystem) -> None:
         self._file_system = file_system
         self._left: Iterator[Operation] = iter(recording.done)
         self._on_device: dict[Node, bytes] = dict(recording.contents)

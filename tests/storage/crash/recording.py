@@ -52,6 +52,15 @@ class Sync(NamedTuple):
 Operation: TypeAlias = Write | Resize | Rename | Sync
 
 
+class Recorded(NamedTuple):
+    """All that was done, as it can be handed from one process to another."""
+
+    done: list[Operation]
+    #: Files, and the names in directories, as they were on the device at the beginning.
+    contents: dict[Node, bytes]
+    names: dict[Node, dict[str, Node]]
+
+
 class RecordingOperations(FileOperations):
     """What is done below the directory `root`, which holds what is on the device at the beginning."""
 
@@ -64,12 +73,17 @@ class RecordingOperations(FileOperations):
         self.contents: dict[Node, bytes] = {}
         self._nodes_by_descriptor: dict[int, Node] = {}
         self._last_node = ROOT
-        self._lock = RLock()
+        #: Who holds it has nothing done.
+        self.lock = RLock()
         self._read(root, ROOT)
         self.names: dict[Node, dict[str, Node]] = {node: dict(names) for node, names in self.directories.items()}
         for name in ("open", "pwrite", "ftruncate", "truncate", "fsync", "fdatasync", "rename", "unlink", "mkdir"):
             setattr(self, name, getattr(self, f"_{name}"))
         self.rmtree = self._rmtree
+
+    def recorded(self) -> Recorded:
+        """What was done so far. Whoever asks holds `lock`, if others are at work."""
+        return Recorded(self.done, self.contents, self.names)
 
     def _read(self, path: Path, node: Node) -> None:
         for entry in path.iterdir():
@@ -109,7 +123,7 @@ class RecordingOperations(FileOperations):
     # The system's operations
 
     def _open(self, path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        with self._lock:
+        with self.lock:
             fd = os.open(path, flags, mode, dir_fd=dir_fd)
             if dir_fd is None and os.path.relpath(path, self.root).startswith(".."):
                 return fd
@@ -124,30 +138,30 @@ class RecordingOperations(FileOperations):
             return fd
 
     def _pwrite(self, fd: int, data: Buffer, position: int) -> int:
-        with self._lock:
+        with self.lock:
             written = os.pwrite(fd, data, position)
             self.done.append(Write(self._nodes_by_descriptor[fd], position, bytes(data)[:written]))
             return written
 
     def _ftruncate(self, fd: int, size: int) -> None:
-        with self._lock:
+        with self.lock:
             os.ftruncate(fd, size)
             self.done.append(Resize(self._nodes_by_descriptor[fd], size))
 
     def _truncate(self, path: str, size: int) -> None:
-        with self._lock:
+        with self.lock:
             os.truncate(path, size)
             self.done.append(Resize(self._node(path), size))
 
     def _fsync(self, fd: int) -> None:
-        with self._lock:
+        with self.lock:
             if (node := self._nodes_by_descriptor.get(fd)) is not None:
                 self.done.append(Sync(node))
 
     _fdatasync = _fsync
 
     def _rename(self, path: str, new_path: str) -> None:
-        with self._lock:
+        with self.lock:
             os.rename(path, new_path)
             directory, name = self._find(path)
             node = self.directories[directory][name]
@@ -156,13 +170,13 @@ class RecordingOperations(FileOperations):
             self._name(directory, (name, None), (new_name, node))
 
     def _unlink(self, path: str, *, dir_fd: int | None = None) -> None:
-        with self._lock:
+        with self.lock:
             os.unlink(path, dir_fd=dir_fd)
             directory, name = self._find(path, dir_fd)
             self._name(directory, (name, None))
 
     def _mkdir(self, path: str, mode: int = 0o777) -> None:
-        with self._lock:
+        with self.lock:
             os.mkdir(path, mode)
             directory, name = self._find(path)
             node = self._new_node()
@@ -171,7 +185,7 @@ class RecordingOperations(FileOperations):
             self._name(directory, (name, node))
 
     def _rmtree(self, path: str, **_: Any) -> None:
-        with self._lock:
+        with self.lock:
             for below in self._below(path):
                 directory, name = self._find(below)
                 (os.rmdir if os.path.isdir(below) else os.unlink)(below)
