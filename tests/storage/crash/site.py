@@ -6,6 +6,7 @@ its jobs when `random` wants it to, so that they come late, or never. There is a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -90,6 +91,8 @@ class Site:
         """The process dies: the system closes its files."""
         for owner in self._data_dir.disk.files._open:
             close_file(owner)
+        if self._data_dir.journal._fd >= 0:
+            os.close(self._data_dir.journal._fd)
         self._data_dir.release()
 
     def stop(self) -> None:
