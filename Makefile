@@ -68,12 +68,15 @@ check: lint  ## the quick half of `make test`: lint, types, imports, the tests t
 clients: $(STAMP)  ## the real-client tests and the stories (OTTLA_BOOTSTRAP=host:port runs them against any broker)
 	@$(BIN)/python -m pytest tests/clients tests/stories
 
+#: How many seconds a step of a drill may take before it has failed: the machine may have much else to do.
+PATIENCE := 120
+
 #: What is longer in the long run, apart from the drills.
 LONGER := tests/storage/crash tests/pipeline/test_export.py::test_killed_in_mid_batch_nothing_is_lost_or_doubled tests/differential
 
 .PHONY: soak
 soak: $(STAMP)  ## the drills in their long form: things go wrong at random for a while (SEED=7 ROUNDS=500)
-	@OTTLA_SOAK=1 OTTLA_SEED=$(SEED) OTTLA_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/soak $(LONGER)
+	@OTTLA_SOAK=1 OTTLA_PATIENCE_SECONDS=$(PATIENCE) OTTLA_SEED=$(SEED) OTTLA_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/soak $(LONGER)
 
 #: A test that hangs ends the run, and says where it hung.
 HANGS := --max-worker-restart 0 -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true

@@ -25,9 +25,7 @@ import pytest
 
 from ottla.protocol.errors import ErrorCode
 from tests.clients.libraries import ROOT, Library
-
-#: Far more than anything here takes; whoever waits so long waits for something that won't come.
-PATIENCE_SECONDS: Final = 30.0
+from tests.support.patience import PATIENCE_SECONDS
 
 #: When messages are dated that are dated at all: lately, for brokers don't keep old ones for long.
 AN_HOUR_AGO_MS: Final = (int(time.time()) - 3600) * 1000

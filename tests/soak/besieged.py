@@ -26,9 +26,9 @@ from pathlib import Path
 from random import Random, sample
 from typing import Any, Final, Self
 
-from tests.soak.mortal import PATIENCE_SECONDS
 from tests.storage.crash.power_loss import FileSystem, Machine
 from tests.storage.crash.recording import Recorded
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import PORTS
 
 NODES: Final = 3

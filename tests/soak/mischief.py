@@ -26,6 +26,7 @@ from tests.support.backstage import Backstage
 from tests.support.batches import batch
 from tests.support.client import Client
 from tests.support.fetched import records_in
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.wire import Connection, ConnectionClosedError, SilenceError
 
 GROUP_TOPIC: Final = b"__consumer_offsets"
@@ -57,12 +58,12 @@ class Stage:
         listed = [CreateTopicsRequest.CreatableTopicConfig(name.replace("_", "."), v) for name, v in configs.items()]
         assignment = [CreateTopicsRequest.CreatableReplicaAssignment(0, [_FIRST])]
         new = CreateTopicsRequest.CreatableTopic(topic, -1, -1, assignment, listed)
-        with Client(self.address) as client:
+        with Client(self.address, timeout_seconds=PATIENCE_SECONDS) as client:
             assert not client.ask(CreateTopicsRequest([new], 10_000), 7).topics[0].error_code
 
     def tidy(self) -> None:
         """Delete every topic that is nobody's."""
-        with Client(self.address, timeout_seconds=30) as client:
+        with Client(self.address, timeout_seconds=PATIENCE_SECONDS) as client:
             names = [topic.name for topic in client.ask(MetadataRequest(topics=None), 12).topics]
             left = [name for name in names if name not in self._kept]
             deleted = client.ask(DeleteTopicsRequest(topic_names=left, timeout_ms=10_000), 4)
@@ -108,7 +109,7 @@ def _values(stage: Stage, topic: str) -> list[bytes | None]:
     wanted = FetchRequest.FetchPartition(0, partition_max_bytes=1 << 20)
     request = FetchRequest(max_wait_ms=0, min_bytes=0, topics=[FetchRequest.FetchTopic(topic, partitions=[wanted])])
     values: list[bytes | None] = []
-    with Client(stage.address) as client:
+    with Client(stage.address, timeout_seconds=PATIENCE_SECONDS) as client:
         while True:
             wanted.fetch_offset = len(values)
             answer = client.ask(request, 11).responses[0].partitions[0]
@@ -142,14 +143,14 @@ def cannot_note_a_change(stage: Stage) -> None:
 
     def create() -> None:
         nonlocal error
-        with Client(stage.address) as client:
+        with Client(stage.address, timeout_seconds=PATIENCE_SECONDS) as client:
             new = CreateTopicsRequest.CreatableTopic(name, 1, 1)
             error = client.ask(CreateTopicsRequest([new], 10_000), 7).topics[0].error_code
 
     stage.broker.fail_disk("EIO", "/cluster.journal", meanwhile=create)
     assert error in (ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR)
     stage.broker.restart(hard=True)
-    with Client(stage.address) as client:
+    with Client(stage.address, timeout_seconds=PATIENCE_SECONDS) as client:
         known = {topic.name for topic in client.ask(MetadataRequest(topics=None), 12).topics}
     assert error or name in known
     stage.tidy()
@@ -186,7 +187,10 @@ def is_attacked(stage: Stage) -> None:
             body = damaged(stage.random, body)
         if GROUP_TOPIC in body:
             continue
-        with Client(stage.address) as client, suppress(ConnectionClosedError, SilenceError):
+        with (
+            Client(stage.address, timeout_seconds=PATIENCE_SECONDS) as client,
+            suppress(ConnectionClosedError, SilenceError),
+        ):
             client.send_body(api(key), version, body, answered=False)
             client.send(ApiVersionsRequest(), 0)
             client.connection.receive_frame(timeout_seconds=0.05)

@@ -28,9 +28,9 @@ from ottla.protocol.messages.metadata import MetadataRequest
 from tests.support.backstage import Backstage
 from tests.support.client import Client
 from tests.support.ottla_process import OttlaProcess, ottla
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_ports
 
-PATIENCE_SECONDS: Final = 30.0
 #: Within this time a broker at work has done a bit of everything.
 _ANY_SECONDS_MAX: Final = 0.2
 _DOOMED_PARTITIONS: Final = 30

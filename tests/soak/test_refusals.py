@@ -12,9 +12,10 @@ import pytest
 from ottla.protocol.errors import ErrorCode
 from tests.soak.conftest import Drill
 from tests.soak.small_disk import SmallDisk, small_disk
-from tests.support.backstage import PATIENCE_SECONDS, Backstage
+from tests.support.backstage import Backstage
 from tests.support.batches import batch
 from tests.support.ottla_process import ottla
+from tests.support.patience import PATIENCE_SECONDS
 
 KIB: Final = 1024
 DISK_BYTES: Final = 2048 * KIB

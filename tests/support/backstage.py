@@ -23,9 +23,8 @@ from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from tests.support.batches import batch
 from tests.support.client import Client
+from tests.support.patience import PATIENCE_SECONDS
 
-#: A broker may take so long until what it has promised shows.
-PATIENCE_SECONDS: Final = 20.0
 #: Resource types.
 _TOPIC: Final = 2
 _BROKER: Final = 4
