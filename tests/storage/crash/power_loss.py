@@ -10,6 +10,7 @@ Of names in directories, two file systems are told apart:
     LOOSE     of each directory any of the changes made since it was flushed. No file system is worse; POSIX allows it.
 
 Neither takes a file's flushing for that of its name. A change of names happens or doesn't: a rename is never half done.
+So what becomes of one name comes in order: it can't be given anew while what had it before still has it.
 """
 
 from __future__ import annotations
@@ -89,7 +90,15 @@ class Machine:
         if self._file_system is FileSystem.ORDERED:
             return renamed[: random.choice((0, len(renamed), random.randint(0, len(renamed))))]
         chance = random.choice((0.0, 0.2, 0.5, 0.8, 1.0))
-        return [rename for rename in renamed if random.random() < chance]
+        arrived: list[Rename] = []
+        missing: set[tuple[Node, str]] = set()
+        for rename in renamed:
+            names = {(rename.directory, name) for name, _ in rename.changes}
+            if random.random() < chance and names.isdisjoint(missing):
+                arrived.append(rename)
+            else:
+                missing |= names
+        return arrived
 
     def _write(
         self, names: dict[Node, dict[str, Node]], directory: Node, path: str, random: Random, luck: float
