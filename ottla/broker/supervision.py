@@ -39,7 +39,9 @@ class SupervisedTasks(asyncio.TaskGroup):
         self._log = log
 
     def create_task(self, coro: Coroutine[Any, Any, T], **keys: Any) -> asyncio.Task[T | None]:  # type: ignore[override]
-        return super().create_task(self._supervise(coro, keys.get("name")), **keys)
+        task = super().create_task(self._supervise(coro, keys.get("name")), **keys)
+        task.add_done_callback(lambda _task: coro.close())  # one that is cancelled before its first step has not begun
+        return task
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
