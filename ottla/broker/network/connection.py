@@ -23,6 +23,7 @@ import asyncio
 import socket
 import struct
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -30,7 +31,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ottla.broker.network.apis import Lane
 from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.network.limits import (
-    BRIEF_REQUEST_BYTES_MAX,
     FRAME_BUFFER_BYTES_COUNTED,
     FRAME_BUFFER_BYTES_FIRST,
     FRAME_BUFFER_GROWTH,
@@ -246,30 +246,33 @@ class Connection(asyncio.BufferedProtocol):
             if not unanswered:
                 self._refuse_frame(frame, error)
             return not unanswered
-        if route.brief and len(frame) <= BRIEF_REQUEST_BYTES_MAX:
-            if unanswered and route.lane is not Lane.GROUP:
-                return False
+        if unanswered and route.lane is not Lane.GROUP:
+            return False
+        if len(frame) <= route.brief_bytes_max:
             return self._take_now(route, frame)
         if unanswered:
             return False
-        self._is_at_work = True
-        self.pace.run(partial(self._work_off, route, frame))
+        self._begin_work(partial(self._take_now, route, frame, is_brief=False), len(frame))
         return True
 
-    def _work_off(self, route: Route, frame: bytes) -> None:
-        """Take up a request that may take long, and that nothing is before."""
+    def _begin_work(self, work: Callable[[], object], request_bytes: int) -> None:
+        """Do what may take long about a request that nothing is before."""
+        self._is_at_work = True
+        self.pace.run(partial(self._work_off, work, request_bytes))
+
+    def _work_off(self, work: Callable[[], object], request_bytes: int) -> None:
         spent = costs()
         assert spent is not None, "a worker does this"
-        spent.begin(len(frame))
+        spent.begin(request_bytes)
         try:
-            self._take_now(route, frame)
+            work()
         finally:
             self._is_at_work = False
             self._hasten()
             if not self._is_taking_up:
                 self._flush_soon()
 
-    def _take_now(self, route: Route, frame: bytes) -> bool:
+    def _take_now(self, route: Route, frame: bytes, *, is_brief: bool = True) -> bool:
         """Decode a request and hand it to its handler, or return False if others must be answered first."""
         unanswered = self._unanswered
         try:
@@ -297,11 +300,19 @@ class Connection(asyncio.BufferedProtocol):
             self._group_id = request.group_id
         elif request.group_id != self._group_id:
             return False
-        self._handle(route, self._new_call(self, route, correlation_id, client_id, request))
+        call = self._new_call(self, route, correlation_id, client_id, request)
+        self._unanswered.append(call)
+        if not is_brief:
+            call.is_brief = False
+            self._handle(route, call)
+        elif route.is_long is not None and route.is_long(request, self.node):
+            call.is_brief = False
+            self._begin_work(partial(self._handle, route, call), len(frame))
+        else:
+            self._handle(route, call)
         return True
 
     def _handle(self, route: Route, call: Call) -> None:
-        self._unanswered.append(call)
         try:
             response = route.handle(call.request, call)
         except CloseConnection as close:
