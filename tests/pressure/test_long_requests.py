@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 
 import pytest
 
 from ottla.broker.network.holdings import Holdings
+from ottla.pacing import Pace
 from ottla.protocol.compression import CompressionType, compress
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
+from ottla.protocol.messages.create_topics import CreateTopicsRequest
+from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
@@ -25,8 +31,12 @@ MANY = 20_000
 
 def out_of_breath(broker: RunningBroker) -> None:
     """From now on every breath is the last of its slice, however quick the machine."""
+    out_of_breath_now(broker.server.cluster.pace)
+
+
+def out_of_breath_now(pace: Pace) -> None:
     ticks = count()
-    broker.server.cluster.pace._now = lambda: float(next(ticks))
+    pace._now = lambda: float(next(ticks))
 
 
 def metadata() -> Message:
@@ -150,3 +160,82 @@ def test_answers_that_many_do_not_read() -> None:
         for client in clients:
             client.close()
         broker.wait_until("nothing is held", lambda: unread.bytes_held == 0)
+
+
+WIDE = 100
+
+
+def halt(broker: RunningBroker) -> Callable[[], None]:
+    """From now on whoever is out of breath, at the first chance, stays so; until what this returns is called."""
+    pace = broker.server.cluster.pace
+    call_soon, held = pace._call_soon, []
+
+    def go_on() -> None:
+        pace._call_soon = call_soon
+        for task in held:
+            task()
+
+    def stop() -> None:
+        pace._call_soon = held.append
+        out_of_breath_now(pace)
+
+    broker.look(stop)
+    return lambda: broker.look(go_on)
+
+
+def create_wide(name: str) -> Message:
+    return CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(name, WIDE, 1)], 30_000)
+
+
+def test_a_topic_that_is_being_made() -> None:
+    """Nobody sees half of it, nobody gets its name or one like it, and in the end it is whole."""
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        cluster = broker.server.cluster
+        go_on = halt(broker)
+        ana.send(create_wide("wide.one"), 7)
+        broker.wait_until("it is half made", lambda: cluster.is_taken("wide.one"))
+        assert not broker.look(lambda: cluster.topics)
+        for name, error in (
+            ("wide.one", ErrorCode.TOPIC_ALREADY_EXISTS),
+            ("wide_one", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ):
+            assert bo.ask(create_wide(name), 7).topics[0].error_code == error
+        assert not ana.connection.has_received
+        go_on()
+        assert ana.receive().message.topics[0].error_code == ErrorCode.NONE
+        assert len(broker.look(lambda: cluster.topics["wide.one"].partitions)) == WIDE
+
+
+def test_a_topic_that_is_being_deleted(tmp_path: Path) -> None:
+    """It is gone for everybody at once, and its name is free when its logs have left the disk."""
+    with (
+        RunningBroker(data_dir=tmp_path) as broker,
+        Client(broker.bootstrap) as ana,
+        Client(broker.bootstrap) as bo,
+    ):
+        cluster = broker.server.cluster
+        create_topic(bo, "wide", partitions=WIDE)
+        go_on = halt(broker)
+        ana.send(DeleteTopicsRequest(topic_names=["wide"], timeout_ms=30_000), 3)
+        broker.wait_until("it is half deleted", lambda: not cluster.topics)
+        assert bo.ask(create_wide("wide"), 7).topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+        assert not ana.connection.has_received
+        go_on()
+        assert ana.receive().message.responses[0].error_code == ErrorCode.NONE
+        assert bo.ask(create_wide("wide"), 7).topics[0].error_code == ErrorCode.NONE
+
+
+def test_a_topic_that_is_deleted_while_it_grows() -> None:
+    """It does not come back, whoever wanted more of it is told, and its name is free."""
+    more = CreatePartitionsRequest([CreatePartitionsRequest.CreatePartitionsTopic("wide", WIDE, None)], 30_000)
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        create_topic(bo, "wide")
+        go_on = halt(broker)
+        ana.send(more, 1)
+        broker.wait_until("it is growing", lambda: broker.server.cluster._growing)
+        assert bo.ask(more, 1).results[0].error_code == ErrorCode.INVALID_PARTITIONS
+        assert bo.ask(DeleteTopicsRequest(topic_names=["wide"], timeout_ms=30_000), 3).responses[0].error_code == 0
+        assert not ana.connection.has_received
+        go_on()
+        assert ana.receive().message.results[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        create_topic(bo, "wide")
