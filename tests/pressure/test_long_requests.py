@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+from ottla.broker.groups.coordination import GroupLogOnTopic
 from ottla.broker.network.holdings import Holdings
+from ottla.coordinator.effects import Record
 from ottla.pacing import Pace
 from ottla.protocol.compression import CompressionType, compress
 from ottla.protocol.errors import ErrorCode
@@ -17,8 +19,10 @@ from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.fetch import FetchRequest
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
+from ottla.protocol.messages.offset_commit import OffsetCommitRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.primitives import Message
 from tests.pressure.stage import create_topic, ends, is_served
@@ -239,3 +243,27 @@ def test_a_topic_that_is_deleted_while_it_grows() -> None:
         go_on()
         assert ana.receive().message.results[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         create_topic(bo, "wide")
+
+
+@pytest.mark.parametrize(("partitions", "error"), [(5_000, ErrorCode.NONE), (MANY, ErrorCode.UNKNOWN_SERVER_ERROR)])
+def test_a_commit_larger_than_the_group_log_takes(
+    partitions: int, error: ErrorCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused before anything is made of it; what fits is written."""
+    asked: list[int] = []
+    append = GroupLogOnTopic.append
+
+    def counted(log: GroupLogOnTopic, partition: int, records: Sequence[Record]) -> ErrorCode:
+        asked.append(len(records))
+        return append(log, partition, records)
+
+    monkeypatch.setattr(GroupLogOnTopic, "append", counted)
+    listed = [OffsetCommitRequest.OffsetCommitRequestPartition(0, 1)] * partitions
+    topic = OffsetCommitRequest.OffsetCommitRequestTopic("a-topic-of-some-length", partitions=listed)
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana:
+        create_topic(ana, "a-topic-of-some-length")
+        assert ana.ask(FindCoordinatorRequest("group", 0), 2).error_code == ErrorCode.NONE
+        answer = ana.ask(OffsetCommitRequest("group", topics=[topic]), 7).topics[0].partitions
+        assert {one.error_code for one in answer} == {error}
+        assert len(answer) == partitions
+        assert asked == ([partitions] if error is ErrorCode.NONE else [])
