@@ -43,6 +43,24 @@ def out_of_breath_now(pace: Pace) -> None:
     pace._now = lambda: float(next(ticks))
 
 
+def halt(broker: RunningBroker) -> Callable[[], None]:
+    """From now on whoever is out of breath, at the first chance, stays so; until what this returns is called."""
+    pace = broker.server.cluster.pace
+    call_soon, held = pace._call_soon, []
+
+    def go_on() -> None:
+        pace._call_soon = call_soon
+        for task in held:
+            task()
+
+    def stop() -> None:
+        pace._call_soon = held.append
+        out_of_breath_now(pace)
+
+    broker.look(stop)
+    return lambda: broker.look(go_on)
+
+
 def metadata() -> Message:
     return MetadataRequest([MetadataRequest.MetadataRequestTopic(name=f"no-{number}") for number in range(MANY)], False)
 
@@ -79,12 +97,13 @@ def test_others_are_served_in_between(request_: Message, version: int) -> None:
     with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
         create_topic(bo, "orders")
         pace = broker.server.cluster.pace
-        broker.look(lambda: out_of_breath(broker))
+        go_on = halt(broker)
         ana.send(request_, version)
         broker.wait_until("Ana's request is half done", lambda: not pace.is_settled)
         assert is_served(bo)
         assert broker.look(lambda: not pace.is_settled)
         assert not ana.connection.has_received
+        go_on()
         ana.receive()
 
 
@@ -167,24 +186,6 @@ def test_answers_that_many_do_not_read() -> None:
 
 
 WIDE = 100
-
-
-def halt(broker: RunningBroker) -> Callable[[], None]:
-    """From now on whoever is out of breath, at the first chance, stays so; until what this returns is called."""
-    pace = broker.server.cluster.pace
-    call_soon, held = pace._call_soon, []
-
-    def go_on() -> None:
-        pace._call_soon = call_soon
-        for task in held:
-            task()
-
-    def stop() -> None:
-        pace._call_soon = held.append
-        out_of_breath_now(pace)
-
-    broker.look(stop)
-    return lambda: broker.look(go_on)
 
 
 def create_wide(name: str) -> Message:
