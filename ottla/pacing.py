@@ -176,12 +176,13 @@ def breathe() -> None:
         worker.pace.breathe(worker)
 
 
-def paced(items: Iterable[T]) -> Iterator[T]:
+def paced(items: Iterable[T]) -> Iterable[T]:
     """The same items, with breath in between."""
     worker = getcurrent()
-    if type(worker) is not Worker:
-        yield from items
-        return
+    return _paced(items, worker) if type(worker) is Worker else items
+
+
+def _paced(items: Iterable[T], worker: Worker) -> Iterator[T]:
     left = BREATH_ELEMENTS
     for item in items:
         yield item

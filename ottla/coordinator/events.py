@@ -62,11 +62,15 @@ class LeaveRequested:
 
 @dataclass(slots=True)
 class OffsetCommitRequested:
-    """Topics by name, and by id where the id is known. Answered with an OffsetCommitResponse of these topics."""
+    """Topics by name, and by id where the id is known. Answered with an OffsetCommitResponse of these topics.
+
+    `is_too_large`: what would be written is more than the group log takes in one batch, so nobody need try.
+    """
 
     token: Token
     request: OffsetCommitRequest
     api_version: int
+    is_too_large: bool = False
 
 
 @dataclass(slots=True)

@@ -67,6 +67,11 @@ def commit(group: Group, now_ms: int, event: OffsetCommitRequested, effects: Eff
         return
     if keeps_session:
         keep_alive(group.members[request.member_id], now_ms, effects)
+    if event.is_too_large:
+        _refuse_unwritten(group, event, ErrorCode.MESSAGE_TOO_LARGE, effects)
+        if creates_group:
+            end_unwritten(group, now_ms, WRITE_ERRORS[ErrorCode.MESSAGE_TOO_LARGE], effects)
+        return
     committed: list[tuple[str, int, CommittedOffset]] = []
     records: list[Record] = []
     topics = []
@@ -132,6 +137,12 @@ def _committed_offset(
     return CommittedOffset(partition.committed_offset, -1, metadata, now_ms, expire_timestamp_ms)
 
 
+def _refuse_unwritten(group: Group, event: OffsetCommitRequested, error: ErrorCode, effects: Effects) -> None:
+    answered = WRITE_ERRORS.get(error, error)
+    effects.append(Reply(event.token, answers.commit_refused(event.request, answered)))
+    note(group, effects, Happened.WRITE_FAILED, what="offsets", error=answered.name)
+
+
 def offsets_written(group: Group, now_ms: int, written: OffsetsWritten, error: ErrorCode, effects: Effects) -> None:
     """The offsets are in the log: they count now. Or they are not, and none of them does."""
     group.offset_writes -= 1
@@ -141,9 +152,7 @@ def offsets_written(group: Group, now_ms: int, written: OffsetsWritten, error: E
             keep_offset(group, topic, partition, committed)
         effects.append(Reply(event.token, written.response))
     else:
-        answered = WRITE_ERRORS.get(error, error)
-        effects.append(Reply(event.token, answers.commit_refused(event.request, answered)))
-        note(group, effects, Happened.WRITE_FAILED, what="offsets", error=answered.name)
+        _refuse_unwritten(group, event, error, effects)
     if group.waiting_fetches:
         _answer_waiting(group, error, effects)
     if error is not ErrorCode.NONE and written.creates_group:

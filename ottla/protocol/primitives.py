@@ -18,7 +18,7 @@ Bytes left over after a message are ignored, as Kafka ignores them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias, TypeVar
 
 from ottla.pacing import charge_elements, paced
@@ -128,13 +128,13 @@ def count_elements(field: str, count: int) -> None:
     charge_elements(count)
 
 
-def many(field: str, count: int) -> Iterator[int]:
+def many(field: str, count: int) -> Iterable[int]:
     """`range(count)` for an array of more than a few elements."""
     count_elements(field, count)
     return paced(range(count))
 
 
-def many_tags(count: int) -> Iterator[int]:
+def many_tags(count: int) -> Iterable[int]:
     """`range(count)` for a tag section of more than a few fields."""
     if count > TAGGED_FIELDS_MAX:
         raise DecodeError(f"a tag section has {count} fields, more than the {TAGGED_FIELDS_MAX} it may have")
@@ -142,7 +142,7 @@ def many_tags(count: int) -> Iterator[int]:
     return paced(range(count))
 
 
-def all_of(items: Sequence[T]) -> Iterator[T]:
+def all_of(items: Sequence[T]) -> Iterable[T]:
     """The elements of an array to be written, which are more than a few."""
     charge_elements(len(items))
     return paced(items)

@@ -41,6 +41,7 @@ class SentCall:
         self.node = node
         self.api_version = api_version
         self.client_id = client_id
+        self.is_brief = False
         self.on_abandoned: Callable[[], object] | None = None
         self.on_ended: Callable[[], object] | None = None
         #: The answer, encoded and decoded; None: there is none yet, or there will never be one.

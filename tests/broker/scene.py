@@ -57,6 +57,7 @@ class FakeCall:
         self.api_version = api_version
         self.client_id = "ana"
         self.client_host = "/127.0.0.1"
+        self.is_brief = False
         self.answered: Message | None = None
 
     def answer_later(self, make: Callable[[], Message]) -> None:

@@ -161,3 +161,14 @@ def test_retention_is_applied_to_every_open_log_when_the_account_is_full() -> No
     scene.cluster.logs.bytes.reclaim(scene.clock.wall_ms())
     assert not kept.partitions[0].is_closed
     assert gone.partitions[0].is_closed
+
+
+def test_a_node_that_leaves_while_a_wide_topic_is_made() -> None:
+    """What was opened before goes by the nodes as they are when it is added."""
+    cluster = Scene(nodes=2).cluster
+    topic = Topic("wide", bytes(16), {}, cluster, is_internal=False)
+    opened = topic.open_partitions([[1, 2]] * 100)
+    cluster.failover.node_leaves(cluster.nodes[1])
+    topic.add_partitions(opened)
+    assert {placement.leader_id for placement in topic.placements} == {2}
+    assert len(topic.partitions) == 100

@@ -82,6 +82,21 @@ def test_a_commit_that_cannot_be_written_changes_nothing(ana: Actor) -> None:
     assert group.offsets == {}
 
 
+def test_a_commit_that_the_log_has_no_room_for(ana: Actor) -> None:
+    """It is refused as if it had been tried, and nobody tries."""
+    group = new_group()
+    make_stable(group, ana)
+    topic = OffsetCommitRequest.OffsetCommitRequestTopic
+    partitions = [OffsetCommitRequest.OffsetCommitRequestPartition(0, 5)]
+    request = OffsetCommitRequest("group", 1, ana.member_id, topics=[topic("orders", partitions=partitions)])
+    assert (
+        Playbook(group, writes=True)
+        >> OffsetCommitRequested(Name("ana commit"), request, 9, is_too_large=True)
+        << ana.committed(ErrorCode.UNKNOWN_SERVER_ERROR)
+    )
+    assert group.offsets == {}
+
+
 def test_one_batch_for_all_partitions(ana: Actor) -> None:
     """All of a request or nothing."""
     group = new_group()

@@ -6,7 +6,7 @@ Each test breaks a running broker on purpose, with errors of several kinds, and 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -19,7 +19,6 @@ from ottla.broker.groups import loading
 from ottla.broker.logs.logs import Logs
 from ottla.broker.logs.partition import Partition
 from ottla.broker.logs.producer_state import ProducerStates
-from ottla.broker.storage import disk
 from ottla.broker.storage.data_dir import DataDir
 from ottla.coordinator import step
 from ottla.coordinator.events import SweepDue
@@ -214,12 +213,12 @@ def test_one_who_waits(broker: RunningBroker, raises: Raises, monkeypatch: pytes
     """A fetch whose condition can't be tested is answered when its time is over; others when their bytes are there."""
     (orders,) = make_topics(broker, "orders")
     sick: list[DelayedFetch] = []
-    test_condition = DelayedFetch.try_complete
+    test_condition = DelayedFetch.try_complete_for
 
-    def patched(operation: DelayedFetch) -> bool:
-        return bool((raises if operation in sick else test_condition)(operation))
+    def patched(operation: DelayedFetch, key: Hashable) -> bool:
+        return bool((raises if operation in sick else test_condition)(operation, key))
 
-    monkeypatch.setattr(DelayedFetch, "try_complete", patched)
+    monkeypatch.setattr(DelayedFetch, "try_complete_for", patched)
     fetches = broker.look(lambda: broker.server.cluster.delayed_operations.fetch)
     wanted = FetchRequest.FetchPartition(0, fetch_offset=0, partition_max_bytes=1000)
     fetch = FetchRequest(max_wait_ms=500, min_bytes=1, topics=[FetchRequest.FetchTopic("orders", partitions=[wanted])])
@@ -298,7 +297,7 @@ def test_the_disk_worker(on_disk: RunningBroker, raises: Raises, monkeypatch: py
     sick, sound = make_topics(on_disk, "sick", "sound")
     on_disk.look(lambda: [fill(log, batch()) for log in (sick, sound)])
     with monkeypatch.context() as broken:
-        broken.setattr(disk, "sync_file", raises)
+        broken.setattr(sick._storage.disk.operations, "sync_file", raises)  # type: ignore[attr-defined]
         on_disk.look(lambda: sick._roll(0))
         on_disk.wait_until("it is offline", lambda: sick.is_offline)
     on_disk.look(lambda: sound._roll(0))

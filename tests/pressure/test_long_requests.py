@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Sequence
 from itertools import count
+from pathlib import Path
 
 import pytest
 
+from ottla.broker.groups.coordination import GroupLogOnTopic
 from ottla.broker.network.holdings import Holdings
+from ottla.coordinator.effects import Record
+from ottla.pacing import Pace
 from ottla.protocol.compression import CompressionType, compress
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
+from ottla.protocol.messages.create_topics import CreateTopicsRequest
+from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.fetch import FetchRequest
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
+from ottla.protocol.messages.offset_commit import OffsetCommitRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.primitives import Message
 from tests.pressure.stage import create_topic, ends, is_served
@@ -25,8 +35,30 @@ MANY = 20_000
 
 def out_of_breath(broker: RunningBroker) -> None:
     """From now on every breath is the last of its slice, however quick the machine."""
+    out_of_breath_now(broker.server.cluster.pace)
+
+
+def out_of_breath_now(pace: Pace) -> None:
     ticks = count()
-    broker.server.cluster.pace._now = lambda: float(next(ticks))
+    pace._now = lambda: float(next(ticks))
+
+
+def halt(broker: RunningBroker) -> Callable[[], None]:
+    """From now on whoever is out of breath, at the first chance, stays so; until what this returns is called."""
+    pace = broker.server.cluster.pace
+    call_soon, held = pace._call_soon, []
+
+    def go_on() -> None:
+        pace._call_soon = call_soon
+        for task in held:
+            task()
+
+    def stop() -> None:
+        pace._call_soon = held.append
+        out_of_breath_now(pace)
+
+    broker.look(stop)
+    return lambda: broker.look(go_on)
 
 
 def metadata() -> Message:
@@ -65,12 +97,13 @@ def test_others_are_served_in_between(request_: Message, version: int) -> None:
     with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
         create_topic(bo, "orders")
         pace = broker.server.cluster.pace
-        broker.look(lambda: out_of_breath(broker))
+        go_on = halt(broker)
         ana.send(request_, version)
         broker.wait_until("Ana's request is half done", lambda: not pace.is_settled)
         assert is_served(bo)
         assert broker.look(lambda: not pace.is_settled)
         assert not ana.connection.has_received
+        go_on()
         ana.receive()
 
 
@@ -150,3 +183,88 @@ def test_answers_that_many_do_not_read() -> None:
         for client in clients:
             client.close()
         broker.wait_until("nothing is held", lambda: unread.bytes_held == 0)
+
+
+WIDE = 100
+
+
+def create_wide(name: str) -> Message:
+    return CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(name, WIDE, 1)], 30_000)
+
+
+def test_a_topic_that_is_being_made() -> None:
+    """Nobody sees half of it, nobody gets its name or one like it, and in the end it is whole."""
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        cluster = broker.server.cluster
+        go_on = halt(broker)
+        ana.send(create_wide("wide.one"), 7)
+        broker.wait_until("it is half made", lambda: cluster.is_taken("wide.one"))
+        assert not broker.look(lambda: cluster.topics)
+        for name, error in (
+            ("wide.one", ErrorCode.TOPIC_ALREADY_EXISTS),
+            ("wide_one", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ):
+            assert bo.ask(create_wide(name), 7).topics[0].error_code == error
+        assert not ana.connection.has_received
+        go_on()
+        assert ana.receive().message.topics[0].error_code == ErrorCode.NONE
+        assert len(broker.look(lambda: cluster.topics["wide.one"].partitions)) == WIDE
+
+
+def test_a_topic_that_is_being_deleted(tmp_path: Path) -> None:
+    """It is gone for everybody at once, and its name is free when its logs have left the disk."""
+    with (
+        RunningBroker(data_dir=tmp_path) as broker,
+        Client(broker.bootstrap) as ana,
+        Client(broker.bootstrap) as bo,
+    ):
+        cluster = broker.server.cluster
+        create_topic(bo, "wide", partitions=WIDE)
+        go_on = halt(broker)
+        ana.send(DeleteTopicsRequest(topic_names=["wide"], timeout_ms=30_000), 3)
+        broker.wait_until("it is half deleted", lambda: not cluster.topics)
+        assert bo.ask(create_wide("wide"), 7).topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+        assert not ana.connection.has_received
+        go_on()
+        assert ana.receive().message.responses[0].error_code == ErrorCode.NONE
+        assert bo.ask(create_wide("wide"), 7).topics[0].error_code == ErrorCode.NONE
+
+
+def test_a_topic_that_is_deleted_while_it_grows() -> None:
+    """It does not come back, whoever wanted more of it is told, and its name is free."""
+    more = CreatePartitionsRequest([CreatePartitionsRequest.CreatePartitionsTopic("wide", WIDE, None)], 30_000)
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        create_topic(bo, "wide")
+        go_on = halt(broker)
+        ana.send(more, 1)
+        broker.wait_until("it is growing", lambda: broker.server.cluster._growing)
+        assert bo.ask(more, 1).results[0].error_code == ErrorCode.INVALID_PARTITIONS
+        assert bo.ask(DeleteTopicsRequest(topic_names=["wide"], timeout_ms=30_000), 3).responses[0].error_code == 0
+        assert not ana.connection.has_received
+        go_on()
+        assert ana.receive().message.results[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        create_topic(bo, "wide")
+
+
+@pytest.mark.parametrize(("partitions", "error"), [(5_000, ErrorCode.NONE), (MANY, ErrorCode.UNKNOWN_SERVER_ERROR)])
+def test_a_commit_larger_than_the_group_log_takes(
+    partitions: int, error: ErrorCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused before anything is made of it; what fits is written."""
+    asked: list[int] = []
+    append = GroupLogOnTopic.append
+
+    def counted(log: GroupLogOnTopic, partition: int, records: Sequence[Record]) -> ErrorCode:
+        asked.append(len(records))
+        return append(log, partition, records)
+
+    monkeypatch.setattr(GroupLogOnTopic, "append", counted)
+    listed = [OffsetCommitRequest.OffsetCommitRequestPartition(0, 1)] * partitions
+    topic = OffsetCommitRequest.OffsetCommitRequestTopic("a-topic-of-some-length", partitions=listed)
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana:
+        create_topic(ana, "a-topic-of-some-length")
+        assert ana.ask(FindCoordinatorRequest("group", 0), 2).error_code == ErrorCode.NONE
+        answer = ana.ask(OffsetCommitRequest("group", topics=[topic]), 7).topics[0].partitions
+        assert {one.error_code for one in answer} == {error}
+        assert len(answer) == partitions
+        assert asked == ([partitions] if error is ErrorCode.NONE else [])

@@ -22,6 +22,7 @@ def test_the_registry_imports_no_messages() -> None:
     """All codecs together cost a quarter of a second; the table costs nothing."""
     assert imported_by("import ottla.protocol.registry") == {
         "ottla",
+        "ottla.pacing",
         "ottla.protocol",
         "ottla.protocol.messages",
         "ottla.protocol.primitives",

@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.cluster.topic_names import INTERNAL_TOPICS, unified
 from ottla.broker.configs.settings import Settings
+from ottla.broker.refused import Refused
 from ottla.broker.supervision import tell
 from ottla.pacing import Pace
+from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.groups.coordination import GroupCoordination
     from ottla.broker.logs.logs import Logs
+    from ottla.broker.logs.partition import Partition
     from ottla.coordinator.owner import NoteSink
     from ottla.purgatory import Clock, Timer
 
@@ -97,7 +100,12 @@ class Cluster:
         self.group_partitions_count: int = settings["offsets.topic.num.partitions"]
         #: How many partitions were ever placed: the next one goes to the next node.
         self.partitions_placed = 0
+        #: Of topics, those included that are being made or deleted.
+        self._names: set[str] = set()
         self._names_by_unified: dict[str, list[str]] = {}
+        #: Topics that partitions are being added to, and those whose partitions are being deleted.
+        self._growing: set[Topic] = set()
+        self._shrinking: set[Topic] = set()
         #: What keeps the cluster's changes on disk; None: nothing does.
         self.store: ClusterStore | None = None
         #: The producer ids that may be handed out.
@@ -189,6 +197,7 @@ class Cluster:
     ) -> Topic:
         """Make a topic with these replicas per partition, the first of each being its leader. Checks nothing.
 
+        Others may have their turn while it is made. They see either nothing or all of it, and the name is taken.
         Raises `Refused` if it can't be kept.
         """
         topic_id = topic_id or random_uuid()
@@ -201,41 +210,85 @@ class Cluster:
     ) -> Topic:
         """Have a topic that is kept already."""
         topic = Topic(name, topic_id, configs, self, is_internal=name in INTERNAL_TOPICS)
-        topic.add_partitions(assignment)
+        self._take_name(name)
+        try:
+            topic.add_partitions(topic.open_partitions(assignment))
+        except BaseException:
+            self._give_name_back(name)
+            raise
         self.partitions_placed += len(assignment)
         self.topics[name] = self.topics_by_id[topic.topic_id] = topic
-        form = unified(name)
-        if form is not None:
-            self._names_by_unified.setdefault(form, []).append(name)
         tell(self.log, self.on_topic_created, topic)
         return topic
 
     def add_partitions(self, topic: Topic, assignment: Sequence[list[int]]) -> None:
-        """Make a topic larger. Checks nothing. Raises `Refused` if that can't be kept."""
+        """Make a topic larger. Checks nothing but that it still is what it was when the new logs are there.
+
+        Raises `Refused` if that can't be kept.
+        """
         first = len(topic.partitions)
+        if topic in self._growing:
+            raise Refused(ErrorCode.INVALID_PARTITIONS, "Partitions are being added to the topic already.")
+        self._growing.add(topic)
+        try:
+            opened = topic.open_partitions(assignment)
+        finally:
+            self._growing.discard(topic)
+        if self.topics_by_id.get(topic.topic_id) is not topic:
+            self._let_go(topic, opened.logs)
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if self.store is not None:
             replicas = [*(placement.assigned for placement in topic.placements), *assignment]
             self.store.keep_topic(topic.name, topic.topic_id, topic.configs, replicas)
-        topic.add_partitions(assignment)
+        topic.add_partitions(opened)
         self.partitions_placed += len(assignment)
         tell(self.log, self.on_partitions_added, topic, first)
 
     def delete_topic(self, topic: Topic) -> None:
         """Forget a topic and give its memory back; whoever waits on its partitions is told.
 
-        Raises `Refused` if that can't be kept.
+        Others may have their turn before all its logs are gone; so long its name is taken. Raises `Refused` if that
+        can't be kept.
         """
         if self.store is not None:
             self.store.forget_topic(topic)
         del self.topics[topic.name]
         del self.topics_by_id[topic.topic_id]
-        form = unified(topic.name)
+        self._shrinking.add(topic)
+        try:
+            topic.delete()
+        finally:
+            self._shrinking.discard(topic)
+            if topic not in self._growing:
+                self._give_name_back(topic.name)
+        tell(self.log, self.on_topic_deleted, topic)
+
+    def _let_go(self, topic: Topic, logs: Sequence[Partition]) -> None:
+        """A topic was deleted while these were opened for it."""
+        if self.store is not None:
+            self.store.data_dir.forget(topic.name, len(topic.partitions) + len(logs))
+        for log in logs:
+            log.delete()
+        if topic not in self._shrinking:
+            self._give_name_back(topic.name)
+
+    def is_taken(self, name: str) -> bool:
+        """Whether there is a topic of this name, or one is being made or deleted."""
+        return name in self._names
+
+    def _take_name(self, name: str) -> None:
+        self._names.add(name)
+        form = unified(name)
         if form is not None:
-            self._names_by_unified[form].remove(topic.name)
+            self._names_by_unified.setdefault(form, []).append(name)
+
+    def _give_name_back(self, name: str) -> None:
+        self._names.discard(name)
+        form = unified(name)
+        if form is not None:
+            self._names_by_unified[form].remove(name)
             if not self._names_by_unified[form]:
                 del self._names_by_unified[form]
-        topic.delete()
-        tell(self.log, self.on_topic_deleted, topic)
 
     def new_producer_id(self) -> int:
         """An id no producer of this cluster has. Raises `Refused` if that can't be kept."""

@@ -7,18 +7,23 @@ told in `election`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from ottla.pacing import paced
 
 if TYPE_CHECKING:
     from ottla.broker.cluster.cluster import Cluster
     from ottla.broker.configs.log_config import LogConfig
     from ottla.broker.logs.partition import Partition
 
+T = TypeVar("T")
 
 NO_LEADER: Final = -1
+#: To make or to delete so many takes a millisecond or two.
+_FEW_PARTITIONS: Final = 64
 
 
 @dataclass(slots=True)
@@ -65,6 +70,16 @@ class Placement:
         return in_sync < min_insync_replicas and in_sync < len(self.replicas)
 
 
+@dataclass(slots=True)
+class OpenedPartitions:
+    """Partitions of a topic that nobody sees yet."""
+
+    #: What they went by; None: it can't have changed since.
+    circumstances: object
+    logs: list[Partition] = field(default_factory=list)
+    placements: list[Placement] = field(default_factory=list)
+
+
 class Topic:
     """A topic of the cluster. `configs` is what it says itself, as text; see `topic_configs`."""
 
@@ -81,23 +96,44 @@ class Topic:
         self.placements: list[Placement] = []
         self._cluster = cluster
 
-    def add_partitions(self, assignment: Iterable[list[int]]) -> None:
-        """Add partitions with these replicas: those that are up are in sync, and the first of them leads.
+    def open_partitions(self, assignment: Sequence[list[int]]) -> OpenedPartitions:
+        """What is to be added, with these replicas. Others may have their turn in between if that is much."""
+        config_of, logs, first = self._log_configs(), self._cluster.logs, len(self.partitions)
+        opened = OpenedPartitions(self._circumstances() if len(assignment) > _FEW_PARTITIONS else None)
+        for index, assigned in _paced_if_many(list(enumerate(assignment, first))):
+            placement = self._placement(assigned)
+            log = logs.open(self.name, self.topic_id, index, config_of(_setter(placement)))
+            self._hold_or_release(log, placement)
+            opened.logs.append(log)
+            opened.placements.append(placement)
+        return opened
+
+    def add_partitions(self, opened: OpenedPartitions) -> None:
+        """Add partitions, as nodes and settings are by now."""
+        first = len(self.partitions)
+        self.partitions += opened.logs
+        self.placements += opened.placements
+        if opened.circumstances is not None and opened.circumstances != self._circumstances():
+            for index in range(first, len(self.placements)):
+                self.placements[index] = self._placement(self.placements[index].assigned)
+            self.apply_configs()
+
+    def _circumstances(self) -> object:
+        """What a new partition's placement and config depend on."""
+        cluster, config_of = self._cluster, self._log_configs()
+        return list(cluster.nodes), set(cluster.silent_node_ids), [config_of(node_id) for node_id in cluster.all_nodes]
+
+    def _placement(self, assigned: list[int]) -> Placement:
+        """Of these replicas those that are up are in sync, and the first of them leads.
 
         Replicas on nodes that a restart with fewer nodes has left out stay what they are: down. Where there is no
         other, the first node stands in, for it has the log.
         """
-        config_of, cluster = self._log_configs(), self._cluster
-        for assigned in assignment:
-            is_there = any(node_id in cluster.all_nodes for node_id in assigned)
-            replicas = assigned if is_there else [min(cluster.all_nodes)]
-            isr = [node_id for node_id in replicas if node_id in cluster.nodes]
-            placement = Placement(replicas, isr[0] if isr else NO_LEADER, isr, absent=[] if is_there else assigned)
-            index = len(self.partitions)
-            log = self._cluster.logs.open(self.name, self.topic_id, index, config_of(_setter(placement)))
-            self.partitions.append(log)
-            self.placements.append(placement)
-            self.hold_or_release(index)
+        cluster = self._cluster
+        is_there = any(node_id in cluster.all_nodes for node_id in assigned)
+        replicas = assigned if is_there else [min(cluster.all_nodes)]
+        isr = [node_id for node_id in replicas if node_id in cluster.nodes]
+        return Placement(replicas, isr[0] if isr else NO_LEADER, isr, absent=[] if is_there else assigned)
 
     def change_configs(self, configs: Mapping[str, str]) -> None:
         """Say something else than before; every append from now on goes by it. The configs must have been checked.
@@ -121,9 +157,11 @@ class Topic:
 
         Not so in internal topics: what the broker itself writes counts as written at once.
         """
+        self._hold_or_release(self.partitions[index], self.placements[index])
+
+    def _hold_or_release(self, partition: Partition, placement: Placement) -> None:
         if self.is_internal:
             return
-        partition, placement = self.partitions[index], self.placements[index]
         partition.hold_high_watermark(
             held=placement.has_too_few_in_sync(partition.config.min_insync_replicas)
             or not self._cluster.silent_node_ids.isdisjoint(placement.isr)
@@ -136,9 +174,17 @@ class Topic:
         return cache(lambda leader_id: log_config(self.configs, self._cluster.settings.of_node(leader_id)))
 
     def delete(self) -> None:
-        """Give back what the logs hold. Whoever waits on one of them is told by it."""
-        for partition in self.partitions:
+        """Give back what the logs hold, with turns of others in between if they are many.
+
+        Whoever waits on one of them is told by it.
+        """
+        for partition in _paced_if_many(self.partitions):
             partition.delete()
+
+
+def _paced_if_many(items: Sequence[T]) -> Iterable[T]:
+    """What concerns few partitions is done in one go: nobody ever sees a topic of the broker's own half made."""
+    return paced(items) if len(items) > _FEW_PARTITIONS else items
 
 
 def _setter(placement: Placement) -> int:

@@ -63,7 +63,7 @@ class NewTopic:
 
 def check_new_name(cluster: Cluster, name: str) -> None:
     """Raise `Refused` if there can't be a new topic of this name."""
-    if name in cluster.topics:
+    if cluster.is_taken(name):
         raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     check_name(name)
     other = cluster.colliding_topic(name)

@@ -47,7 +47,7 @@ class _Waiting:
 class DelayedFetch(DelayedOperation):
     """Calls `respond` with a function that reads: one `ReadResult` for each partition wanted."""
 
-    __slots__ = ("_bytes_available", "_node", "_params", "_respond", "_waiting", "_wanted")
+    __slots__ = ("_bytes_available", "_has_lost_some", "_node", "_params", "_respond", "_waiting", "_wanted")
 
     def __init__(
         self,
@@ -64,7 +64,11 @@ class DelayedFetch(DelayedOperation):
         self._params = params
         self._wanted = wanted
         self._respond: Callable[[Callable[[], list[ReadResult]]], None] | None = respond
-        self._waiting = dict(map(self._begin, wanted, results))
+        self._waiting: dict[Partition, _Waiting] = {}
+        #: A topic was deleted since it was read.
+        self._has_lost_some = False
+        for partition, result in zip(wanted, results, strict=True):
+            self._begin(partition, result)
         self._bytes_available = 0
 
     @property
@@ -73,7 +77,7 @@ class DelayedFetch(DelayedOperation):
         return self._waiting.keys()
 
     def try_complete(self) -> bool:
-        is_over = any(self._is_over(partition) for partition in paced(self._waiting))
+        is_over = self._has_lost_some or any(self._is_over(partition) for partition in paced(self._waiting))
         return (is_over or self._is_enough) and self.force_complete()
 
     def try_complete_for(self, key: Hashable) -> bool:
@@ -116,9 +120,11 @@ class DelayedFetch(DelayedOperation):
     def _read(self) -> list[ReadResult]:
         return read_partitions(self._node, self._params, self._wanted)
 
-    def _begin(self, wanted: FetchedPartition, result: ReadResult) -> tuple[Partition, _Waiting]:
-        topic = self._node.cluster.topics[wanted.topic or ""]
+    def _begin(self, wanted: FetchedPartition, result: ReadResult) -> None:
+        topic = self._node.cluster.topics.get(wanted.topic or "")
         partition = find_partition(topic, wanted.index)
-        assert partition is not None
+        if topic is None or partition is None:
+            self._has_lost_some = True
+            return
         placement = topic.placements[wanted.index]
-        return partition, _Waiting(wanted, placement, result.segment_base_offset, result.position)
+        self._waiting[partition] = _Waiting(wanted, placement, result.segment_base_offset, result.position)

@@ -50,7 +50,7 @@ def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
             refusal = name_refusals[topic.name]
             if refusal is not None:
                 raise refusal
-            if topic.name in call.node.cluster.topics:  # somebody else was quicker
+            if call.node.cluster.is_taken(topic.name):  # somebody else was quicker
                 raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
             results.append(_create(_new_topic(topic), call, validate_only=request.validate_only))
         except Refused as refused:

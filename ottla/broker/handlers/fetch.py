@@ -30,7 +30,7 @@ from ottla.broker.logs.fetch_session import FetchContext, FetchedPartition, Foun
 from ottla.broker.logs.fetching import FetchParams, read_partitions
 from ottla.broker.logs.partition_answers import IsolationLevel, ReadResult
 from ottla.broker.network.call import Call
-from ottla.broker.network.limits import WATCHED_PARTITIONS_MAX
+from ottla.broker.network.limits import BRIEF_PARTITIONS_MAX, WATCHED_PARTITIONS_MAX
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -49,6 +49,13 @@ _FUTURE_LOCAL_REPLICA_ID: Final = -3
 #: Clients of this version and older may not know KAFKA_STORAGE_ERROR. Kafka: KafkaApis.maybeDownConvertStorageError.
 _WITHOUT_STORAGE_ERROR: Final = 5
 _LED_ELSEWHERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+
+def is_long(request: FetchRequest, node: Node) -> bool:
+    """Many partitions are, be they listed here or kept in a session."""
+    session = node.fetch_sessions.get(request.session_id)
+    partitions = 0 if session is None else len(session.partitions)
+    return partitions + sum(len(topic.partitions) for topic in request.topics) > BRIEF_PARTITIONS_MAX
 
 
 def handle(request: FetchRequest, call: Call) -> FetchResponse | None:

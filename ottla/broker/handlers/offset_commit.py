@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ottla.broker.cluster.topic_names import GROUP_TOPIC
 from ottla.broker.network.call import Call
 from ottla.coordinator.answers import commit_refused
 from ottla.coordinator.events import OffsetCommitRequested
@@ -25,6 +26,8 @@ from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCom
 from ottla.protocol.primitives import ZERO_UUID
 
 _TOPIC_IDS_FROM: Final = 10
+#: A committed offset in a batch of the group log, in its shortest form and without any text.
+_RECORD_BYTES_MIN: Final = 41
 
 _Answered = OffsetCommitResponse.OffsetCommitResponseTopic
 _AnsweredPartition = OffsetCommitResponse.OffsetCommitResponsePartition
@@ -67,8 +70,33 @@ def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | N
         _refuse_unknown(request, token, call)
         if not request.topics:
             return OffsetCommitResponse(topics=token.topics)
-    call.node.coordinator.submit(request.group_id, OffsetCommitRequested(token, request, call.api_version))
+    commit = OffsetCommitRequested(token, request, call.api_version)
+    if not call.is_brief:
+        commit.is_too_large = _is_too_large(request, call)
+    call.node.coordinator.submit(request.group_id, commit)
     return None
+
+
+def _is_too_large(request: OffsetCommitRequest, call: Call) -> bool:
+    """Whether the group log has no room in a batch for this, by the least that it would take.
+
+    To find that out by writing it would hold the group's task, and everybody, for long.
+    """
+    group_topic, coordinator = call.node.cluster.topics.get(GROUP_TOPIC), call.node.coordinator
+    if group_topic is None:
+        return False
+    log = group_topic.partitions[coordinator.partition_of(request.group_id)].config
+    bytes_left = min(log.rules.max_message_bytes, log.segment_bytes)
+    metadata_max = coordinator.config.offset_metadata_max_bytes // 2  # beyond, it may be too long to be written
+    for topic in request.topics:
+        size = _RECORD_BYTES_MIN + len(request.group_id) + len(topic.name)
+        for partition in paced(topic.partitions):
+            metadata = partition.committed_metadata
+            if not metadata or len(metadata) <= metadata_max:
+                bytes_left -= size + len(metadata or "")
+        if bytes_left < 0:
+            return True
+    return False
 
 
 def _all_exist(request: OffsetCommitRequest, call: Call) -> bool:

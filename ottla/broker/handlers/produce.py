@@ -22,11 +22,13 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, TypeAlias
 
+from ottla.broker.cluster.node import Node
 from ottla.broker.cluster.topic import Topic
 from ottla.broker.delayed.produce import DelayedProduce, PendingAcks
 from ottla.broker.logs.access import current_leader, find_partition
 from ottla.broker.logs.partition_answers import AppendResult
 from ottla.broker.network.call import Call, CloseConnection
+from ottla.broker.network.limits import BRIEF_PARTITIONS_MAX
 from ottla.broker.refused import Refused
 from ottla.pacing import paced
 from ottla.protocol.batch_error import BatchError
@@ -34,7 +36,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse
 from ottla.protocol.primitives import Buffer
 from ottla.protocol.record_validation import only_batch
-from ottla.protocol.records import TRANSACTIONAL_FLAG, BatchHeader, batch_spans
+from ottla.protocol.records import BATCH_OVERHEAD, COMPRESSION_MASK, TRANSACTIONAL_FLAG, BatchHeader, batch_spans
 
 _Topic = ProduceResponse.TopicProduceResponse
 _Partition = ProduceResponse.PartitionProduceResponse
@@ -47,7 +49,7 @@ _ADMIN_CLIENT_ID: Final = "__admin_client"
 
 #: What most partitions say. Nobody changes it, so one serves all answers.
 _NO_LEADER: Final = ProduceResponse.LeaderIdAndEpoch()
-#: Where a batch's attributes have the transactional flag: in the lower one of two bytes.
+#: Where a batch's attributes have its codec and the transactional flag: in the lower one of two bytes.
 _ATTRIBUTES_AT: Final = 22
 
 #: A partition as the request names it: (topic's name, or from v13 on its id; number).
@@ -60,6 +62,20 @@ class _Sent(NamedTuple):
     topic: Topic
     header: BatchHeader
     batch: Buffer
+
+
+def is_long(request: ProduceRequest, _node: Node) -> bool:
+    """Many partitions are, and what has to be unpacked."""
+    partitions = 0
+    for topic in request.topic_data:
+        partitions += len(topic.partition_data)
+        if partitions > BRIEF_PARTITIONS_MAX:
+            return True
+        for partition in topic.partition_data:
+            records = partition.records
+            if records and len(records) > BATCH_OVERHEAD and records[_ATTRIBUTES_AT] & COMPRESSION_MASK:
+                return True
+    return len(request.topic_data) > BRIEF_PARTITIONS_MAX
 
 
 def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:

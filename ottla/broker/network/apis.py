@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
+from ottla.broker.network.limits import BRIEF_PRODUCE_BYTES_MAX, BRIEF_REQUEST_BYTES_MAX
 from ottla.protocol.registry import api
 
 
@@ -34,10 +35,11 @@ class Served:
     `repeats`: clients mostly send the same bytes again, and get the very same answer. Nobody may change either of them,
     for a request that comes again is not decoded anew, nor is an answer that is given again encoded.
 
-    `brief`: a small request is never long work, so it is done without a worker (`pacing`).
+    `brief_bytes_max`: up to this size a request is not long work, so it is done without a worker (`pacing`); unless the
+    handler's `is_long` knows better, if it has one.
     """
 
-    __slots__ = ("brief", "key", "lane", "repeats", "version_first", "version_first_served", "version_last")
+    __slots__ = ("brief_bytes_max", "key", "lane", "repeats", "version_first", "version_first_served", "version_last")
 
     def __init__(
         self,
@@ -46,13 +48,13 @@ class Served:
         advertise_from: int | None = None,
         *,
         repeats: bool = False,
-        brief: bool = False,
+        brief_bytes_max: int = 0,
     ) -> None:
         codec = api(key)
         self.key = key
         self.lane = lane
         self.repeats = repeats
-        self.brief = brief
+        self.brief_bytes_max = brief_bytes_max
         self.version_first_served = codec.version_first
         self.version_first = codec.version_first if advertise_from is None else advertise_from
         self.version_last = codec.version_last
@@ -63,24 +65,24 @@ SERVED: Final = {
     for served in (
         # librdkafka takes a broker that does not list Produce v0 for one too old to talk to. Kafka lists it too, and
         # closes the connection of whoever sends v0–v2.
-        Served(0, Lane.MAY_WAIT, advertise_from=0),  # Produce
-        Served(1, Lane.MAY_WAIT),  # Fetch
+        Served(0, Lane.MAY_WAIT, advertise_from=0, brief_bytes_max=BRIEF_PRODUCE_BYTES_MAX),  # Produce
+        Served(1, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # Fetch
         Served(2),  # ListOffsets
         Served(3),  # Metadata
-        Served(8, Lane.GROUP, brief=True),  # OffsetCommit
+        Served(8, Lane.GROUP, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # OffsetCommit
         Served(9, Lane.MAY_WAIT),  # OffsetFetch
-        Served(10, brief=True),  # FindCoordinator
-        Served(11, Lane.MAY_WAIT, brief=True),  # JoinGroup
-        Served(12, Lane.GROUP, repeats=True, brief=True),  # Heartbeat
-        Served(13, Lane.MAY_WAIT, brief=True),  # LeaveGroup
-        Served(14, Lane.MAY_WAIT, brief=True),  # SyncGroup
+        Served(10, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # FindCoordinator
+        Served(11, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # JoinGroup
+        Served(12, Lane.GROUP, repeats=True, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # Heartbeat
+        Served(13, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # LeaveGroup
+        Served(14, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # SyncGroup
         Served(15, Lane.MAY_WAIT),  # DescribeGroups
         Served(16),  # ListGroups
-        Served(18, brief=True),  # ApiVersions
+        Served(18, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # ApiVersions
         Served(19),  # CreateTopics
         Served(20),  # DeleteTopics
         Served(21),  # DeleteRecords
-        Served(22, brief=True),  # InitProducerId
+        Served(22, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # InitProducerId
         Served(23),  # OffsetForLeaderEpoch
         Served(32),  # DescribeConfigs
         Served(33),  # AlterConfigs

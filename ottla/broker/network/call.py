@@ -38,7 +38,8 @@ class Call:
 
     `answered` is None until the answer is there; then its encoded parts, empty when the request gets none (Produce with
     acks=0), of `answer_bytes` together. For those who would rather not wait for somebody who may be gone: `on_ended` is
-    called when the client says that it will send nothing more, `on_abandoned` when the connection is lost.
+    called when the client says that it will send nothing more, `on_abandoned` when the connection is lost. `is_brief`:
+    neither handling nor answering it is long work.
     """
 
     __slots__ = (
@@ -48,6 +49,7 @@ class Call:
         "client_id",
         "connection",
         "correlation_id",
+        "is_brief",
         "node",
         "on_abandoned",
         "on_ended",
@@ -63,6 +65,7 @@ class Call:
         self.correlation_id = correlation_id
         self.client_id = client_id
         self.request = request
+        self.is_brief = True
         self.answered: list[Buffer] | None = None
         self.answer_bytes = 0
         self.on_abandoned: Callable[[], object] | None = None
@@ -75,7 +78,7 @@ class Call:
 
     def answer(self, response: Message) -> None:
         """Give the answer. The first one counts; after the connection is gone it does nothing."""
-        if self.route.brief:
+        if self.is_brief:
             self._answer(response)
         else:
             self.connection.pace.run(partial(self._answer, response))
@@ -94,7 +97,10 @@ class Call:
 
     def answer_later(self, make: Callable[[], Message]) -> None:
         """Give the answer that `make` returns, now that what was waited for is there. It may raise as a handler may."""
-        self.connection.pace.run(partial(self._make, make))
+        if self.is_brief:
+            self._make(make)
+        else:
+            self.connection.pace.run(partial(self._make, make))
 
     def _make(self, make: Callable[[], Message]) -> None:
         try:

@@ -2,12 +2,13 @@
 
 Reading. All connections of a process receive into one shared buffer, for the loop reads and hands over in one go. Whole
 frames are cut out of it; a frame that is not there completely gets a buffer of its own, into which the rest is then
-received. A length is checked before anything is made, and the buffer of a large frame grows only as bytes arrive.
+received. A length is checked before anything is made, and the buffer of a large frame grows only as bytes arrive; its
+last one becomes the request's bytes as it is, for a copy would cost as much memory again.
 
 Order. As in Kafka a connection's next request is taken up when the last one is answered: what comes behind a parked
 request is kept as it came, not even looked at, and reading stops. Requests that one group's task answers in turn are
 the exception (`apis.Lane.GROUP`): they go into its inbox together. A request that is long to decode or to handle is
-worked off in slices (`pacing`), and what comes behind it waits for that too.
+worked off in slices (`pacing`), and what comes behind it waits for that too; a small one is done at once.
 
 Writing. Answers that are ready in one turn of the loop leave in one write. A client that does not read its answers is
 not read from either: when the socket's buffer is full nothing more is taken up until it has drained.
@@ -23,14 +24,15 @@ import asyncio
 import socket
 import struct
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ottla.broker.network.apis import Lane
 from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.network.limits import (
-    BRIEF_REQUEST_BYTES_MAX,
     FRAME_BUFFER_BYTES_COUNTED,
     FRAME_BUFFER_BYTES_FIRST,
     FRAME_BUFFER_GROWTH,
@@ -78,6 +80,9 @@ class Connection(asyncio.BufferedProtocol):
         #: A frame not yet complete, size prefix included, and how much of it is there.
         self._frame: bytearray | None = None
         self._frame_filled = 0
+        #: Of a large one all but the prefix, in a buffer that becomes its bytes without being copied.
+        self._body: BytesIO | None = None
+        self._body_bytes = 0
         #: What has to wait until all before it is answered, as it came. While there is any, reading is paused.
         self._kept: memoryview | None = None
         #: Calls not yet answered, in order.
@@ -118,7 +123,7 @@ class Connection(asyncio.BufferedProtocol):
         self._listener.forget(self)
         self._listener.receiving.hold(self, 0)
         self._listener.unread.hold(self, 0)
-        self._frame = self._kept = None
+        self._frame = self._body = self._kept = None
         self._out.clear()
         while self._unanswered:
             abandoned = self._unanswered.popleft().on_abandoned
@@ -126,15 +131,20 @@ class Connection(asyncio.BufferedProtocol):
                 abandoned()
 
     def get_buffer(self, sizehint: int) -> Buffer:
-        if self._frame is None:
-            return self._shared_buffer
-        return memoryview(self._frame)[self._frame_filled :]
+        if self._frame is not None:
+            return memoryview(self._frame)[self._frame_filled :]
+        if self._body is not None:
+            return self._body.getbuffer()[self._frame_filled :]
+        return self._shared_buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         self._has_been_active = True
         frame = self._frame
         if frame is None:
-            self._take_up(self._shared_buffer, nbytes)
+            if self._body is None:
+                self._take_up(self._shared_buffer, nbytes)
+            else:
+                self._receive_body(self._body, nbytes)
             return
         self._frame_filled += nbytes
         if self._frame_filled == len(frame):
@@ -203,11 +213,41 @@ class Connection(asyncio.BufferedProtocol):
     def _begin_frame(self, beginning: memoryview, size: int) -> None:
         """Give a frame of `size` bytes, prefix included, a buffer of its own; `beginning` is what is there of it."""
         filled = len(beginning)
+        if FRAME_BUFFER_BYTES_COUNTED < size <= FRAME_BUFFER_GROWTH * filled:
+            self._begin_body(beginning[4:], size - 4)
+            return
         self._frame = bytearray(min(size, max(FRAME_BUFFER_GROWTH * filled, FRAME_BUFFER_BYTES_FIRST)))
         self._frame[:filled] = beginning
         self._frame_filled = filled
         if len(self._frame) > FRAME_BUFFER_BYTES_COUNTED:
             self._listener.receiving.hold(self, len(self._frame))
+
+    def _begin_body(self, beginning: memoryview, size: int) -> None:
+        """The rest of a large frame is received into what is going to be its bytes."""
+        self._body = BytesIO(bytes(size))  # which nobody else has, so neither this nor `getvalue` copies it
+        self._body_bytes, self._frame_filled = size, len(beginning)
+        self._body.getbuffer()[: len(beginning)] = beginning
+        self._listener.receiving.hold(self, 4 + size)
+
+    def _receive_body(self, body: BytesIO, nbytes: int) -> None:
+        self._frame_filled += nbytes
+        if self._frame_filled < self._body_bytes:
+            return
+        self._body = None
+        self._is_at_work = True  # what comes behind it waits
+        self._listener.loop.call_soon(self._take_body, body)
+
+    def _take_body(self, body: BytesIO) -> None:
+        """Take up a large request. By now the loop has let go of its buffer, or to get its bytes would copy them."""
+        self._is_at_work = False
+        self._listener.receiving.hold(self, 0)
+        if self._is_closed:
+            return
+        frame = body.getvalue()
+        if self._must_wait or not self._take(frame):
+            behind = self._kept or b""
+            self._keep(memoryview(b"".join((_SIZE.pack(len(frame)), frame, behind))))
+        self._flush_soon()
 
     def _keep(self, rest: memoryview) -> None:
         """Leave for later what has come, and let nothing more come until then."""
@@ -246,30 +286,33 @@ class Connection(asyncio.BufferedProtocol):
             if not unanswered:
                 self._refuse_frame(frame, error)
             return not unanswered
-        if route.brief and len(frame) <= BRIEF_REQUEST_BYTES_MAX:
-            if unanswered and route.lane is not Lane.GROUP:
-                return False
+        if unanswered and route.lane is not Lane.GROUP:
+            return False
+        if len(frame) <= route.brief_bytes_max:
             return self._take_now(route, frame)
         if unanswered:
             return False
-        self._is_at_work = True
-        self.pace.run(partial(self._work_off, route, frame))
+        self._begin_work(partial(self._take_now, route, frame, is_brief=False), len(frame))
         return True
 
-    def _work_off(self, route: Route, frame: bytes) -> None:
-        """Take up a request that may take long, and that nothing is before."""
+    def _begin_work(self, work: Callable[[], object], request_bytes: int) -> None:
+        """Do what may take long about a request that nothing is before."""
+        self._is_at_work = True
+        self.pace.run(partial(self._work_off, work, request_bytes))
+
+    def _work_off(self, work: Callable[[], object], request_bytes: int) -> None:
         spent = costs()
         assert spent is not None, "a worker does this"
-        spent.begin(len(frame))
+        spent.begin(request_bytes)
         try:
-            self._take_now(route, frame)
+            work()
         finally:
             self._is_at_work = False
             self._hasten()
             if not self._is_taking_up:
                 self._flush_soon()
 
-    def _take_now(self, route: Route, frame: bytes) -> bool:
+    def _take_now(self, route: Route, frame: bytes, *, is_brief: bool = True) -> bool:
         """Decode a request and hand it to its handler, or return False if others must be answered first."""
         unanswered = self._unanswered
         try:
@@ -297,11 +340,19 @@ class Connection(asyncio.BufferedProtocol):
             self._group_id = request.group_id
         elif request.group_id != self._group_id:
             return False
-        self._handle(route, self._new_call(self, route, correlation_id, client_id, request))
+        call = self._new_call(self, route, correlation_id, client_id, request)
+        self._unanswered.append(call)
+        if not is_brief:
+            call.is_brief = False
+            self._handle(route, call)
+        elif route.is_long is not None and route.is_long(request, self.node):
+            call.is_brief = False
+            self._begin_work(partial(self._handle, route, call), len(frame))
+        else:
+            self._handle(route, call)
         return True
 
     def _handle(self, route: Route, call: Call) -> None:
-        self._unanswered.append(call)
         try:
             response = route.handle(call.request, call)
         except CloseConnection as close:

@@ -25,8 +25,11 @@ REUSED_BLOCK_BYTES_MAX: Final = 8 * MIB
 REQUESTS_PER_TURN_MAX: Final = 512
 #: How large a request may be that a connection remembers in case it comes again.
 REMEMBERED_REQUEST_BYTES_MAX: Final = 1 * KIB
-#: How large a request may be that is taken for a small one, where its API is brief.
+#: How large a request may be that is taken for a small one, where its API is brief; and one with records.
 BRIEF_REQUEST_BYTES_MAX: Final = 4 * KIB
+BRIEF_PRODUCE_BYTES_MAX: Final = 64 * KIB
+#: How many partitions a small request may be about.
+BRIEF_PARTITIONS_MAX: Final = 16
 #: Answers below this are joined into one buffer before they are written; above, they are handed over in parts, unless
 #: the parts are small on average: then there are so many that to copy them is less work.
 JOINED_ANSWER_BYTES_MAX: Final = 64 * KIB

@@ -11,6 +11,7 @@ from importlib import import_module
 from struct import Struct
 from typing import Any, Final, TypeAlias
 
+from ottla.broker.cluster.node import Node
 from ottla.broker.network.apis import SERVED, Lane
 from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
@@ -20,6 +21,8 @@ from ottla.protocol.registry import api
 
 #: Gets the decoded request; returns the answer, or None when `call.answer` is going to be called.
 Handler: TypeAlias = Callable[[Any, Call], Message | None]
+#: Gets the decoded request, and who was asked.
+IsLong: TypeAlias = Callable[[Any, Node], bool]
 #: The answer of this API to a request that cannot be served: every item of the request with this error code.
 Refuse: TypeAlias = Callable[[Any, ErrorCode], Message]
 
@@ -35,9 +38,10 @@ class Route:
 
     __slots__ = (
         "answer_header_tagged",
-        "brief",
+        "brief_bytes_max",
         "flexible",
         "handle",
+        "is_long",
         "lane",
         "last_answer",
         "last_body",
@@ -57,7 +61,7 @@ class Route:
         self.version = version
         self.lane: Lane = served.lane
         self.repeats = served.repeats
-        self.brief = served.brief
+        self.brief_bytes_max = served.brief_bytes_max
         #: If it repeats: the last answer, and its bytes.
         self.last_answer: Message | None = None
         self.last_body = b""
@@ -66,6 +70,8 @@ class Route:
         self.read: Reader = codec.request.READERS[version]
         self.write: Writer = codec.response.WRITERS[version]
         self.handle: Handler = module.handle
+        #: Of a request that is small: whether it is much work all the same. None: it never is.
+        self.is_long: IsLong | None = getattr(module, "is_long", None)
         self.refuse: Refuse = module.refuse
 
 
