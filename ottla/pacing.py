@@ -39,8 +39,9 @@ MIB: Final = 1024 * 1024
 REQUEST_ELEMENTS_MAX: Final = 100_000
 #: Elements of the longer arrays in one answer, which may tell of all there is.
 ANSWER_ELEMENTS_MAX: Final = 500_000
-#: Bytes of one answer, apart from records, which are views of the log.
-ANSWER_BYTES_MAX: Final = 32 * MIB
+#: Bytes of one answer, apart from records, which are views of the log. More than the largest request has: the leader of
+#: a group is told all that its members have sent.
+ANSWER_BYTES_MAX: Final = 128 * MIB
 #: What the compressed batches of a request may unpack to, together: so much, or so many times its size if that is more.
 UNPACKED_BYTES_MAX: Final = 100 * MIB
 UNPACKED_TIMES_MAX: Final = 16

@@ -96,10 +96,15 @@ class Call:
 
     def answer(self, response: Message) -> None:
         """Give the answer. The first one counts; after the connection is gone it does nothing."""
-        if self.is_brief:
-            self._answer(response)
-        else:
+        if not self.is_brief:
             self.connection.pace.run(partial(self._answer, response))
+        elif self.answered is None:  # `_answer` without its call, which each request would pay for
+            try:
+                self.answered = self._encode(response)
+            except Exception:
+                self._answer(response)  # fails again, and says so
+            else:
+                self.connection.emit(self)
 
     def _answer(self, response: Message) -> None:
         if self.answered is not None:

@@ -184,7 +184,12 @@ class Connection(asyncio.BufferedProtocol):
         position = 0
         requests_left = REQUESTS_PER_TURN_MAX
         while position < end and not self._is_closed:
-            if self._must_wait or not requests_left:
+            if (  # `_must_wait` without its call, which each request would pay for
+                self._writing_is_paused
+                or self._is_at_work
+                or (self._unanswered and self._group_id is None)
+                or not requests_left
+            ):
                 self._keep(buffer[position:end])
                 break
             if end - position < 4:
