@@ -27,7 +27,6 @@ from ottla.protocol.primitives import ZERO_UUID
 
 _GROUPS_FROM: Final = 8
 _TOPIC_IDS_FROM: Final = 10
-_GROUP_ERROR_FROM: Final = 2
 
 _Group = OffsetFetchRequest.OffsetFetchRequestGroup
 _Topics = OffsetFetchRequest.OffsetFetchRequestTopics
