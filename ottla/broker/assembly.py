@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ottla.broker.log_lines import write_log_lines
@@ -23,6 +24,8 @@ from ottla.events.stream import Stream
 from ottla.purgatory import Clock, Timer
 
 if TYPE_CHECKING:
+    from random import Random
+
     from ottla.broker.groups.coordination import WrapGroupLog
     from ottla.broker.log import Log
     from ottla.log.storage.contract import WrapStorage
@@ -54,19 +57,22 @@ def assemble(
     wrap_storage: WrapStorage | None = None,
     wrap_group_log: WrapGroupLog | None = None,
     on_groups_loaded: Callable[[], object] = lambda: None,
+    dice: Random | None = None,
+    stopwatch: Callable[[], float] = perf_counter,
 ) -> Assembly:
     """Build a broker of so many nodes, whose ids count up from the settings' first.
 
     `loop`: what wakes the timer; None: somebody advances it. `tasks`: None for a supervised group. `wrap_storage`,
     `wrap_group_log`: what is to stand around the storage of each log, and around the group log. `on_groups_loaded`:
-    called once, when the groups that were there at the start have been read, if any.
+    called once, when the groups that were there at the start have been read, if any. `dice`: what ids are drawn from;
+    None: the system's. `stopwatch`: what slices of long work are measured by, in seconds.
     """
     timer = Timer(clock, loop=loop, on_error=TimerErrors(log, clock))
     tasks = tasks or SupervisedTasks(log)
     events = Stream(clock.now_ms, clock.wall_ms)
     write_log_lines(events, log)
-    cluster = Cluster(settings, clock.wall_ms, events, log, wrap_storage)
-    services = Services(cluster, timer, tasks, log, wrap_group_log, on_groups_loaded)
+    cluster = Cluster(settings, clock.wall_ms, events, log, wrap_storage, dice)
+    services = Services(cluster, timer, tasks, log, wrap_group_log, on_groups_loaded, stopwatch)
     nodes = {}
     for node_id in range(settings.first_node_id, settings.first_node_id + node_count):
         node = Node(node_id, settings["broker.rack"])

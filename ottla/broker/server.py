@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from socket import gethostname
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.assembly import Assembly, assemble
@@ -27,6 +28,8 @@ from ottla.purgatory import Clock, SystemClock, Timer
 from ottla.settings.settings import ConfigError, Settings
 
 if TYPE_CHECKING:
+    from random import Random
+
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
     from ottla.broker.groups.coordination import WrapGroupLog
@@ -76,6 +79,8 @@ class Server:
         wrap_group_log: WrapGroupLog | None = None,
         file_operations: FileOperations | None = None,
         on_groups_loaded: Callable[[], object] = lambda: None,
+        dice: Random | None = None,
+        stopwatch: Callable[[], float] = perf_counter,
     ) -> None:
         """`endpoints`: the listeners of the first node; node i has its ports + i. `control`: where to answer scripts
         over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file that tells
@@ -83,7 +88,8 @@ class Server:
         clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
         each log, or around the group log, such as a fault. `file_operations`: what changes the data directory; None:
         the system. `on_groups_loaded`: called once, when the groups that were there at the start have been read, if
-        any. Raises `ConfigError`.
+        any. `dice`: what ids are drawn from; None: the system's. `stopwatch`: what slices of long work are measured by,
+        in seconds. Raises `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings
@@ -100,6 +106,8 @@ class Server:
             wrap_storage=wrap_storage,
             wrap_group_log=wrap_group_log,
             on_groups_loaded=on_groups_loaded,
+            dice=dice,
+            stopwatch=stopwatch,
         )
         self._endpoints = endpoints
         self._listeners: list[Listener] = []

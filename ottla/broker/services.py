@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import cached_property
+from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ottla.broker.supervision import tell
@@ -52,8 +53,10 @@ class Services:
         log: Log,
         wrap_group_log: WrapGroupLog | None,
         on_groups_loaded: Callable[[], object],
+        stopwatch: Callable[[], float] = perf_counter,
     ) -> None:
         """For the arguments see `assembly`."""
+        self._stopwatch = stopwatch
         self._cluster = cluster
         self._timer = timer
         self._tasks = tasks
@@ -84,14 +87,14 @@ class Services:
         """Who works off requests that take long."""
         from ottla.pacing import Pace
 
-        return self.enter(Pace(asyncio.get_running_loop().call_soon))
+        return self.enter(Pace(asyncio.get_running_loop().call_soon, self._stopwatch))
 
     @cached_property
     def background(self) -> Background:
         """Work that takes long."""
         from ottla.broker.background import Background
 
-        return self.enter(Background(self._tasks, self._log))
+        return self.enter(Background(self._tasks, self._log, self._stopwatch))
 
     @cached_property
     def failover(self) -> Failover:
