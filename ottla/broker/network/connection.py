@@ -67,7 +67,46 @@ _REASON_CHARACTERS_MAX: Final = 1_000
 
 
 class Connection(asyncio.BufferedProtocol):
-    """The protocol of one accepted socket."""
+    """The protocol of one accepted socket.
+
+    It has slots for speed: Python has a quick way to the attributes of an object without them up to the thirtieth only.
+    """
+
+    __slots__ = (
+        "_body",
+        "_body_bytes",
+        "_ends_by_reset",
+        "_flush_is_due",
+        "_frame",
+        "_frame_filled",
+        "_group_id",
+        "_has_been_active",
+        "_has_ended",
+        "_is_at_work",
+        "_is_closed",
+        "_is_taking_up",
+        "_kept",
+        "_last_bytes",
+        "_last_request",
+        "_last_route",
+        "_new_call",
+        "_out",
+        "_out_bytes",
+        "_out_bytes_max",
+        "_routes",
+        "_shared_buffer",
+        "_transport",
+        "_unanswered",
+        "_unread_bytes",
+        "_unsent_bytes_seen",
+        "_writing_is_paused",
+        "client_host",
+        "listener",
+        "log",
+        "node",
+        "pace",
+        "principal",
+    )
 
     def __init__(self, listener: Listener) -> None:
         self.node = listener.node
@@ -100,6 +139,10 @@ class Connection(asyncio.BufferedProtocol):
         #: Answers whose turn has come, and their size.
         self._out: list[Buffer] = []
         self._out_bytes = 0
+        #: With so many bytes they leave at once.
+        self._out_bytes_max = UNSENT_ANSWER_BYTES_MAX
+        #: Whether the connection ends behind the last of `_unanswered`, and how; None: it does not.
+        self._ends_by_reset: bool | None = None
         #: Of what was written since the client had read everything: large answers that are our own memory.
         self._unread_bytes = 0
         self._is_taking_up = False
@@ -391,9 +434,11 @@ class Connection(asyncio.BufferedProtocol):
         while unanswered and (parts := unanswered[0].answered) is not None:
             self._out_bytes += unanswered.popleft().answer_bytes
             self._out += parts
-        if self._out_bytes >= UNSENT_ANSWER_BYTES_MAX:
+        if self._out_bytes >= self._out_bytes_max:
             self._write()
-        if not self._is_taking_up:
+            if self._ends_by_reset is not None:
+                self._end_behind_last()
+        if not (self._is_taking_up or self._flush_is_due):
             self._flush_soon()
 
     def _flush_soon(self) -> None:
@@ -469,16 +514,16 @@ class Connection(asyncio.BufferedProtocol):
         while self._unanswered[-1] is not last:
             self._abandon(self._unanswered.pop())
         self.wait_for_answers()
-
-        def emit_and_end(answered: Call) -> None:
-            Connection.emit(self, answered)
-            if not self._unanswered and not self._is_closed:
-                if reset:
-                    self._dont_linger()
-                self.close()
-
-        self.emit = emit_and_end  # type: ignore[method-assign]  # for this one alone: the others need not ask
+        self._out_bytes_max = 0  # so every answer leaves at once, and the last one ends it
+        self._ends_by_reset = reset
         self.emit(last)
+
+    def _end_behind_last(self) -> None:
+        if self._unanswered or self._is_closed:
+            return
+        if self._ends_by_reset:
+            self._dont_linger()
+        self.close()
 
     def give_up(self, reason: str) -> None:
         """Close at once because the client has too much of what all clients share."""
