@@ -36,7 +36,7 @@ from ottla.log.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFI
 from ottla.log.storage.removal import DELETED_SUFFIX, delete_directory, remove_segments
 
 if TYPE_CHECKING:
-    from ottla.log.producer_state import ProducerEntry
+    from ottla.log.producer_entry import ProducerEntry
     from ottla.log.storage.file_operations import FileOperations
     from ottla.log.storage.segment import Segment
     from ottla.log.storage.worker import Then, Worker

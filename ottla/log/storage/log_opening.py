@@ -37,7 +37,7 @@ from ottla.log.storage.removal import DELETED_SUFFIX
 from ottla.log.storage.segment import AbortedTransaction
 
 if TYPE_CHECKING:
-    from ottla.log.producer_state import ProducerEntry
+    from ottla.log.producer_entry import ProducerEntry
 
 _LOG_NAME: Final = re.compile(r"(\d{20})\.log")
 _DELETED_NAME: Final = re.compile(rf"(\d{{20}})\.log{re.escape(DELETED_SUFFIX)}")
