@@ -19,8 +19,10 @@ from ottla.broker.housekeeping import Housekeeping
 from ottla.broker.network.endpoints import Endpoint, check_ports
 from ottla.broker.network.listener import Listener, Shared
 from ottla.broker.rounds import Round
+from ottla.broker.stopping import Stopping
 from ottla.cluster.address import Address, MachineRefused
 from ottla.cluster.failover import NodeState
+from ottla.cluster.node import UnknownNode
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.events.kind import Kind
 from ottla.purgatory import Clock, SystemClock, Timer
@@ -40,20 +42,6 @@ if TYPE_CHECKING:
 
 #: How long clients have to take their last answers when the broker stops.
 FLUSH_SECONDS_MAX: Final = 5.0
-
-
-class UnknownNode(Exception):
-    """There is no such node; the text says which there are."""
-
-    def __init__(self, node_id: int, known: list[int]) -> None:
-        super().__init__(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
-
-
-class Stopping(Exception):
-    """What was asked is not done, or not to its end, for the broker is being stopped."""
-
-    def __init__(self) -> None:
-        super().__init__("the broker is being stopped")
 
 
 class Server:
