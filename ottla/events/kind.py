@@ -414,3 +414,5 @@ class Kind(Enum):
 
 #: Every kind by its name.
 KINDS: Final = {kind.value: kind for kind in Kind}
+#: All but what happens with each request: for readers who don't say what they want.
+USUAL_KINDS: Final = tuple(kind for kind in Kind if kind is not Kind.REQUEST_HANDLED)
