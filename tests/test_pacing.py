@@ -193,7 +193,7 @@ def test_bytes_of_an_answer(part: bytes | memoryview, is_counted: bool) -> None:
     def write() -> None:
         begin_answer(parts)
         for _ in paced_parts(range(10 * ANSWER_BYTES_MAX // MIB), parts):
-            parts += (part,)
+            parts.extend([part])
 
     def work() -> None:
         if is_counted:
