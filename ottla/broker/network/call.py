@@ -170,7 +170,7 @@ class Call:
             return [route.pack_header(len(body) + route.header_bytes, self.correlation_id) + body]
         parts: list[Buffer] = [b""]
         if (spent := costs()) is not None:
-            spent.begin_answer()
+            spent.begin_answer(parts)
         route.write(response, parts)
         self.answer_bytes = size = sum(map(len, parts))
         if size > ANSWER_BYTES_MAX and own_bytes(parts) > ANSWER_BYTES_MAX:
