@@ -24,12 +24,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+
+from ottla.testing.looking import Looking
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server
@@ -76,7 +78,7 @@ class BrokerNode:
         self._broker.call(self._broker._running.start_node(self.node_id))
 
 
-class Broker:
+class Broker(Looking):
     """A running broker, and what a test may do with it."""
 
     def __init__(
@@ -164,6 +166,12 @@ class Broker:
             work.close()
             raise RuntimeError("this broker has stopped")
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
+
+    def _begin(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Future[T]:
+        server = self._running
+        if self._thread is None or not self._thread.is_alive():
+            raise RuntimeError("this broker has stopped")
+        return asyncio.run_coroutine_threadsafe(work(server), self._loop)
 
     @property
     def _running(self) -> Server:

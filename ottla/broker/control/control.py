@@ -26,7 +26,8 @@ from ottla import __version__
 from ottla.broker.control.feed import Feed, read_kinds
 from ottla.broker.control.refused import Refused
 from ottla.broker.groups.notes import LastRebalances
-from ottla.broker.server import Stopping, UnknownNode
+from ottla.broker.server import UnknownNode
+from ottla.broker.stopping import Stopping
 from ottla.cluster.address import MachineRefused
 
 if TYPE_CHECKING:
