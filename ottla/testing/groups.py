@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ottla.broker.state import conditions
 from ottla.broker.state.groups import GroupView, MemberView, Place, look_at_group
+from ottla.testing.asserting import assert_rebalances
 from ottla.testing.inside import TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -90,6 +91,31 @@ class Group:
     def wait_for_commit(self, topic: str, partition: int, *, at_least: int, timeout_s: float = TIMEOUT_S) -> GroupView:
         """Return when this offset of the partition is committed, or a later one."""
         return self._inside.wait(conditions.commit_is(self.group_id, topic, partition, at_least=at_least), timeout_s)
+
+    def assert_rebalances(
+        self,
+        *,
+        exactly: int | None = None,
+        at_least: int | None = None,
+        at_most: int | None = None,
+        because: str | None = None,
+        member: str | None = None,
+        since: int = 0,
+    ) -> None:
+        """Assert how many rebalances it has begun, at least one unless a number is given.
+
+        because: for this reason only, such as member_left; docs/journal.md has them all. member: because of this one
+        only; a `*` stands for anything. since: after this `kafka.mark()`. Raises `AssertionError` with the timeline.
+        """
+        assert_rebalances(
+            self._inside.timeline_since(since),
+            self.group_id,
+            exactly=exactly,
+            at_least=at_least,
+            at_most=at_most,
+            because=because,
+            member=member,
+        )
 
 
 class AsyncGroup:

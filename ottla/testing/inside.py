@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 if TYPE_CHECKING:
     from ottla.broker.server import Server
     from ottla.broker.state.conditions import Condition
+    from ottla.broker.state.timeline import Timeline
 
 T = TypeVar("T")
 
@@ -26,3 +27,6 @@ class Inside(Protocol):
 
     def wait_in_loop(self, condition: Condition[T], timeout_s: float, /) -> Awaitable[T]:
         """The same for a test that has an event loop of its own, which goes on meanwhile."""
+
+    def timeline_since(self, mark: int, /) -> Timeline:
+        """What has happened since this mark."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ottla.broker.server import Server
     from ottla.broker.state.conditions import Condition
     from ottla.broker.state.connections import ConnectionView
+    from ottla.broker.state.timeline import Timeline
     from ottla.testing.groups import AsyncGroup, Group
     from ottla.testing.topics import AsyncTopic, Topic
 
@@ -59,6 +60,27 @@ class Looking:
         self._result(self._begin(lambda server: server.waiting.until_idle(timeout_s)), timeout_s)
 
     @property
+    def timeline(self) -> Timeline:
+        """What has happened since the start, in order; printed, it is a table. It can be had when all is over, too."""
+        return self.timeline_since(0)
+
+    def mark(self) -> int:
+        """This moment, for `since`."""
+        return self.timeline.last_sequence
+
+    def assert_never(
+        self, kind: str, *, group: str | None = None, member: str | None = None, since: int = 0, **details: object
+    ) -> None:
+        """Assert that nothing of this kind has happened, in this group, to this member, and with these details.
+
+        kind: such as group.member.removed; docs/logs.md has them all, and their details. since: after this
+        `kafka.mark()`. A `*` stands for anything. Raises `AssertionError` with the timeline.
+        """
+        from ottla.testing.asserting import assert_never
+
+        assert_never(self.timeline_since(since), kind, group=group, member=member, **details)
+
+    @property
     def aio(self) -> Aio:
         """What waits, for `await`."""
         return Aio(self)
@@ -83,6 +105,10 @@ class Looking:
 
     def wait_until_idle_in_loop(self, timeout_s: float) -> Awaitable[None]:
         return asyncio.wrap_future(self._begin(lambda server: server.waiting.until_idle(timeout_s)))
+
+    def timeline_since(self, mark: int) -> Timeline:
+        """What has happened since this mark."""
+        raise NotImplementedError
 
     def _begin(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Future[T]:
         """Have a coroutine run in the broker's event loop. Raises `RuntimeError` if it does not run."""
