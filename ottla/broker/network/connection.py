@@ -110,6 +110,9 @@ class Connection(asyncio.BufferedProtocol):
         self.node = listener.node
         self.log = listener.log
         self.client_host = ""
+        #: What the client has said of itself in ApiVersions.
+        self.client_id: str | None = None
+        self.client_software = ""
         self.principal = ANONYMOUS
         self.listener = listener
         self._routes = listener.routes
