@@ -99,6 +99,8 @@ class Connection(asyncio.BufferedProtocol):
         "_unsent_bytes_seen",
         "_writing_is_paused",
         "client_host",
+        "client_id",
+        "client_software",
         "listener",
         "log",
         "node",
