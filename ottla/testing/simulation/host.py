@@ -8,20 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from contextvars import Context, ContextVar, copy_context
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
 
-    from ottla.testing.simulation.network import Network
-
 T = TypeVar("T")
+
+
+class Cables(Protocol):
+    """What a host is connected by."""
+
+    loop: asyncio.AbstractEventLoop
+
+    def close(self, host: Host) -> None:
+        """End its connections, as a system does whose programs have ended."""
 
 
 class Host:
     """A machine of the simulation that clients run on."""
 
-    def __init__(self, name: str, address: str, network: Network) -> None:
+    def __init__(self, name: str, address: str, network: Cables) -> None:
         self.name = name
         #: As the broker sees it: `client_host` in groups.
         self.address = address

@@ -14,13 +14,12 @@ import socket
 import struct
 from collections import deque
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ottla.testing.simulation.host import Host
-    from ottla.testing.simulation.network import Network
 
 #: As asyncio's own transports have them.
 _HIGH_WATER_BYTES: Final = 64 * 1024
@@ -28,12 +27,23 @@ _HIGH_WATER_BYTES: Final = 64 * 1024
 _END_OF_STREAM: Final = b""
 
 
+class Wire(Protocol):
+    """What lies between the two ends."""
+
+    loop: asyncio.AbstractEventLoop
+    #: Every end of a connection that is open.
+    ends: dict[End, None]
+
+    def send(self, end: End, arrive: Callable[[], None], context: Context) -> None:
+        """Have something arrive from this end at the other, in that one's context."""
+
+
 class End(asyncio.Transport):
     """One end; `peer` is the other one."""
 
     peer: End
 
-    def __init__(self, network: Network, host: Host | None, own: tuple[str, int], other: tuple[str, int]) -> None:
+    def __init__(self, network: Wire, host: Host | None, own: tuple[str, int], other: tuple[str, int]) -> None:
         """`own`, `other`: the addresses of the two ends. Callbacks run in the context of the caller."""
         super().__init__({"sockname": own, "peername": other, "socket": SocketOfEnd(self, own, other)})
         self._network = network
