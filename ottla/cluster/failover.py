@@ -95,6 +95,26 @@ class Failover:
         after = elect(topic.placements[index], self._cluster.nodes, _min_isr(topic, index), election)
         return self._apply([(topic, index, after)])
 
+    def move_leader(self, topic: Topic, index: int, node: Node) -> None:
+        """Have this node lead a partition, as after a reassignment that puts it first and the election of the first.
+
+        If it held no replica it has the one of the node that leads, or of the first. It must be up. Raises `Refused` if
+        that can't be kept.
+        """
+        before, node_id = topic.placements[index], node.node_id
+        gone = before.leader_id if before.leader_id in before.replicas else before.replicas[0]
+        if node_id in before.replicas:
+            gone = node_id
+        replicas = [node_id, *(replica for replica in before.replicas if replica != gone)]
+        assigned = [placement.assigned for placement in topic.placements]
+        assigned[index] = replicas
+        self._cluster.keep_topic(topic.name, topic.topic_id, topic.configs, assigned)
+        before.replicas, before.absent = replicas, []
+        before.isr = [replica for replica in before.isr if replica in replicas]
+        if node_id not in before.isr:
+            before.isr = sorted([*before.isr, node_id])
+        self.elect(topic, index, Election.PREFERRED)
+
     def balance(self) -> None:
         """Let the first replica of each partition lead, where that may be.
 
