@@ -18,12 +18,13 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from ottla.events.kind import Kind
 from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup
 
-    from ottla.broker.log import Log
+    from ottla.events.stream import Stream
     from ottla.log.job import Job
 
 #: What is begun within it is finished, so a turn is held a step longer.
@@ -42,9 +43,9 @@ class _Started(NamedTuple):
 class Background:
     """The jobs of a broker."""
 
-    def __init__(self, tasks: TaskGroup, log: Log) -> None:
+    def __init__(self, tasks: TaskGroup, events: Stream) -> None:
         self._tasks = tasks
-        self._log = log
+        self._events = events
         self._jobs: deque[_Started] = deque()
         self._is_running = False
         self._is_closed = False
@@ -55,7 +56,7 @@ class Background:
         return not self._is_running
 
     def start(self, job: Job, name: str, ended: Ended | None = None) -> None:
-        """Do it from the next turn of the loop on. `ended` deals with an error; None: it is said in the log."""
+        """Do it from the next turn of the loop on. `ended` deals with an error; None: it is told."""
         if self._is_closed:
             return
         self._jobs.append(_Started(job, name, ended))
@@ -91,7 +92,7 @@ class Background:
                 raise error
             started.ended(error)
         except Exception as raised:
-            self._log.exception("job.failed", job=started.name, reason=reason_of(raised))
+            self._events.tell(Kind.JOB_FAILED, raised=raised, job=started.name, reason=reason_of(raised))
 
 
 def _go_on(job: Job) -> bool:

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
@@ -63,7 +63,6 @@ class Cluster:
         settings: Settings,
         wall_ms: Callable[[], int],
         events: Stream,
-        log: Any,
         wrap_storage: WrapStorage | None = None,
     ) -> None:
         """`wall_ms`: the date, in milliseconds since 1970. `wrap_storage`: what is to stand around each log's storage,
@@ -72,7 +71,6 @@ class Cluster:
         self.settings = settings
         self.wall_ms = wall_ms
         self.events = events
-        self.log = log
         self.cluster_id = uuid_text(random_uuid())
         #: All nodes, by id, be they up or not.
         self.all_nodes: dict[int, Node] = {}

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.cluster.cluster import Cluster, uuid_of, uuid_text
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.events.kind import Kind
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.files import describe
 from ottla.protocol.errors import ErrorCode
@@ -92,14 +93,14 @@ class ClusterStore:
         try:
             self.data_dir.save_virtual_date(wall_ms)
         except OSError as error:
-            self._cluster.log.warning("virtual.date.failed", path=self.data_dir.path, reason=describe(error))
+            self._cluster.events.tell(Kind.VIRTUAL_DATE_FAILED, path=self.data_dir.path, reason=describe(error))
 
     def _keep(self, change: Change) -> None:
         try:
             self._journal.append(change)
         except OSError as error:
             reason = f"cannot write the cluster's journal: {describe(error)}"
-            self._cluster.log.error("cluster.journal.failed", reason=reason)
+            self._cluster.events.tell(Kind.CLUSTER_JOURNAL_FAILED, reason=reason)
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, reason) from None
 
     # The logs
@@ -134,7 +135,7 @@ class ClusterStore:
             may_be_new=not self.data_dir.has_logs, was_clean=self.data_dir.was_clean
         )
         if bytes_cut:
-            self._cluster.log.warning("cluster.journal.cut", bytes_cut=bytes_cut)
+            self._cluster.events.tell(Kind.CLUSTER_JOURNAL_CUT, bytes_cut=bytes_cut)
         latest = {_thing(change): change for change in changes}
         self._forget_deleted(latest.values(), changes)
         self._journal.rewrite_if_worth_it(_alive(latest.values()))

@@ -44,6 +44,7 @@ from ottla.broker.network.limits import (
     UNSENT_ANSWER_BYTES_MAX,
 )
 from ottla.broker.network.routes import NotServed
+from ottla.events.kind import Kind
 from ottla.pacing import TooCostly, costs
 from ottla.protocol.headers import read_client_id, skip_header_tags
 from ottla.protocol.primitives import Buffer, DecodeError
@@ -71,12 +72,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, listener: Listener) -> None:
         self.node = listener.node
-        self.log = listener.log
         self.client_host = ""
+        self.client_port = 0
         self.principal = ANONYMOUS
         self.listener = listener
         self._routes = listener.routes
-        self._new_call = listener.new_call
+        self.new_call = listener.new_call
         self._shared_buffer = listener.receive_buffer
         self.pace = listener.pace
         self._transport: asyncio.Transport
@@ -118,7 +119,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is one in all but name
         peer = transport.get_extra_info("peername")
-        self.client_host = f"/{peer[0]}" if peer else "/"
+        self.client_host, self.client_port = (f"/{peer[0]}", peer[1]) if peer else ("/", 0)
         self.listener.remember(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -350,7 +351,7 @@ class Connection(asyncio.BufferedProtocol):
             self._group_id = request.group_id
         elif request.group_id != self._group_id:
             return False
-        call = self._new_call(self, route, correlation_id, client_id, request)
+        call = self.new_call(self, route, correlation_id, client_id, request)
         self._unanswered.append(call)
         if not is_brief:
             call.is_brief = False
@@ -482,7 +483,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def give_up(self, reason: str) -> None:
         """Close at once because the client has too much of what all clients share."""
-        self.log.warning("connection.refused", client_host=self.client_host, reason=reason, frame="")
+        self._tell(Kind.CONNECTION_REFUSED, reason=reason, frame="")
         self.abort()
 
     def finish(self) -> None:
@@ -505,7 +506,7 @@ class Connection(asyncio.BufferedProtocol):
         """Close because of something the client sent, and say why in the log."""
         shown = frame[:_SHOWN_BYTES].hex(" ")
         reason = reason[:_REASON_CHARACTERS_MAX]
-        self.log.warning("connection.refused", client_host=self.client_host, reason=reason, frame=shown)
+        self._tell(Kind.CONNECTION_REFUSED, reason=reason, frame=shown)
         self.close()
 
     def _refuse_frame(self, frame: bytes, error: Exception) -> None:
@@ -516,5 +517,9 @@ class Connection(asyncio.BufferedProtocol):
             self.refuse(f"a frame of {len(frame)} bytes does not parse: {error}", frame)
         else:
             shown = frame[:_SHOWN_BYTES].hex(" ")
-            self.log.exception("connection.failed", client_host=self.client_host, frame=shown)
+            self._tell(Kind.CONNECTION_FAILED, raised=error, frame=shown)
             self.close()
+
+    def _tell(self, kind: Kind, *, frame: str, reason: str | None = None, raised: Exception | None = None) -> None:
+        node, client_host = self.node, self.client_host
+        node.events.tell(kind, node_id=node.node_id, raised=raised, client_host=client_host, reason=reason, frame=frame)

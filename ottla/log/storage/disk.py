@@ -25,8 +25,9 @@ import errno
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
+from ottla.events.kind import Kind
 from ottla.log.storage import checkpoints
 from ottla.log.storage.contract import EpochStart, LogState, StorageError
 from ottla.log.storage.disk_replacement import DiskReplacement
@@ -36,6 +37,7 @@ from ottla.log.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFI
 from ottla.log.storage.removal import DELETED_SUFFIX, delete_directory, remove_segments
 
 if TYPE_CHECKING:
+    from ottla.events.stream import Stream
     from ottla.log.producer_state import ProducerEntry
     from ottla.log.storage.file_operations import FileOperations
     from ottla.log.storage.segment import Segment
@@ -59,8 +61,7 @@ class Disk:
 
     files: OpenFiles
     worker: Worker
-    #: The broker's log.
-    log: Any
+    events: Stream
     #: Has on the device which topics and directories there are. Raises OSError.
     sync_cluster: Callable[[], None] = _nothing
     #: Has it noted there that a log is flushed up to its `flushed_offset`, before `then` is called.
@@ -400,12 +401,12 @@ class DiskStorage:
         """The log can't be relied on any more."""
         if not self.is_offline:
             self.is_offline = True
-            self.disk.log.error("log.offline", directory=self.directory, reason=_reason(what, path, error))
+            self.disk.events.tell(Kind.LOG_OFFLINE, directory=self.directory, reason=_reason(what, path, error))
             for segment in self.segments:
                 segment.let_go()
 
     def note_index_rebuilt(self, path: str) -> None:
-        self.disk.log.warning("index.rebuilt", path=path)
+        self.disk.events.tell(Kind.INDEX_REBUILT, path=path)
 
     def check_online(self) -> None:
         """Raise `StorageError` if it is offline."""
