@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gc
 import os
 import signal
 import sys
@@ -101,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     _hold_standard_streams()
     for number in _END_SIGNALS:
         signal.signal(number, _nothing_to_end)
-    from ottla.broker.collector import spare_what_lives
+    from ottla.broker.collector import set_aside, spare_what_lives
     from ottla.broker.log import make_log
     from ottla.broker.network.endpoints import read_endpoints
     from ottla.broker.server import Server
@@ -125,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
         )
         # What groups hold after a restart is there to stay: a full collection, which would halt all clients for some
         # milliseconds, need not look at it.
-        server.events.read(lambda _event: gc.freeze(), [Kind.GROUPS_LOADED])
+        server.events.read(lambda _event: set_aside(), [Kind.GROUPS_LOADED])
         spare_what_lives()
         _raise_open_files_limit()
         _run_until_signal(server, on_ready=lambda: _tell_ready(server, settings))

@@ -18,7 +18,6 @@ from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 from ottla.broker.groups.journal import JOURNALED, Journal
-from ottla.broker.network.limits import MIB
 from ottla.cluster.address import MachineRefused
 from ottla.events.kind import Kind
 from ottla.events.setbacks import reason_of
@@ -26,7 +25,7 @@ from ottla.events.setbacks import reason_of
 if TYPE_CHECKING:
     from ottla.events.stream import Stream
 
-WAITING_BYTES_MAX: Final = 64 * MIB
+WAITING_BYTES_MAX: Final = 64 << 20
 #: How long the last lines may take to be written when the broker stops.
 CLOSE_SECONDS_MAX: Final = 5.0
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ottla.broker.authorizer import AllowAll, Authorizer
-from ottla.broker.network.call import Call
+from ottla.broker.network.call import Call, LongCall
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import DEFAULT_NAME
 from ottla.broker.network.holdings import Holdings
@@ -97,8 +97,9 @@ class Listener:
         self.pace = node.pace
         self.request_bytes_max: int = node.cluster.settings["socket.request.max.bytes"]
         self.connections: set[Connection] = set()
-        #: What a request becomes.
-        self.new_call = Call
+        #: What a request becomes, and a long one.
+        self.new_call: type[Call] = Call
+        self.new_long_call: type[Call] = LongCall
         node.events.when_read(Kind.REQUEST_HANDLED, self._choose_call)
         self.loop = asyncio.get_running_loop()
         self._server: asyncio.Server | None = None
@@ -205,13 +206,13 @@ class Listener:
     def _choose_call(self, is_told: bool) -> None:
         """When somebody reads of each request, requests become calls that tell when they are answered."""
         if is_told:
-            from ottla.broker.network.logged_call import LoggedCall
+            from ottla.broker.network.logged_call import LoggedCall, LoggedLongCall
 
-            self.new_call = LoggedCall
+            self.new_call, self.new_long_call = LoggedCall, LoggedLongCall
         else:
-            self.new_call = Call
+            self.new_call, self.new_long_call = Call, LongCall
         for connection in self.connections:
-            connection.new_call = self.new_call
+            connection.new_call, connection.new_long_call = self.new_call, self.new_long_call
 
     def finish(self) -> None:
         """Close every connection when what came there is answered."""

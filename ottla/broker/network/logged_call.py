@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.broker.network.call import Call
+from ottla.broker.network.call import Call, LongCall
 from ottla.events.kind import Kind
 from ottla.protocol.primitives import Message
 
@@ -43,3 +43,9 @@ class LoggedCall(Call):
             client_host=self.client_host,
             duration_ms=self.node.clock.now_ms() - self.taken_up_ms,
         )
+
+
+class LoggedLongCall(LoggedCall, LongCall):
+    """A `LongCall` that knows when it came."""
+
+    __slots__ = ()
