@@ -79,7 +79,7 @@ class Site:
         self._data_dir = DataDir(self._path, self.scene.events, self._worker, 100, self._operations)
         try:
             self._data_dir.open(self.cluster.cluster_id)
-            store = ClusterStore(self._data_dir, self.cluster.wall_ms, self.log)
+            store = ClusterStore(self._data_dir, self.cluster.wall_ms, self.scene.events)
             self.cluster.use_store(store)
             for _ in store.restore(self.cluster):
                 pass
