@@ -38,11 +38,13 @@ from tests.support.client import api_of
 class SentCall:
     """A request on its way, as handlers see it; and its answer once there is one."""
 
-    def __init__(self, node: BrokerNode, request: Message, api_version: int, client_id: str) -> None:
+    def __init__(
+        self, node: BrokerNode, request: Message, api_version: int, client_id: str, listener_name: str = "PLAINTEXT"
+    ) -> None:
         self.node = node
         self.api_version = api_version
         self.client_id = client_id
-        self.listener_name = "PLAINTEXT"
+        self.listener_name = listener_name
         self.client_host = "/127.0.0.1"
         self.principal = ANONYMOUS
         self.authorizer = AllowAll()
@@ -92,9 +94,17 @@ class LogScene(Scene):
         self.waiting = self.services.enter(DelayedOperations(self.cluster, self.timer, pace, self._soon.append))
         self.services.__dict__ |= {"background": AtOnce(), "pace": pace, "delayed_operations": self.waiting}
 
-    def send(self, request: Message, version: int, *, node_id: int = 1, client_id: str = "ana") -> SentCall:
+    def send(
+        self,
+        request: Message,
+        version: int,
+        *,
+        node_id: int = 1,
+        listener_name: str = "PLAINTEXT",
+        client_id: str = "ana",
+    ) -> SentCall:
         """Hand a request of this version to this node, answered or not."""
-        call = SentCall(self.nodes[node_id], request, version, client_id)
+        call = SentCall(self.nodes[node_id], request, version, client_id, listener_name)
         handler = import_module(f"ottla.broker.handlers.{api_of(request).module}")
         arrived = type(request).decode(request.encode(version), version)
         response = handler.handle(arrived, cast(Call, call))
@@ -102,9 +112,17 @@ class LogScene(Scene):
             call.answer(response)
         return call
 
-    def ask(self, request: Message, version: int, *, node_id: int = 1, client_id: str = "ana") -> Any:
+    def ask(
+        self,
+        request: Message,
+        version: int,
+        *,
+        node_id: int = 1,
+        listener_name: str = "PLAINTEXT",
+        client_id: str = "ana",
+    ) -> Any:
         """The answer of a request that is not parked."""
-        call = self.send(request, version, node_id=node_id, client_id=client_id)
+        call = self.send(request, version, node_id=node_id, listener_name=listener_name, client_id=client_id)
         assert call.answer_given is not None, f"{api_of(request).name} was parked"
         return call.answer_given
 
