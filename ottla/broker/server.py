@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING, Any, Final
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
     from ottla.broker.groups.coordination import WrapGroupLog
+    from ottla.broker.network.connection import Connection
     from ottla.broker.network.interception import Interceptor
     from ottla.broker.node import BrokerNode
     from ottla.broker.services import Services
+    from ottla.broker.state.waiting import Waiting
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.node import Node
     from ottla.log.storage.contract import WrapStorage
@@ -128,6 +130,18 @@ class Server:
     def addresses(self) -> list[Address]:
         """Where clients of the first listener reach each node."""
         return [node.address for node in self.nodes]
+
+    @property
+    def connections(self) -> list[Connection]:
+        """Those of all nodes."""
+        return [connection for listener in self._listeners for connection in listener.connections]
+
+    @cached_property
+    def waiting(self) -> Waiting:
+        """Who waits until something is true."""
+        from ottla.broker.state.waiting import Waiting
+
+        return self.services.enter(Waiting(self.parts))
 
     @property
     def connection_counts(self) -> dict[int, int]:

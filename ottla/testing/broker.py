@@ -24,15 +24,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
+from ottla.testing.looking import Looking
+
 if TYPE_CHECKING:
     from ottla.broker.server import Server
+    from ottla.broker.state.timeline import Recorder, Timeline
 
 T = TypeVar("T")
 
@@ -76,7 +79,7 @@ class BrokerNode:
         self._broker.call(self._broker._running.start_node(self.node_id))
 
 
-class Broker:
+class Broker(Looking):
     """A running broker, and what a test may do with it."""
 
     def __init__(
@@ -114,6 +117,7 @@ class Broker:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._server: Server | None = None
+        self._recorder: Recorder | None = None
         self._ready: Future[None] = Future()
 
     @property
@@ -165,6 +169,21 @@ class Broker:
             raise RuntimeError("this broker has stopped")
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
 
+    def timeline_since(self, mark: int) -> Timeline:
+        """What has happened since this mark, be the broker running or not."""
+        recorder = self._recorder
+        if recorder is None:
+            raise RuntimeError("this broker has not been started: use it in a with block, or call start()")
+        if self._thread is None or not self._thread.is_alive():
+            return recorder.timeline(mark)
+        return self.look(lambda _server: recorder.timeline(mark))
+
+    def _begin(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Future[T]:
+        server = self._running
+        if self._thread is None or not self._thread.is_alive():
+            raise RuntimeError("this broker has stopped")
+        return asyncio.run_coroutine_threadsafe(work(server), self._loop)
+
     @property
     def _running(self) -> Server:
         """What the thread runs, or has run. Raises `RuntimeError` before it is there."""
@@ -200,7 +219,14 @@ class Broker:
             log=make_log(self._log_level, "console"),
             data_dir=self._data_dir,
         )
-        await self._server.run(on_ready=lambda: self._ready.set_result(None))
+        await self._server.run(on_ready=self._begin_to_serve)
+
+    def _begin_to_serve(self) -> None:
+        from ottla.broker.state.timeline import Recorder
+
+        server = self._running
+        self._recorder = Recorder(server.parts.events, server.clock.now_ms())
+        self._ready.set_result(None)
 
     def __enter__(self) -> Self:
         return self.start()

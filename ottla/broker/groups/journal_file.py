@@ -17,8 +17,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
+from ottla.broker.groups.journal import Journal
 from ottla.cluster.address import MachineRefused
-from ottla.coordinator.journal import Journal
 from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
