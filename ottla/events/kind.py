@@ -81,6 +81,13 @@ class Kind(Enum):
     )
     LOOP_FAILED = "loop.failed", "error", ("reason",), "Something failed that is no request's; a bug of ours."
     TIME_ADVANCED = "time.advanced", None, ("ms",), "The virtual clock was moved, and all that was due has happened."
+    BROKER_RESET = (
+        "broker.reset",
+        "info",
+        (),
+        "Topics, groups and settings are as at the start; what others have been told until then is of the past.",
+    )
+    BROKER_RESTORED = "broker.restored", "info", ("topics",), "Topics and groups are as they were at a snapshot."
     SETTINGS_CHANGED = (
         "settings.changed",
         None,

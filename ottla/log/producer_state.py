@@ -18,7 +18,7 @@ Kafka: ProducerStateManager, ProducerAppendInfo, ProducerStateEntry, Verificatio
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from ottla.log.storage.segment import AbortedTransaction
@@ -62,6 +62,11 @@ class ProducerEntry:
         if self.producer_epoch != producer_epoch:
             self.batches.clear()
             self.producer_epoch = producer_epoch
+
+
+def copied(entry: ProducerEntry) -> ProducerEntry:
+    """What it is now: an entry changes with each batch."""
+    return replace(entry, batches=list(entry.batches))
 
 
 @dataclass(slots=True, eq=False)

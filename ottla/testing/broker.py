@@ -35,6 +35,7 @@ from ottla.testing.looking import Looking
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server
+    from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import Recorder, Timeline
 
 T = TypeVar("T")
@@ -108,7 +109,7 @@ class Broker(Looking):
         if log_level not in _LOG_LEVELS:
             raise ValueError(f"log_level is one of {', '.join(_LOG_LEVELS)}, not {log_level}")
         self._nodes = nodes
-        self._clock = clock
+        self._clock: Literal["system", "virtual"] = clock
         self._settings = {**TEST_SETTINGS, **{name: _text(value) for name, value in (settings or {}).items()}}
         self._listen = _words(listen)
         self._advertise = _words(advertise)
@@ -118,7 +119,26 @@ class Broker(Looking):
         self._loop: asyncio.AbstractEventLoop
         self._server: Server | None = None
         self._recorder: Recorder | None = None
+        #: What there is from the start on; None: nothing.
+        self._beginning: Snapshot | None = None
         self._ready: Future[None] = Future()
+
+    def fork(self) -> Broker:
+        """Another broker, made as this one was, on free ports, that begins with what this one has now.
+
+            with kafka.fork() as other: ...
+
+        Raises `SnapshotRefused` where logs are on disk.
+        """
+        other = Broker(
+            nodes=self._nodes,
+            clock=self._clock,
+            settings=self._settings,
+            listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
+            log_level=self._log_level,
+        )
+        other._beginning = self.snapshot()
+        return other
 
     @property
     def bootstrap_servers(self) -> str:
@@ -146,6 +166,8 @@ class Broker(Looking):
         self._thread = threading.Thread(target=self._run, name="ottla", daemon=True)
         self._thread.start()
         self._ready.result(_PATIENCE_S)
+        if self._beginning is not None:
+            self.restore(self._beginning)
         return self
 
     def stop(self) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ottla.broker.server import Server
     from ottla.broker.state.conditions import Condition
     from ottla.broker.state.connections import ConnectionView
+    from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import Timeline
     from ottla.testing.groups import AsyncGroup, Group
     from ottla.testing.topics import AsyncTopic, Topic
@@ -79,6 +80,30 @@ class Looking:
         from ottla.testing.asserting import assert_never
 
         assert_never(self.timeline_since(since), kind, group=group, member=member, **details)
+
+    def reset(self) -> None:
+        """Put it back to how it was at its start: no topics, no groups, no changed settings, all nodes up.
+
+        Connections stay, and consumers that are still there join again. The timeline begins anew.
+        """
+        from ottla.broker.state.reset import reset
+
+        self._result(self._begin(reset), 0)
+
+    def snapshot(self) -> Snapshot:
+        """All topics and groups as they are now, to go back to. Raises `SnapshotRefused` where logs are on disk."""
+        from ottla.broker.state.snapshot import snapshot
+
+        return self.look(snapshot)
+
+    def restore(self, to: Snapshot) -> None:
+        """Have topics and groups as they were at the snapshot, of this broker or of another. Sessions begin anew.
+
+        Raises `SnapshotRefused`.
+        """
+        from ottla.broker.state.snapshot import restore
+
+        self._result(self._begin(lambda server: restore(server, to)), 0)
 
     @property
     def aio(self) -> Aio:
