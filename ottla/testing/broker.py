@@ -159,6 +159,16 @@ class Broker(Looking):
             raise ValueError(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
         return BrokerNode(self, node_id)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it answers clients."""
+        return self.has_started and self._thread is not None and self._thread.is_alive()
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it has ever been up."""
+        return self._recorder is not None
+
     def start(self) -> Self:
         """Start it and return when it accepts connections. Raises what kept it from starting."""
         if self._thread is not None:
@@ -229,10 +239,12 @@ class Broker(Looking):
         from ottla.broker.network.endpoints import read_endpoints
         from ottla.broker.server import Server
         from ottla.purgatory import SystemClock, VirtualClock
-        from ottla.settings.settings import Settings
+        from ottla.settings.settings import ConfigError, Settings
 
         self._loop = asyncio.get_running_loop()
         settings = Settings(self._settings)
+        if settings.unknown:
+            raise ConfigError(_unknown_setting(next(iter(settings.unknown))))
         self._server = Server(
             settings,
             endpoints=read_endpoints(settings, self._listen, self._advertise, default="127.0.0.1:0"),
@@ -281,3 +293,11 @@ def _words(given: str | Sequence[str]) -> Sequence[str]:
 def _text(value: object) -> str:
     """A setting as a properties file would have it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _unknown_setting(name: str) -> str:
+    """What is said of it: in a test it is a mistake, and the test would be about another broker than it says."""
+    from ottla.settings.table import all_settings
+    from ottla.testing.names import nearest
+
+    return f"there is no setting {name}; {nearest(name, all_settings())}"
