@@ -22,6 +22,7 @@ from ottla.broker.rounds import Round
 from ottla.broker.stopping import Stopping
 from ottla.cluster.address import Address, MachineRefused
 from ottla.cluster.failover import NodeState
+from ottla.cluster.node import UnknownNode
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.events.kind import Kind
 from ottla.purgatory import Clock, SystemClock, Timer
@@ -43,13 +44,6 @@ if TYPE_CHECKING:
 
 #: How long clients have to take their last answers when the broker stops.
 FLUSH_SECONDS_MAX: Final = 5.0
-
-
-class UnknownNode(Exception):
-    """There is no such node; the text says which there are."""
-
-    def __init__(self, node_id: int, known: list[int]) -> None:
-        super().__init__(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
 
 
 class Server:
@@ -207,6 +201,12 @@ class Server:
                 self.cluster.store.keep_virtual_date(self.clock.wall_ms() + ms)
             await self.timer.advance(ms, settled=self._is_settled)
             self.parts.events.tell(Kind.TIME_ADVANCED, ms=ms)
+
+    async def reset(self) -> None:
+        """Have it as it was at its start, with the clients that are connected. See `state.reset`."""
+        from ottla.broker.state.reset import reset
+
+        await reset(self.parts, self.start_node)
 
     def _is_settled(self) -> bool:
         self._refuse_if_stopping()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.log.producer_state import copied
 from ottla.log.storage.contract import LogState
 from ottla.log.storage.memory import FrozenLog, MemorySegment
 
@@ -32,7 +31,7 @@ def freeze(partition: Partition) -> FrozenLog:
     return FrozenLog(
         tuple(segments),
         LogState(partition.log_start_offset, partition.leader_epochs),
-        tuple(copied(entry) for entry in partition.producers),
+        tuple(entry.copy() for entry in partition.producers),
         partition.leader_epoch,
         partition.cleaned_offset,
     )

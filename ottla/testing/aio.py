@@ -1,15 +1,13 @@
-"""`kafka.aio`, and the `async_kafka` fixture: what a test with an event loop of its own does with a broker.
+"""`kafka.aio`: what a test with an event loop of its own does with a broker.
 
-    async def test_orders_are_counted(async_kafka):
-        async with Service(async_kafka.bootstrap_servers):
-            await async_kafka.group("orders").wait_for_assignment()
+    async with Broker() as kafka, Service(kafka.bootstrap_servers):
+        await kafka.aio.group("orders").wait_for_assignment()
 
 The broker runs in a thread of its own all the same, so whatever the test awaits, it answers.
 """
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from ottla.testing.groups import AsyncGroup
@@ -19,14 +17,13 @@ from ottla.testing.topics import AsyncTopic
 if TYPE_CHECKING:
     from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import Timeline
-    from ottla.testing.broker import Broker
-    from ottla.testing.looking import Looking
+    from ottla.testing.inside import Inside
 
 
 class AsyncLooking:
     """What a test may look at in a running broker, and await."""
 
-    def __init__(self, inside: Looking) -> None:
+    def __init__(self, inside: Inside) -> None:
         self._inside = inside
 
     def group(self, group_id: str) -> AsyncGroup:
@@ -40,7 +37,7 @@ class AsyncLooking:
     @property
     def timeline(self) -> Timeline:
         """What has happened since the start, in order; printed, it is a table."""
-        return self._inside.timeline
+        return self._inside.timeline_since(0)
 
     async def wait_until_idle(self, *, timeout_s: float = TIMEOUT_S) -> None:
         """As `Broker.wait_until_idle`."""
@@ -48,30 +45,10 @@ class AsyncLooking:
 
     async def reset(self) -> None:
         """As `Broker.reset`."""
-        from ottla.broker.state.reset import reset
-
-        await self._inside.run_in_loop(reset)
+        await self._inside.run_in_loop(lambda server: server.reset())
 
     async def restore(self, to: Snapshot) -> None:
         """As `Broker.restore`."""
         from ottla.broker.state.snapshot import restore
 
-        await self._inside.run_in_loop(lambda server: restore(server, to))
-
-
-class AsyncKafka(AsyncLooking):
-    """The broker of the `async_kafka` fixture."""
-
-    def __init__(self, broker: Broker) -> None:
-        super().__init__(broker)
-        #: The same with what does not wait, such as `connections`, and with what would hold up the test's loop.
-        self.broker = broker
-
-    @property
-    def bootstrap_servers(self) -> str:
-        """What to give to clients."""
-        return self.broker.bootstrap_servers
-
-    async def advance(self, ms: int) -> None:
-        """As `Broker.advance`."""
-        await asyncio.to_thread(self.broker.advance, ms)
+        await self._inside.run_in_loop(lambda server: restore(server.parts, to))

@@ -87,15 +87,13 @@ class Looking:
 
         Connections stay, and consumers that are still there join again. The timeline begins anew.
         """
-        from ottla.broker.state.reset import reset
-
-        self._result(self._begin(reset), 0)
+        self._result(self._begin(lambda server: server.reset()), 0)
 
     def snapshot(self) -> Snapshot:
         """All topics and groups as they are now, to go back to. Raises `SnapshotRefused` where logs are on disk."""
         from ottla.broker.state.snapshot import snapshot
 
-        return self.look(snapshot)
+        return self.look(lambda server: snapshot(server.parts))
 
     def restore(self, to: Snapshot) -> None:
         """Have topics and groups as they were at the snapshot, of this broker or of another. Sessions begin anew.
@@ -104,7 +102,7 @@ class Looking:
         """
         from ottla.broker.state.snapshot import restore
 
-        self._result(self._begin(lambda server: restore(server, to)), 0)
+        self._result(self._begin(lambda server: restore(server.parts, to)), 0)
 
     @property
     def aio(self) -> AsyncLooking:

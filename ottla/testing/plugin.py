@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
-    from ottla.testing.aio import AsyncKafka
+    from ottla.testing.async_kafka import AsyncKafka
     from ottla.testing.broker import Broker
 
 _MARKER: Final = """\
@@ -43,7 +43,7 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[Broker]:
 @pytest.fixture
 def async_kafka(request: pytest.FixtureRequest) -> Iterator[AsyncKafka]:
     """The same for a test with an event loop: `await async_kafka.group("kitchen").wait_for_assignment()`."""
-    from ottla.testing.aio import AsyncKafka
+    from ottla.testing.async_kafka import AsyncKafka
 
     with _marked_broker(request) as broker:
         yield AsyncKafka(broker)
@@ -111,7 +111,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 def _brokers_of(item: pytest.Item) -> list[Broker]:
     """The running brokers among the fixtures of a test, and that of a unittest.TestCase."""
-    from ottla.testing.aio import AsyncKafka
+    from ottla.testing.async_kafka import AsyncKafka
     from ottla.testing.broker import Broker
 
     values = [*getattr(item, "funcargs", {}).values(), getattr(getattr(item, "instance", None), "kafka", None)]

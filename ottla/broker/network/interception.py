@@ -16,10 +16,10 @@ that handler, from the next request on (`Routes.intercept`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
-from ottla.broker.network.call import Call, CloseConnection
-from ottla.pacing import TooCostly
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import Message
 
@@ -52,13 +52,14 @@ def intercepting(
 class InterceptedCall(Call):
     """What handlers get in place of the connection's own call, and what an interceptor decides about."""
 
-    __slots__ = ("_handler", "_has_begun", "_interceptor", "_is_answered", "_own")
+    __slots__ = ("_handler", "_has_begun", "_interceptor", "_is_answered", "_own", "is_brief")
 
     def __init__(self, own: Call, handler: Callable[[Message, Call], Message | None], interceptor: Interceptor) -> None:
         super().__init__(own.connection, own.route, own.correlation_id, own.client_id, own.request)
         self._own = own
         self._handler = handler
         self._interceptor = interceptor
+        self.is_brief = own.is_brief
         self._has_begun = False
         self._is_answered = False
         own.on_abandoned, own.on_ended = self._abandoned, self._ended
@@ -76,12 +77,8 @@ class InterceptedCall(Call):
         self._has_begun = True
         try:
             response = self._handler(self.request, self)
-        except CloseConnection as close:
-            self.connection.refuse(str(close))
-        except TooCostly as costly:
-            self.connection.refuse(f"{self.route.name} v{self.api_version} costs too much: {costly}")
-        except Exception:
-            self.fail()
+        except Exception as error:
+            self.fail_by(error)
         else:
             if response is not None:
                 self.answer(response)
@@ -108,6 +105,12 @@ class InterceptedCall(Call):
 
     def answer(self, response: Message) -> None:
         self._decide(response)
+
+    def answer_later(self, make: Callable[[], Message]) -> None:
+        if self.is_brief:
+            super().answer_later(make)
+        else:
+            self.connection.pace.run(partial(super().answer_later, make))
 
     def answer_nothing(self) -> None:
         self._decide(None)

@@ -21,40 +21,40 @@ from ottla.purgatory import VirtualClock
 from ottla.settings.settings import CLUSTER
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
+    from collections.abc import Awaitable, Callable
+
+    from ottla.broker.assembly import Assembly
     from ottla.cluster.cluster import Cluster
 
 #: Turns of the loop in which what follows from a change must be over.
 TURNS_MAX: Final = 100_000
 
 
-async def reset(server: Server) -> None:
+async def reset(parts: Assembly, start_node: Callable[[int], Awaitable[None]]) -> None:
     """Put the broker back. What clients do meanwhile happens before or after."""
-    await _start_nodes(server)
-    await forget_topics(server)
-    _forget_configs(server.cluster)
-    if isinstance(server.clock, VirtualClock):
-        server.clock.set_date()
-    server.parts.events.tell(Kind.BROKER_RESET)
+    for node_id in parts.nodes:
+        await start_node(node_id)
+    await forget_topics(parts)
+    _forget_configs(parts.cluster)
+    clock = parts.timer.clock
+    if isinstance(clock, VirtualClock):
+        clock.set_date()
+    parts.events.tell(Kind.BROKER_RESET)
 
 
-async def forget_topics(server: Server) -> None:
+async def forget_topics(parts: Assembly) -> None:
     """Delete every topic, and so every group, and return when all that follows from it is over."""
-    topics = server.cluster.topics
+    cluster = parts.cluster
+    topics = cluster.topics
     for _ in range(TURNS_MAX):
         # The groups' log goes first, and the groups with it: what is committed for the other topics need not be found.
         for name in sorted(topics, key=lambda name: name != GROUP_TOPIC):
-            server.cluster.delete_topic(topics[name])
-        server.cluster.partitions_placed = 0
-        if server.services.is_settled:
+            cluster.delete_topic(topics[name])
+        cluster.partitions_placed = 0
+        if parts.services.is_settled:
             return
         await asyncio.sleep(0)
     raise RuntimeError(f"clients made topics again and again, in {TURNS_MAX} turns of the loop")
-
-
-async def _start_nodes(server: Server) -> None:
-    for node in server.nodes:
-        await server.start_node(node.node_id)
 
 
 def _forget_configs(cluster: Cluster) -> None:

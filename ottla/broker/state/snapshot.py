@@ -24,7 +24,7 @@ from ottla.purgatory import VirtualClock
 from ottla.settings.settings import CLUSTER
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
+    from ottla.broker.assembly import Assembly
     from ottla.log.storage.memory import FrozenLog
 
 
@@ -57,9 +57,9 @@ class Snapshot:
     wall_ms: int
 
 
-def snapshot(server: Server) -> Snapshot:
+def snapshot(parts: Assembly) -> Snapshot:
     """What there is now. Raises `SnapshotRefused` where logs are on disk."""
-    cluster = server.cluster
+    cluster = parts.cluster
     try:
         topics = {
             name: FrozenTopic(
@@ -72,13 +72,13 @@ def snapshot(server: Server) -> Snapshot:
         }
     except NotInMemory:
         raise SnapshotRefused(
-            f"snapshots are of brokers that keep their logs in memory, and this one has them in {server.data_dir}"
+            "snapshots are of brokers that keep their logs in memory; make this one without a data directory"
         ) from None
     settings = cluster.settings
     return Snapshot(
         topics,
         cluster.partitions_placed,
-        {layer: settings.layer(layer) for layer in _layers(server) if settings.has_changed(layer)},
+        {layer: settings.layer(layer) for layer in _layers(parts) if settings.has_changed(layer)},
         {group_id: dict(configs) for group_id, configs in cluster.group_configs.items()},
         {name: dict(configs) for name, configs in cluster.client_metrics_configs.items()},
         cluster.new_producer_id(),
@@ -86,16 +86,16 @@ def snapshot(server: Server) -> Snapshot:
     )
 
 
-async def restore(server: Server, to: Snapshot) -> None:
+async def restore(parts: Assembly, to: Snapshot) -> None:
     """Have topics and groups as they were then. Raises `SnapshotRefused`."""
-    cluster = server.cluster
+    cluster = parts.cluster
     if cluster.store is not None:
-        raise SnapshotRefused(f"a broker that keeps its logs in {server.data_dir} can't take on what was in memory")
+        raise SnapshotRefused("a broker that keeps its logs in a data directory can't take on what was in memory")
     epochs = {
         (topic.topic_id, log.index): log.leader_epoch for topic in cluster.topics.values() for log in topic.partitions
     }
-    await forget_topics(server)
-    for layer in _layers(server):
+    await forget_topics(parts)
+    for layer in _layers(parts):
         if layer in to.settings or cluster.settings.has_changed(layer):
             cluster.change_settings(layer, to.settings.get(layer, {}))
     cluster.group_configs.clear()
@@ -103,8 +103,9 @@ async def restore(server: Server, to: Snapshot) -> None:
     cluster.client_metrics_configs.clear()
     cluster.client_metrics_configs.update({name: dict(configs) for name, configs in to.client_metrics_configs.items()})
     cluster.skip_producer_ids(to.producer_ids_end)
-    if isinstance(server.clock, VirtualClock):
-        server.clock.set_date(to.wall_ms)
+    clock = parts.timer.clock
+    if isinstance(clock, VirtualClock):
+        clock.set_date(to.wall_ms)
     for name, topic in to.topics.items():
         logs = [
             replace(log, leader_epoch=max(log.leader_epoch, epochs.get((topic.topic_id, index), -1)) + 1)
@@ -113,14 +114,14 @@ async def restore(server: Server, to: Snapshot) -> None:
         cluster.logs.begin_with(name, logs)
         cluster.create_topic(name, [list(replicas) for replicas in topic.replicas], topic.configs, topic.topic_id)
     cluster.partitions_placed = to.partitions_placed
-    await _groups_loaded(server)
-    server.parts.events.tell(Kind.BROKER_RESTORED, topics=len(to.topics))
+    await _groups_loaded(parts)
+    parts.events.tell(Kind.BROKER_RESTORED, topics=len(to.topics))
 
 
-async def _groups_loaded(server: Server) -> None:
+async def _groups_loaded(parts: Assembly) -> None:
     """Return when groups are coordinated again."""
-    if GROUP_TOPIC in server.cluster.topics:
-        coordinators = server.services.group_coordination.of_node.values()
+    if GROUP_TOPIC in parts.cluster.topics:
+        coordinators = parts.services.group_coordination.of_node.values()
         for _ in range(TURNS_MAX):
             if not any(coordinator.runtime.is_any_loading for coordinator in coordinators):
                 return
@@ -128,5 +129,5 @@ async def _groups_loaded(server: Server) -> None:
         raise RuntimeError(f"groups are still being read after {TURNS_MAX} turns of the loop")
 
 
-def _layers(server: Server) -> list[str]:
-    return [CLUSTER, *map(str, server.cluster.all_nodes)]
+def _layers(parts: Assembly) -> list[str]:
+    return [CLUSTER, *map(str, parts.cluster.all_nodes)]

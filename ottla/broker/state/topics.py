@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ottla.cluster.cluster import uuid_text
+from ottla.cluster.uuids import uuid_text
 from ottla.protocol.record_reading import RecordHeaders, read_records
 from ottla.protocol.records import BatchHeader, batch_spans, read_header
 from ottla.protocol.varint import Buffer

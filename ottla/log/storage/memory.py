@@ -31,13 +31,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ottla.log.producer_state import copied
 from ottla.log.storage.contract import LogState, StorageError, find_run
 from ottla.log.storage.log_bytes import LogBytes
 from ottla.log.storage.segment import AbortedTransaction, Segment
 
 if TYPE_CHECKING:
-    from ottla.log.producer_state import ProducerEntry
+    from ottla.log.producer_entry import ProducerEntry
     from ottla.protocol.varint import Buffer
 
 _KIB: Final = 1024
@@ -250,7 +249,7 @@ class MemoryStorage:
             raise StorageError(f"{size} more bytes don't fit into ottla.log.bytes.max")
         self.segments = [segment.copy() for segment in frozen.segments]
         self._state = frozen.state
-        self._producers = frozen.segments[-1].next_offset, [copied(entry) for entry in frozen.producers]
+        self._producers = frozen.segments[-1].next_offset, [entry.copy() for entry in frozen.producers]
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
         size = len(batch)
