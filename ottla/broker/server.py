@@ -203,6 +203,12 @@ class Server:
             await self.timer.advance(ms, settled=self._is_settled)
             self.events.tell(Kind.TIME_ADVANCED, ms=ms)
 
+    async def reset(self) -> None:
+        """Have it as it was at its start, with the clients that are connected. See `state.reset`."""
+        from ottla.broker.state.reset import reset
+
+        await reset(self.parts, self.start_node)
+
     def _is_settled(self) -> bool:
         self._refuse_if_stopping()
         return self.services.is_settled

@@ -251,6 +251,10 @@ class Cluster:
             producer_id = next(self._producer_ids)
         return producer_id
 
+    def skip_producer_ids(self, end: int) -> None:
+        """Hand out no id below `end` any more. Only in memory."""
+        self._producer_ids = count(max(end, self.new_producer_id() + 1))
+
     def change_settings(self, layer: str, texts: Mapping[str, str]) -> None:
         """Have a layer of settings say this from now on. Raises `Refused` if that can't be kept."""
         if self.store is not None:

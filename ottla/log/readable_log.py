@@ -34,7 +34,7 @@ from ottla.log.reading import (
     read_range,
 )
 from ottla.log.replay import RecoveredLog
-from ottla.log.storage.contract import LogStorage, StorageError
+from ottla.log.storage.contract import EpochStart, LogStorage, StorageError
 from ottla.log.storage.segment import AbortedTransaction, Segment
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.errors import ErrorCode
@@ -207,6 +207,11 @@ class ReadableLog:
     def segments(self) -> Sequence[Segment]:
         """The segments, oldest first; the last one is active. To look at, and to `replace`."""
         return self._storage.segments
+
+    @property
+    def leader_epochs(self) -> tuple[EpochStart, ...]:
+        """Which leader wrote which part, oldest first."""
+        return tuple(self._epochs.entries)
 
     @property
     def is_offline(self) -> bool:

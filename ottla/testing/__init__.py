@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ottla.broker.state.changes import ChangeRefused
+    from ottla.broker.state.snapshot import SnapshotRefused
     from ottla.broker.state.topics import NoSuchTopic
     from ottla.broker.state.waiting import NotInTime
     from ottla.testing.broker import Broker
+    from ottla.testing.case import KafkaTestCase
 else:
     #: Where each name comes from.
     _PLACES = {
         "Broker": "ottla.testing.broker",
         "ChangeRefused": "ottla.broker.state.changes",
+        "KafkaTestCase": "ottla.testing.case",
         "NoSuchTopic": "ottla.broker.state.topics",
         "NotInTime": "ottla.broker.state.waiting",
+        "SnapshotRefused": "ottla.broker.state.snapshot",
     }
 
     def __getattr__(name):
@@ -29,4 +33,4 @@ else:
         return getattr(import_module(_PLACES[name]), name)
 
 
-__all__ = ["Broker", "ChangeRefused", "NoSuchTopic", "NotInTime"]
+__all__ = ["Broker", "ChangeRefused", "KafkaTestCase", "NoSuchTopic", "NotInTime", "SnapshotRefused"]

@@ -35,6 +35,7 @@ from ottla.testing.looking import Looking
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server
+    from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import Recorder, Timeline
 
 T = TypeVar("T")
@@ -108,7 +109,7 @@ class Broker(Looking):
         if log_level not in _LOG_LEVELS:
             raise ValueError(f"log_level is one of {', '.join(_LOG_LEVELS)}, not {log_level}")
         self._nodes = nodes
-        self._clock = clock
+        self._clock: Literal["system", "virtual"] = clock
         self._settings = {**TEST_SETTINGS, **{name: _text(value) for name, value in (settings or {}).items()}}
         self._listen = _words(listen)
         self._advertise = _words(advertise)
@@ -118,7 +119,26 @@ class Broker(Looking):
         self._loop: asyncio.AbstractEventLoop
         self._server: Server | None = None
         self._recorder: Recorder | None = None
+        #: What there is from the start on; None: nothing.
+        self._beginning: Snapshot | None = None
         self._ready: Future[None] = Future()
+
+    def fork(self) -> Broker:
+        """Another broker, made as this one was, on free ports, that begins with what this one has now.
+
+            with kafka.fork() as other: ...
+
+        Raises `SnapshotRefused` where logs are on disk.
+        """
+        other = Broker(
+            nodes=self._nodes,
+            clock=self._clock,
+            settings=self._settings,
+            listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
+            log_level=self._log_level,
+        )
+        other._beginning = self.snapshot()
+        return other
 
     @property
     def bootstrap_servers(self) -> str:
@@ -139,6 +159,16 @@ class Broker(Looking):
             raise ValueError(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
         return BrokerNode(self, node_id)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it answers clients."""
+        return self.has_started and self._thread is not None and self._thread.is_alive()
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it has ever been up."""
+        return self._recorder is not None
+
     def start(self) -> Self:
         """Start it and return when it accepts connections. Raises what kept it from starting."""
         if self._thread is not None:
@@ -146,6 +176,8 @@ class Broker(Looking):
         self._thread = threading.Thread(target=self._run, name="ottla", daemon=True)
         self._thread.start()
         self._ready.result(_PATIENCE_S)
+        if self._beginning is not None:
+            self.restore(self._beginning)
         return self
 
     def stop(self) -> None:
@@ -207,10 +239,12 @@ class Broker(Looking):
         from ottla.broker.network.endpoints import read_endpoints
         from ottla.broker.server import Server
         from ottla.purgatory import SystemClock, VirtualClock
-        from ottla.settings.settings import Settings
+        from ottla.settings.settings import ConfigError, Settings
 
         self._loop = asyncio.get_running_loop()
         settings = Settings(self._settings)
+        if settings.unknown:
+            raise ConfigError(_unknown_setting(next(iter(settings.unknown))))
         self._server = Server(
             settings,
             endpoints=read_endpoints(settings, self._listen, self._advertise, default="127.0.0.1:0"),
@@ -259,3 +293,11 @@ def _words(given: str | Sequence[str]) -> Sequence[str]:
 def _text(value: object) -> str:
     """A setting as a properties file would have it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _unknown_setting(name: str) -> str:
+    """What is said of it: in a test it is a mistake, and the test would be about another broker than it says."""
+    from ottla.settings.table import all_settings
+    from ottla.testing.names import nearest
+
+    return f"there is no setting {name}; {nearest(name, all_settings())}"

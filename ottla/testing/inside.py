@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server
@@ -27,6 +27,9 @@ class Inside(Protocol):
 
     def wait_in_loop(self, condition: Condition[T], timeout_s: float, /) -> Awaitable[T]:
         """The same for a test that has an event loop of its own, which goes on meanwhile."""
+
+    def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]], /) -> Awaitable[T]:
+        """Have a coroutine run there while the test's own event loop goes on."""
 
     def timeline_since(self, mark: int, /) -> Timeline:
         """What has happened since this mark."""
