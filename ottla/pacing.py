@@ -216,19 +216,19 @@ def breathe() -> None:
         worker.pace.breathe(worker)
 
 
-def paced(items: Iterable[T]) -> Iterable[T]:
-    """The same items, with breath in between."""
+def paced(items: Iterable[T], elements: int = BREATH_ELEMENTS) -> Iterable[T]:
+    """The same items, with breath in between: after each if they are large, else after some `elements`."""
     worker = getcurrent()
-    return _paced(items, worker) if type(worker) is Worker else items
+    return _paced(items, worker, elements) if type(worker) is Worker else items
 
 
-def _paced(items: Iterable[T], worker: Worker) -> Iterator[T]:
-    left = BREATH_ELEMENTS
+def _paced(items: Iterable[T], worker: Worker, elements: int = BREATH_ELEMENTS) -> Iterator[T]:
+    left = elements
     for item in items:
         yield item
         left -= 1
         if not left:
-            left = BREATH_ELEMENTS
+            left = elements
             worker.pace.breathe(worker)
 
 
