@@ -254,7 +254,7 @@ class FetchSessionCache:
             self._close(session_id)
             if session_epoch == _EPOCH_OF_END:
                 return Sessionless(asked.values())
-            return Beginning(self, asked.values(), uses_topic_ids=uses_topic_ids, is_privileged=is_privileged)
+            return Beginning(self, list(asked.values()), uses_topic_ids=uses_topic_ids, is_privileged=is_privileged)
         session = self._sessions.get(session_id)
         if session is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
