@@ -110,7 +110,7 @@ class Broker(Looking):
             raise ValueError(f"log_level is one of {', '.join(_LOG_LEVELS)}, not {log_level}")
         self._nodes = nodes
         self._clock: Literal["system", "virtual"] = clock
-        self._settings = {**TEST_SETTINGS, **{name: _text(value) for name, value in (settings or {}).items()}}
+        self._settings = {**TEST_SETTINGS, **{name: setting_text(value) for name, value in (settings or {}).items()}}
         self._listen = _words(listen)
         self._advertise = _words(advertise)
         self._log_level = log_level
@@ -290,7 +290,7 @@ def _words(given: str | Sequence[str]) -> Sequence[str]:
     return (given,) if isinstance(given, str) else given
 
 
-def _text(value: object) -> str:
+def setting_text(value: object) -> str:
     """A setting as a properties file would have it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 

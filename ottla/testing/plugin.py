@@ -29,8 +29,19 @@ _SECTION: Final = "What the broker has to tell"
 _SHARED: Final = pytest.StashKey["Broker"]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("ottla")
+    group.addoption(
+        "--ottla-seed", type=int, metavar="SEED", help="tell only this seed of each test that is @simulated()"
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
+    if (seed := config.getoption("--ottla-seed")) is not None:
+        from ottla.testing.simulation import seeds
+
+        seeds.chosen = seed
 
 
 @pytest.fixture

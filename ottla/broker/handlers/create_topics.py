@@ -25,7 +25,6 @@ from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_creation import BROKER_DEFAULT, NewTopic, check_new_name, place_new_topic
 from ottla.cluster.topic_names import METADATA_TOPIC
-from ottla.cluster.uuids import random_uuid
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
@@ -105,7 +104,7 @@ def _new_topic(topic: CreateTopicsRequest.CreatableTopic) -> NewTopic:
 def _create(topic: NewTopic, call: Call, shown: _ShownConfigs, *, validate_only: bool) -> _Result:
     cluster = call.node.cluster
     assignment, configs = place_new_topic(cluster, topic)
-    topic_id = random_uuid()
+    topic_id = cluster.new_uuid()
     if not validate_only:
         cluster.create_topic(topic.name, assignment, configs, topic_id, call.client_id)
     return _Result(

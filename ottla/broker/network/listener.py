@@ -11,7 +11,7 @@ import errno
 import os
 import socket
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from ottla.broker.authorizer import AllowAll, Authorizer
 from ottla.broker.network.call import Call, LongCall
@@ -35,6 +35,17 @@ BACKLOG = 1024
 _TURNS_TO_CONNECT = 4
 #: How long the loop may take to close a server socket.
 _TURNS_TO_CLOSE_MAX = 100
+
+
+class Held(Protocol):
+    """An address that nobody else can have."""
+
+    def close(self) -> None:
+        """Give it back."""
+
+
+#: Holds an address: (family, address).
+Hold: TypeAlias = Callable[[int, Any], Awaitable[Held]]
 
 
 class Shared:
@@ -103,10 +114,12 @@ class Listener:
         node.events.when_read(Kind.REQUEST_HANDLED, self._choose_call)
         self.loop = asyncio.get_running_loop()
         self._server: asyncio.Server | None = None
+        #: A loop whose sockets are not the machine's has its own way to hold an address.
+        self._hold: Hold = getattr(self.loop, "hold_address", _hold)
         self._host = ""
         self._port = 0
         #: What holds the addresses while the node is stopped.
-        self._held: list[socket.socket] = []
+        self._held: list[Held] = []
         self._all_gone = asyncio.Event()
         #: Whether the node has died: who has just connected hears of it as all others did.
         self._is_dead = False
@@ -136,7 +149,7 @@ class Listener:
         addresses = [(opened.family, opened.getsockname()) for opened in server.sockets]
         self._close_server(server)
         for family, address in addresses:
-            self._held.append(await _hold(family, address))
+            self._held.append(await self._hold(family, address))
 
     def _let_go(self) -> None:
         while self._held:
