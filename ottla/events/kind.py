@@ -147,6 +147,29 @@ class Kind(Enum):
         "A request is answered.",
     )
 
+    # Faults
+
+    FAULT_SET = "fault.set", "info", ("fault_id", "fault"), "Somebody asked for a fault, or for requests to be held."
+    FAULT_HIT = (
+        "fault.hit",
+        "debug",
+        ("fault_id", "fault", "api", "client_id", "group_id", "member_id", "topic", "partition"),
+        "It happened: to a request, to an append, or to somebody who connected.",
+    )
+    FAULT_REMOVED = "fault.removed", "info", ("fault_id", "fault", "hits"), "It is no more. `hits`: how often it was."
+    REQUEST_HELD = (
+        "request.held",
+        "debug",
+        ("fault_id", "number", "api", "client_id", "group_id", "member_id", "at"),
+        "A request waits, or its answer (`at`), until somebody lets it go.",
+    )
+    REQUEST_LET_GO = (
+        "request.let_go",
+        "debug",
+        ("fault_id", "number", "api", "client_id", "how"),
+        "It was let go, refused or lost (`how`).",
+    )
+
     # Topics
 
     TOPIC_CREATED = (

@@ -9,7 +9,8 @@ Every test gets a broker of its own: one is up in a few milliseconds, and nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +26,18 @@ settings: broker settings by Kafka's names."""
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A fault that has not fired when the test is at its end fails the test."""
+    result = yield
+    module = sys.modules.get("ottla.testing.broker")
+    if module is not None:
+        for value in getattr(item, "funcargs", {}).values():
+            if isinstance(value, module.Broker) and value.is_running:
+                value.faults.check()
+    return result
 
 
 @pytest.fixture

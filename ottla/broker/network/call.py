@@ -100,7 +100,7 @@ class Call:
             self.connection.pace.run(partial(self._answer, response))
         elif self.answered is None:  # `_answer` without its call, which each request would pay for
             try:
-                self.answered = self._encode(response)
+                self.answered = self.encode(response)
             except Exception:
                 self._answer(response)  # fails again, and says so
             else:
@@ -110,7 +110,7 @@ class Call:
         if self.answered is not None:
             return
         try:
-            self.answered = self._encode(response)
+            self.answered = self.encode(response)
         except TooCostly as costly:
             self._refuse_costly(costly)
         except Exception:
@@ -140,7 +140,7 @@ class Call:
 
     def answer_part(self, response: Message, bytes_count: int) -> None:
         """Give the first so many bytes of the answer; whoever wants that has to end the connection behind them."""
-        part = b"".join(self._encode(response))[:bytes_count]
+        part = b"".join(self.encode(response))[:bytes_count]
         self.answered, self.answer_bytes = [part] if part else [], len(part)
 
     def answer_nothing(self) -> None:
@@ -161,7 +161,7 @@ class Call:
         if self.answered is not None:
             return
         try:
-            self.answered = self._encode(self.route.refuse(self.request, ErrorCode.UNKNOWN_SERVER_ERROR))
+            self.answered = self.encode(self.route.refuse(self.request, ErrorCode.UNKNOWN_SERVER_ERROR))
         except CloseConnection as close:
             connection.refuse(str(close))
         except Exception as error:
@@ -171,7 +171,8 @@ class Call:
                 log.warning("request.refused", api=api, api_version=api_version, reason=_LONG_TEXT)
             connection.emit(self)
 
-    def _encode(self, response: Message) -> list[Buffer]:
+    def encode(self, response: Message) -> list[Buffer]:
+        """The parts of the frame with this answer, of `answer_bytes` together."""
         route = self.route
         if response is route.last_answer:
             body = route.last_body
