@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
+    from ottla.broker.faults.engine import Faults
     from ottla.broker.groups.coordination import WrapGroupLog
     from ottla.broker.network.connection import Connection
     from ottla.broker.network.interception import Interceptor
@@ -195,6 +196,13 @@ class Server:
     def stop(self) -> None:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
         self._stopping.set()
+
+    @cached_property
+    def faults(self) -> Faults:
+        """What is to go wrong, or to be held, because somebody asks for it."""
+        from ottla.broker.faults.engine import Faults
+
+        return Faults(self.cluster, self.timer, self.services, self.parts.events, self._shared)
 
     def intercept(self, interceptor: Interceptor | None) -> None:
         """Let somebody step in between connections and handlers from now on; None: nobody any more."""

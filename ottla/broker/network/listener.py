@@ -57,6 +57,8 @@ class Shared:
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.routes = Routes()
         self.authorizer: Authorizer = authorizer or AllowAll()
+        #: Gets each connection that was just made, and may end it. None: nobody does that.
+        self.turn_away: Callable[[Connection], object] | None = None
         self.unread = Holdings("answers it does not read", UNREAD_BYTES_MAX)
         self.receiving = Holdings("a request it has not sent whole", max(RECEIVING_BYTES_MAX, 2 * request_bytes_max))
 
@@ -100,6 +102,7 @@ class Listener:
     def __init__(self, node: BrokerNode, shared: Shared, name: str = DEFAULT_NAME) -> None:
         self.node = node
         self.name = name
+        self._shared = shared
         self.routes = shared.routes
         self.authorizer = shared.authorizer
         self.receive_buffer = shared.receive_buffer
@@ -199,6 +202,8 @@ class Listener:
             connection.reset()
         elif self._server is None:
             connection.close()
+        elif self._shared.turn_away is not None:
+            self._shared.turn_away(connection)
 
     def forget(self, connection: Connection) -> None:
         """The connection is gone."""
