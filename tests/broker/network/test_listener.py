@@ -12,7 +12,6 @@ from typing import cast
 import pytest
 import uvloop
 
-from ottla.broker.log import make_log
 from ottla.broker.log_lines import write_log_lines
 from ottla.broker.network import listener
 from ottla.broker.network.call import Call
@@ -21,6 +20,7 @@ from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.network.listener import Listener, Shared
 from ottla.broker.network.logged_call import LoggedCall
 from ottla.broker.server import Server
+from ottla.broker.structured_log import make_log
 from ottla.cluster.address import Address, MachineRefused
 from ottla.cluster.failover import NodeState
 from ottla.events.kind import Kind
