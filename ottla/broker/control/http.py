@@ -167,7 +167,7 @@ class Conversation:
         self._feed: Feed | None = None
 
     async def receive(self, check: Callable[[str, Headers, str], None]) -> Request | None:
-        """The next request that `check` lets in; None: there is none. Raises `HttpRefused`, or OSError if it is gone."""
+        """The next request that `check` lets in; None: there is none. Raises `HttpRefused`, or OSError if gone."""
         self._is_head = self._is_answering = False
         try:
             request = await self._next_event()
