@@ -114,9 +114,9 @@ def run(options: argparse.Namespace) -> int:
     for number in _END_SIGNALS:
         signal.signal(number, _nothing_to_end)
     from ottla.broker.collector import set_aside, spare_what_lives
-    from ottla.broker.log import make_log
     from ottla.broker.network.endpoints import read_endpoints
     from ottla.broker.server import Server
+    from ottla.broker.structured_log import make_log
     from ottla.cluster.address import Address, MachineRefused
     from ottla.events.kind import Kind
     from ottla.purgatory import SystemClock, VirtualClock

@@ -224,9 +224,9 @@ class Listener:
     def _choose_call(self, is_told: bool) -> None:
         """When somebody reads of each request, requests become calls that tell when they are answered."""
         if is_told:
-            from ottla.broker.network.logged_call import LoggedCall, LoggedLongCall
+            from ottla.broker.network.timed_call import TimedCall, TimedLongCall
 
-            self.new_call, self.new_long_call = LoggedCall, LoggedLongCall
+            self.new_call, self.new_long_call = TimedCall, TimedLongCall
         else:
             self.new_call, self.new_long_call = Call, LongCall
         for connection in self.connections:
