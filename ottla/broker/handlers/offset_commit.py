@@ -1,4 +1,4 @@
-"""OffsetCommit (api key 8), v2–v10: a group's members, or whoever acts for it, say how far they have read.
+"""OffsetCommit (api key 8), v2–v10: a group's members, or a tool that acts for it, say how far they have read.
 
 Partitions that do not exist are refused here, one by one; the rest goes to the group's task, which answers when the
 offsets are in the group log. If nothing is left, the group is not asked at all.
