@@ -59,7 +59,7 @@ class Refusals:
         if self.topics:
             for topic in response.topics:
                 self.topic(topic.name, topic.topic_id).partitions += topic.partitions
-            response.topics = self.topics
+            response = OffsetCommitResponse(topics=self.topics)
         self._call.answer(response)
 
 
@@ -70,9 +70,8 @@ def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | N
         _refuse_unknown(request, token, call)
         if not request.topics:
             return OffsetCommitResponse(topics=token.topics)
-    commit = OffsetCommitRequested(token, request, call.api_version)
-    if not call.is_brief:
-        commit.is_too_large = _is_too_large(request, call)
+    is_too_large = not call.is_brief and _is_too_large(request, call)
+    commit = OffsetCommitRequested(token, request, call.api_version, is_too_large=is_too_large)
     call.node.coordinator.submit(request.group_id, commit)
     return None
 
