@@ -242,7 +242,7 @@ def _tell_ready(server: Server, settings: Settings) -> None:
         words.append(f"data_dir={server.data_dir}")
     try:
         print_line(" ".join(("ottla ready", *words)), flush=True)
-    except BrokenPipeError:  # whoever started us does not listen any more; clients may
+    except BrokenPipeError:  # the process that started us does not listen any more; clients may
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -80,7 +80,7 @@ def _read(
 
 
 def _follower_error(node: AskedNode, placement: Placement, replica_id: int, current_leader_epoch: int) -> ErrorCode:
-    """Whoever fetches as a replica must be one of the others. Kafka: Partition.followerReplicaOrThrow."""
+    """A replica that fetches must be one of the others. Kafka: Partition.followerReplicaOrThrow."""
     if replica_id in placement.replicas and replica_id != node.node_id:
         return ErrorCode.NONE
     is_old_client = current_leader_epoch == NO_LEADER_EPOCH

@@ -129,7 +129,7 @@ class GroupCoordination:
         return all(coordinator.is_settled for coordinator in self.of_node.values())
 
     def close(self) -> None:
-        """Release whoever waits in a group, and coordinate nothing any more."""
+        """Answer all members that wait, and coordinate nothing any more."""
         for coordinator in self.of_node.values():
             coordinator.close()
 
@@ -141,7 +141,7 @@ class GroupCoordination:
     def take_over(self, log: Partition, node_id: int) -> None:
         """A node leads this partition of __consumer_offsets now: it reads the groups in it, and then coordinates them.
 
-        Until then clients are told to wait. Whoever coordinated them before has to resign first.
+        Until then clients are told to wait. The node that coordinated them before has to resign first.
         """
         self._loading.load(self.of_node[node_id].runtime, log)
 

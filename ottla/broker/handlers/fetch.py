@@ -1,6 +1,6 @@
 """Fetch (api key 1), v4–v18: records from where the client has got to, at once or when there are enough of them.
 
-With less than min_bytes there to read, the answer waits up to max_wait_ms: see `delayed_fetch`. It comes at once if the
+With less than min_bytes there to read, the answer waits up to max_wait_ms: see `delayed.fetch`. It comes at once if the
 client won't wait, asks for no partition that is known, or any partition can't be read; unknown ones do not cut the wait
 short. Who fetches many partitions keeps a session and says only what changed: see `fetch_session`. Records leave as
 they lie in the log, uncopied.

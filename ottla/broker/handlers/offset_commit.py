@@ -1,4 +1,4 @@
-"""OffsetCommit (api key 8), v2–v10: a group's members, or whoever acts for it, say how far they have read.
+"""OffsetCommit (api key 8), v2–v10: a group's members, or a tool that acts for it, say how far they have read.
 
 Partitions that do not exist are refused here, one by one; the rest goes to the group's task, which answers when the
 offsets are in the group log. If nothing is left, the group is not asked at all.
@@ -59,7 +59,7 @@ class Refusals:
         if self.topics:
             for topic in response.topics:
                 self.topic(topic.name, topic.topic_id).partitions += topic.partitions
-            response.topics = self.topics
+            response = OffsetCommitResponse(topics=self.topics)
         self._call.answer(response)
 
 
@@ -70,9 +70,8 @@ def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | N
         _refuse_unknown(request, token, call)
         if not request.topics:
             return OffsetCommitResponse(topics=token.topics)
-    commit = OffsetCommitRequested(token, request, call.api_version)
-    if not call.is_brief:
-        commit.is_too_large = _is_too_large(request, call)
+    is_too_large = not call.is_brief and _is_too_large(request, call)
+    commit = OffsetCommitRequested(token, request, call.api_version, is_too_large=is_too_large)
     call.node.coordinator.submit(request.group_id, commit)
     return None
 
