@@ -24,15 +24,19 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
+from ottla.testing.looking import Looking
+
 if TYPE_CHECKING:
     from ottla.broker.server import Server
+    from ottla.broker.state.snapshot import Snapshot
+    from ottla.broker.state.timeline import Recorder, Timeline
 
 T = TypeVar("T")
 
@@ -76,7 +80,7 @@ class BrokerNode:
         self._broker.call(self._broker._running.start_node(self.node_id))
 
 
-class Broker:
+class Broker(Looking):
     """A running broker, and what a test may do with it."""
 
     def __init__(
@@ -105,8 +109,8 @@ class Broker:
         if log_level not in _LOG_LEVELS:
             raise ValueError(f"log_level is one of {', '.join(_LOG_LEVELS)}, not {log_level}")
         self._nodes = nodes
-        self._clock = clock
-        self._settings = {**TEST_SETTINGS, **{name: _text(value) for name, value in (settings or {}).items()}}
+        self._clock: Literal["system", "virtual"] = clock
+        self._settings = {**TEST_SETTINGS, **{name: setting_text(value) for name, value in (settings or {}).items()}}
         self._listen = _words(listen)
         self._advertise = _words(advertise)
         self._log_level = log_level
@@ -114,7 +118,27 @@ class Broker:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._server: Server | None = None
+        self._recorder: Recorder | None = None
+        #: What there is from the start on; None: nothing.
+        self._beginning: Snapshot | None = None
         self._ready: Future[None] = Future()
+
+    def fork(self) -> Broker:
+        """Another broker, made as this one was, on free ports, that begins with what this one has now.
+
+            with kafka.fork() as other: ...
+
+        Raises `SnapshotRefused` where logs are on disk.
+        """
+        other = Broker(
+            nodes=self._nodes,
+            clock=self._clock,
+            settings=self._settings,
+            listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
+            log_level=self._log_level,
+        )
+        other._beginning = self.snapshot()
+        return other
 
     @property
     def bootstrap_servers(self) -> str:
@@ -135,6 +159,16 @@ class Broker:
             raise ValueError(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
         return BrokerNode(self, node_id)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it answers clients."""
+        return self.has_started and self._thread is not None and self._thread.is_alive()
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it has ever been up."""
+        return self._recorder is not None
+
     def start(self) -> Self:
         """Start it and return when it accepts connections. Raises what kept it from starting."""
         if self._thread is not None:
@@ -142,6 +176,8 @@ class Broker:
         self._thread = threading.Thread(target=self._run, name="ottla", daemon=True)
         self._thread.start()
         self._ready.result(_PATIENCE_S)
+        if self._beginning is not None:
+            self.restore(self._beginning)
         return self
 
     def stop(self) -> None:
@@ -164,6 +200,21 @@ class Broker:
             work.close()
             raise RuntimeError("this broker has stopped")
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
+
+    def timeline_since(self, mark: int) -> Timeline:
+        """What has happened since this mark, be the broker running or not."""
+        recorder = self._recorder
+        if recorder is None:
+            raise RuntimeError("this broker has not been started: use it in a with block, or call start()")
+        if self._thread is None or not self._thread.is_alive():
+            return recorder.timeline(mark)
+        return self.look(lambda _server: recorder.timeline(mark))
+
+    def _begin(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Future[T]:
+        server = self._running
+        if self._thread is None or not self._thread.is_alive():
+            raise RuntimeError("this broker has stopped")
+        return asyncio.run_coroutine_threadsafe(work(server), self._loop)
 
     @property
     def _running(self) -> Server:
@@ -188,10 +239,12 @@ class Broker:
         from ottla.broker.network.endpoints import read_endpoints
         from ottla.broker.server import Server
         from ottla.purgatory import SystemClock, VirtualClock
-        from ottla.settings.settings import Settings
+        from ottla.settings.settings import ConfigError, Settings
 
         self._loop = asyncio.get_running_loop()
         settings = Settings(self._settings)
+        if settings.unknown:
+            raise ConfigError(_unknown_setting(next(iter(settings.unknown))))
         self._server = Server(
             settings,
             endpoints=read_endpoints(settings, self._listen, self._advertise, default="127.0.0.1:0"),
@@ -200,7 +253,14 @@ class Broker:
             log=make_log(self._log_level, "console"),
             data_dir=self._data_dir,
         )
-        await self._server.run(on_ready=lambda: self._ready.set_result(None))
+        await self._server.run(on_ready=self._begin_to_serve)
+
+    def _begin_to_serve(self) -> None:
+        from ottla.broker.state.timeline import Recorder
+
+        server = self._running
+        self._recorder = Recorder(server.events, server.clock.now_ms())
+        self._ready.set_result(None)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -230,6 +290,14 @@ def _words(given: str | Sequence[str]) -> Sequence[str]:
     return (given,) if isinstance(given, str) else given
 
 
-def _text(value: object) -> str:
+def setting_text(value: object) -> str:
     """A setting as a properties file would have it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _unknown_setting(name: str) -> str:
+    """What is said of it: in a test it is a mistake, and the test would be about another broker than it says."""
+    from ottla.settings.table import all_settings
+    from ottla.testing.names import nearest
+
+    return f"there is no setting {name}; {nearest(name, all_settings())}"

@@ -30,7 +30,7 @@ from ottla.broker.partition_access import current_leader, find_partition
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
 from ottla.log.partition_answers import AppendResult
-from ottla.pacing import BREATH_ELEMENTS, paced
+from ottla.pacing import paced
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -86,8 +86,9 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
     except Refused as refused:
         return refuse(request, refused.error_code, refused.message)
     lagging: list[PendingAcks] = []
-    items = sent.items() if len(sent) < BREATH_ELEMENTS else paced(sent.items())
-    appended = {key: _append(key[1], batch, acks, call, lagging) for key, batch in items}
+    appended = {}
+    for key in list(sent) if call.is_brief else paced(list(sent), 1):
+        appended[key] = _append(key[1], sent.pop(key), acks, call, lagging)  # which lets go of what is in the log
     results = appended | results
     if acks == _ACKS_NONE:
         failed = [f"{key[0]!r}-{key[1]}: {result.error.name}" for key, result in results.items() if result.error]
@@ -122,14 +123,13 @@ def refuse(request: ProduceRequest, error_code: int, message: str | None = None)
 
 def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], dict[Key, AppendResult]]:
     """What may be appended, and what is refused already. Raises `Refused` if that is the whole request."""
-    cluster, version = call.node.cluster, call.api_version
+    cluster, version, is_brief = call.node.cluster, call.api_version, call.is_brief
     sent: dict[Key, _Sent] = {}
     refused: dict[Key, AppendResult] = {}
     #: Whose records are null, unless the partition is listed again with others.
     without_records: set[Key] = set()
     is_transactional = False
-    listed_topics = request.topic_data
-    for listed_topic in listed_topics if len(listed_topics) < BREATH_ELEMENTS else paced(listed_topics):
+    for listed_topic in request.topic_data if is_brief else paced(request.topic_data):
         if version >= 13:
             name: str | bytes = listed_topic.topic_id
             topic = cluster.topics_by_id.get(listed_topic.topic_id)
@@ -137,7 +137,7 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
             name = listed_topic.name
             topic = cluster.topics.get(listed_topic.name)
         partitions = listed_topic.partition_data
-        for listed in partitions if len(partitions) < BREATH_ELEMENTS else paced(partitions):
+        for listed in partitions if is_brief else paced(partitions, 1):
             key = name, listed.index
             try:
                 header, batch = only_batch(listed.records, version)
@@ -158,6 +158,8 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
             else:
                 sent[key] = _Sent(topic, header, batch)
                 without_records.discard(key)
+            if not is_brief:
+                listed.records = None  # `sent` has what is needed of it
     for key in without_records:
         sent.pop(key, None)
         refused.setdefault(key, AppendResult(ErrorCode.INVALID_RECORD))
@@ -217,7 +219,7 @@ def _append(index: int, sent: _Sent, acks: int, call: Call, lagging: list[Pendin
 def _answer(results: dict[Key, AppendResult], call: Call) -> ProduceResponse:
     topics: dict[str | bytes, ProduceResponse.TopicProduceResponse] = {}
     endpoints: dict[int, ProduceResponse.NodeEndpoint] = {}
-    for (name, index), result in results.items() if len(results) < BREATH_ELEMENTS else paced(results.items()):
+    for (name, index), result in results.items() if call.is_brief else paced(results.items()):
         topic = topics.get(name)
         if topic is None:
             topic = topics[name] = (
