@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
 from random import Random, SystemRandom
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
@@ -43,7 +43,6 @@ class Cluster:
         settings: Settings,
         wall_ms: Callable[[], int],
         events: Stream,
-        log: Any,
         wrap_storage: WrapStorage | None = None,
         dice: Random | None = None,
     ) -> None:
@@ -53,7 +52,6 @@ class Cluster:
         self.settings = settings
         self.wall_ms = wall_ms
         self.events = events
-        self.log = log
         self.dice: Random = dice or SystemRandom()
         self.cluster_id = uuid_text(self.new_uuid())
         #: All nodes, by id, be they up or not.
@@ -200,7 +198,7 @@ class Cluster:
         )
 
     def delete_topic(self, topic: Topic, client_id: str | None = None) -> None:
-        """Forget a topic and give its memory back; whoever waits on its partitions is told.
+        """Forget a topic and give its memory back; operations that wait on its partitions are told.
 
         Others may have their turn before all its logs are gone; so long its name is taken. Raises `Refused` if that
         can't be kept.
@@ -259,6 +257,10 @@ class Cluster:
             self._producer_ids = iter(self.store.next_producer_ids())
             producer_id = next(self._producer_ids)
         return producer_id
+
+    def skip_producer_ids(self, end: int) -> None:
+        """Hand out no id below `end` any more. Only in memory."""
+        self._producer_ids = count(max(end, self.new_producer_id() + 1))
 
     def change_settings(self, layer: str, texts: Mapping[str, str]) -> None:
         """Have a layer of settings say this from now on. Raises `Refused` if that can't be kept."""

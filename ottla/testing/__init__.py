@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ottla.broker.state.changes import ChangeRefused
+    from ottla.broker.state.snapshot import SnapshotRefused
     from ottla.broker.state.topics import NoSuchTopic
     from ottla.broker.state.waiting import NotInTime
     from ottla.testing.broker import Broker
+    from ottla.testing.case import KafkaTestCase
     from ottla.testing.simulation.simulated import simulated
     from ottla.testing.simulation.simulation import Simulation
 else:
@@ -21,9 +23,11 @@ else:
     _PLACES = {
         "Broker": "ottla.testing.broker",
         "ChangeRefused": "ottla.broker.state.changes",
+        "KafkaTestCase": "ottla.testing.case",
         "NoSuchTopic": "ottla.broker.state.topics",
         "NotInTime": "ottla.broker.state.waiting",
         "Simulation": "ottla.testing.simulation.simulation",
+        "SnapshotRefused": "ottla.broker.state.snapshot",
         "simulated": "ottla.testing.simulation.simulated",
     }
 
@@ -33,4 +37,13 @@ else:
         return getattr(import_module(_PLACES[name]), name)
 
 
-__all__ = ["Broker", "ChangeRefused", "NoSuchTopic", "NotInTime", "Simulation", "simulated"]
+__all__ = [
+    "Broker",
+    "ChangeRefused",
+    "KafkaTestCase",
+    "NoSuchTopic",
+    "NotInTime",
+    "Simulation",
+    "SnapshotRefused",
+    "simulated",
+]

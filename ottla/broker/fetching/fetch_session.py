@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from ottla.broker.partition_access import NO_LEADER_EPOCH
 from ottla.pacing import paced
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Sessionless:
         self.partitions = partitions
 
     def conclude(self, found: Found) -> tuple[ErrorCode, int, Found]:
-        return ErrorCode.NONE, NO_SESSION, found
+        return NONE, NO_SESSION, found
 
 
 class Beginning:
@@ -262,7 +262,7 @@ class FetchSessionCache:
             self._close(session_id)
             if session_epoch == _EPOCH_OF_END:
                 return Sessionless(asked.values())
-            return Beginning(self, asked.values(), uses_topic_ids=uses_topic_ids, is_privileged=is_privileged)
+            return Beginning(self, list(asked.values()), uses_topic_ids=uses_topic_ids, is_privileged=is_privileged)
         session = self._sessions.get(session_id)
         if session is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ottla.testing import Simulation
-from ottla.testing.simulation.simulation import SimulatedBroker
+from ottla.testing.simulation.simulated_broker import SimulatedBroker
 
 PORT = 7
 
@@ -62,7 +62,7 @@ def test_nobody_there_refuses() -> None:
 def test_who_does_not_read_holds_the_writer_up() -> None:
     """Beyond the high-water mark `drain` waits, until the other end reads."""
 
-    async def story(_: SimulatedBroker) -> None:
+    async def story(_kafka: SimulatedBroker) -> None:
         may_read = asyncio.Event()
         received = 0
 
