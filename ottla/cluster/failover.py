@@ -52,7 +52,7 @@ class Failover:
         self._alarms: dict[int, Alarm] = {}
         #: Nodes that died, as opposed to those that left.
         self._crashed: set[int] = set()
-        self._balancing = Alarm(self._balance_in_time)
+        self._balancing = Alarm(self._balance_in_time, "preferred leaders")
 
     def state_of(self, node: Node) -> NodeState:
         if node.node_id in self._cluster.silent_node_ids:
@@ -68,7 +68,7 @@ class Failover:
         for topic, index, placement in self._placements():
             if node_id in placement.isr:
                 topic.hold_or_release(index)
-        alarm = self._alarms[node_id] = Alarm(lambda: self._miss(node))
+        alarm = self._alarms[node_id] = Alarm(lambda: self._miss(node), f"failover of node {node.node_id}")
         self._timer.add_in(alarm, cluster.settings["ottla.failover.ms"])
 
     def node_leaves(self, node: Node) -> None:

@@ -488,6 +488,11 @@ class Connection(asyncio.BufferedProtocol):
         self._unsent_bytes_seen = unsent_bytes
         return is_idle
 
+    def take_activity(self) -> bool:
+        """Whether anything came since this, or `is_idle`, was last asked."""
+        was_active, self._has_been_active = self._has_been_active, False
+        return was_active or self._is_at_work
+
     def close(self) -> None:
         """Close when what is written has left. Requests that are not answered yet will not be."""
         self._write()
