@@ -112,6 +112,7 @@ class Services:
                 self._tasks,
                 self.background,
                 self._log,
+                self.pace,
                 note_sinks=self.note_sinks,
                 wrap_group_log=self._wrap_group_log,
                 on_loaded=self._on_groups_loaded,

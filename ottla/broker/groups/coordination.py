@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.runtime.records import Record
     from ottla.events.stream import Event
     from ottla.log.partition import Partition
+    from ottla.pacing import Pace
     from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
 
@@ -93,6 +94,7 @@ class GroupCoordination:
         tasks: TaskGroup,
         background: Background,
         log: Log,
+        pace: Pace,
         *,
         note_sinks: Iterable[NoteSink],
         wrap_group_log: WrapGroupLog | None,
@@ -120,6 +122,7 @@ class GroupCoordination:
                 notes,
                 partial(self._group_failed, node_id),
                 lambda steps: background.start(steps, "expired offsets"),
+                pace,
             )
             for node_id in cluster.all_nodes
         }

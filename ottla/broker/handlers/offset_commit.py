@@ -73,7 +73,7 @@ def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | N
     commit = OffsetCommitRequested(token, request, call.api_version)
     if not call.is_brief:
         commit.is_too_large = _is_too_large(request, call)
-    call.node.coordinator.submit(request.group_id, commit)
+    call.node.coordinator.submit(request.group_id, commit, is_long=not call.is_brief)
     return None
 
 
