@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.interception import Interceptor
     from ottla.broker.node import BrokerNode
     from ottla.broker.services import Services
+    from ottla.broker.state.requests import RequestRecorder
     from ottla.broker.state.waiting import Waiting
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.node import Node
@@ -100,6 +101,9 @@ class Server:
         self._control_token = control_token
         self._control: ControlListener | None = None
         self._shared = Shared(settings["socket.request.max.bytes"], authorizer)
+        self._interceptor: Interceptor | None = None
+        #: What clients have asked and were answered, if it is kept.
+        self.recorder: RequestRecorder | None = None
         self._stopping = asyncio.Event()
         self._advancing = asyncio.Lock()
         self._switching = asyncio.Lock()
@@ -189,7 +193,21 @@ class Server:
 
     def intercept(self, interceptor: Interceptor | None) -> None:
         """Let somebody step in between connections and handlers from now on; None: nobody any more."""
-        self._shared.routes.intercept(interceptor)
+        self._interceptor = interceptor
+        self._lay_routes()
+
+    def record_requests(self) -> RequestRecorder:
+        """Keep what clients ask from now on, and what they are answered."""
+        from ottla.broker.state.requests import RequestRecorder
+
+        if self.recorder is None:
+            self.recorder = RequestRecorder(self.parts.events)
+            self._lay_routes()
+        return self.recorder
+
+    def _lay_routes(self) -> None:
+        """Who keeps requests sees them before anybody steps in, and answers as they leave."""
+        self._shared.routes.intercept(*filter(None, (self.recorder, self._interceptor)))
 
     async def advance(self, ms: int) -> None:
         """Move the virtual clock on; returns when all that was due has happened, each thing at its own time.

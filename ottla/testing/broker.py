@@ -93,6 +93,7 @@ class Broker(Looking):
         advertise: str | Sequence[str] = (),
         log_level: str = "warning",
         data_dir: str | Path | None = None,
+        record_requests: bool = False,
     ) -> None:
         """
         nodes: how many brokers the cluster shows (default 1).
@@ -103,6 +104,7 @@ class Broker(Looking):
         advertise: [NAME://]HOST:PORT that clients of a listener are told instead, or a list of them.
         log_level: what of the broker's log goes to stderr: debug, info, warning or error.
         data_dir: where to keep everything; another broker started there goes on with it (default: in memory).
+        record_requests: keep what clients ask and are answered, for `requests` and `assert_received`.
         """
         if clock not in ("system", "virtual"):
             raise ValueError(f"clock is system or virtual, not {clock}")
@@ -114,6 +116,7 @@ class Broker(Looking):
         self._listen = _words(listen)
         self._advertise = _words(advertise)
         self._log_level = log_level
+        self._record_requests = record_requests
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -136,6 +139,7 @@ class Broker(Looking):
             settings=self._settings,
             listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
             log_level=self._log_level,
+            record_requests=self._record_requests,
         )
         other._beginning = self.snapshot()
         return other
@@ -260,6 +264,8 @@ class Broker(Looking):
 
         server = self._running
         self._recorder = Recorder(server.parts.events, server.clock.now_ms())
+        if self._record_requests:
+            server.record_requests()
         self._ready.set_result(None)
 
     def __enter__(self) -> Self:

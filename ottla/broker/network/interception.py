@@ -10,7 +10,8 @@ or reset the connection. A request that is not dealt with yet holds back what co
 request does that takes time.
 
 Without an interceptor none of this is loaded: a route's `handle` is the handler itself. With one it is `intercepting`
-that handler, from the next request on (`Routes.intercept`).
+that handler, from the next request on (`Routes.intercept`). With several each steps in before the next, and the first
+one, who is next to the connection, sees what the others make of an answer.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def intercepting(
 class InterceptedCall(Call):
     """What handlers get in place of the connection's own call, and what an interceptor decides about."""
 
-    __slots__ = ("_handler", "_has_begun", "_interceptor", "_is_answered", "_own", "is_brief")
+    __slots__ = ("_handler", "_has_begun", "_interceptor", "_is_answered", "_own", "is_brief", "memo")
 
     def __init__(self, own: Call, handler: Callable[[Message, Call], Message | None], interceptor: Interceptor) -> None:
         super().__init__(own.connection, own.route, own.correlation_id, own.client_id, own.request)
@@ -60,6 +61,8 @@ class InterceptedCall(Call):
         self._handler = handler
         self._interceptor = interceptor
         self.is_brief = own.is_brief
+        #: For the interceptor: what it wants to remember of the request until it is answered.
+        self.memo: object = None
         self._has_begun = False
         self._is_answered = False
         own.on_abandoned, own.on_ended = self._abandoned, self._ended
@@ -67,7 +70,7 @@ class InterceptedCall(Call):
     def begin(self) -> None:
         """Ask the interceptor what becomes of the request."""
         self._interceptor.request(self)
-        if not self._has_begun and self._own.answered is None:
+        if not self._has_begun and self._of_connection.answered is None:
             self.connection.wait_for_answers()
 
     # --- for interceptors ---
@@ -98,8 +101,9 @@ class InterceptedCall(Call):
         """Let so many bytes of the frame with this answer leave when it is its turn, and then end the connection: by
         closing it, or by a reset. With 0 bytes it ends before the answer, with all of them after it.
         """
-        self._own.answer_part(response, bytes_count)
-        self.connection.end_behind(self._own, reset=reset)
+        call = self._of_connection
+        call.answer_part(response, bytes_count)
+        self.connection.end_behind(call, reset=reset)
 
     # --- for handlers ---
 
@@ -129,6 +133,12 @@ class InterceptedCall(Call):
             self._own.fail()
 
     # --- for the connection ---
+
+    @property
+    def _of_connection(self) -> Call:
+        """The connection's own call, behind all who step in."""
+        own = self._own
+        return own._of_connection if isinstance(own, InterceptedCall) else own
 
     def _abandoned(self) -> None:
         if self.on_abandoned is not None:

@@ -114,7 +114,7 @@ def test_nobody_stands_between_while_nobody_steps_in() -> None:
     assert route is not None
     assert route.handle is not handler
     assert routes.find(struct.pack(">hh", 3, 0)).handle is not routes.find(struct.pack(">hh", 3, 0)).handler
-    routes.intercept(None)
+    routes.intercept()
     assert route.handle is handler
 
 
