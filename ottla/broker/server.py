@@ -67,6 +67,7 @@ class Server:
         wrap_group_log: WrapGroupLog | None = None,
         file_operations: FileOperations | None = None,
         on_groups_loaded: Callable[[], object] = lambda: None,
+        seed: Path | None = None,
     ) -> None:
         """`endpoints`: the listeners of the first node; node i has its ports + i. `control`: where to answer scripts
         over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file that tells
@@ -74,7 +75,7 @@ class Server:
         clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
         each log, or around the group log, such as a fault. `file_operations`: what changes the data directory; None:
         the system. `on_groups_loaded`: called once, when the groups that were there at the start have been read, if
-        any. Raises `ConfigError`.
+        any. `seed`: a file with what is to be there from the start. Raises `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings
@@ -97,6 +98,7 @@ class Server:
         self._journal_path = journal
         self.data_dir = data_dir
         self._file_operations = file_operations
+        self._seed_path = seed
         self._control_address = control
         self._control_token = control_token
         self._control: ControlListener | None = None
@@ -163,8 +165,8 @@ class Server:
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Open the sockets, call `on_ready`, serve until `stop`.
 
-        Raises `MachineRefused` if a socket, the journal or the data directory can't be had, and `ConfigError` if the
-        control API would be open to other machines.
+        Raises `MachineRefused` if a socket, the journal, the data directory or the seed can't be had, and `ConfigError`
+        if the control API would be open to other machines, or the seed makes no sense.
         """
         self.parts = self._assemble(asyncio.get_running_loop())
         with ExitStack() as at_end:
@@ -177,6 +179,8 @@ class Server:
                 return
             async with self.parts.tasks:
                 try:
+                    if self._seed_path is not None:
+                        await self._plant(self._seed_path)
                     await self._accept()
                     self._watch_idle_connections()
                     Housekeeping(self.cluster, self.timer, self.services.background, self.log)
@@ -417,6 +421,17 @@ class Server:
             )
             await persistence.open(self._stopping)
             at_end.callback(persistence.close)
+
+    async def _plant(self, path: Path) -> None:
+        """Have what the seed says, unless there are topics already: after a restart they are what became of it."""
+        from ottla.broker.state.seeds import plant, read_seed
+
+        seed, events = read_seed(path), self.parts.events
+        if self.cluster.topics:
+            events.tell(Kind.SEED_SKIPPED, path=str(path), reason="there are topics already")
+            return
+        await plant(self.parts, seed)
+        events.tell(Kind.SEED_PLANTED, path=str(path), entries=len(seed))
 
     def _keep_journal(self, at_end: ExitStack) -> None:
         if self._journal_path is not None:

@@ -83,6 +83,12 @@ def add_to(commands: Any) -> None:
         default="system",
         help="virtual: time stands still until it is moved through --control (default: system)",
     )
+    option(
+        "--seed",
+        metavar="FILE",
+        type=Path,
+        help="begin with the topics, records and offsets of this file, unless there are topics already",
+    )
     option("--control", metavar="HOST:PORT", help="answer scripts over HTTP there: nodes, groups, time, counters")
     control_token.add_options(parser)
     option("--journal", metavar="FILE", type=Path, help="append there what happens in groups and why, as JSON lines")
@@ -121,6 +127,7 @@ def run(options: argparse.Namespace) -> int:
             control_token=control_token.read_for_broker(options),
             journal=options.journal,
             data_dir=options.data_dir,
+            seed=options.seed,
             log=log,
             # What groups hold after a restart is there to stay: a full collection, which would halt all clients for
             # some milliseconds, need not look at it.

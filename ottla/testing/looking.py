@@ -129,7 +129,7 @@ class Looking:
 
         Connections stay, and consumers that are still there join again. The timeline begins anew.
         """
-        self._result(self._begin(lambda server: server.reset()), 0)
+        self.run(lambda server: server.reset())
 
     def snapshot(self) -> Snapshot:
         """All topics and groups as they are now, to go back to. Raises `SnapshotRefused` where logs are on disk."""
@@ -144,7 +144,7 @@ class Looking:
         """
         from ottla.broker.state.snapshot import restore
 
-        self._result(self._begin(lambda server: restore(server.parts, to)), 0)
+        self.run(lambda server: restore(server.parts, to))
 
     @property
     def aio(self) -> AsyncLooking:
@@ -170,6 +170,10 @@ class Looking:
     def wait_in_loop(self, condition: Condition[T], timeout_s: float) -> Awaitable[T]:
         """The same for a test that has an event loop of its own, which goes on meanwhile."""
         return self.run_in_loop(lambda server: server.waiting.until(condition, timeout_s))
+
+    def run(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine in the broker's event loop and return what it returns."""
+        return self._result(self._begin(work), 0)
 
     def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Awaitable[T]:
         """Have a coroutine run in the broker's event loop while that of the test goes on."""

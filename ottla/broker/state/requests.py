@@ -14,7 +14,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.events.kind import Kind
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import error_name
 from ottla.protocol.messages.fetch import FetchResponse
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.primitives import Message
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 REQUESTS_KEPT_MAX: Final = 5_000
 RECORD_BYTES_KEPT_MAX: Final = 32 * 1024 * 1024
-_ERRORS: Final = {int(error): error.name for error in ErrorCode}
 
 
 @dataclass(slots=True)
@@ -59,7 +58,7 @@ class ReceivedRequest:
     @property
     def errors(self) -> list[str]:
         """The names of all errors in its answer."""
-        return [_ERRORS.get(code, str(code)) for code in _error_codes(self.answer) if code]
+        return [error_name(code) for code in _error_codes(self.answer) if code]
 
     def __str__(self) -> str:
         about = f" of {self.group_id}" if self.group_id else ""
