@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.cluster.uuids import uuid_of, uuid_text
+from ottla.events.kind import Kind
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.files import describe
 from ottla.protocol.errors import ErrorCode
@@ -28,6 +29,7 @@ from ottla.protocol.records import read_header
 
 if TYPE_CHECKING:
     from ottla.cluster.topic import Topic
+    from ottla.events.stream import Stream
     from ottla.log.storage.cluster_journal import Change
     from ottla.log.storage.data_dir import DataDir
     from ottla.log.storage.disk import DiskStorage
@@ -71,11 +73,11 @@ class EmptyCluster(Protocol):
 class ClusterStore:
     """The cluster's part of a data directory."""
 
-    def __init__(self, data_dir: DataDir, wall_ms: Callable[[], int], log: Any) -> None:
-        """`wall_ms`: the date. `log`: the broker's."""
+    def __init__(self, data_dir: DataDir, wall_ms: Callable[[], int], events: Stream) -> None:
+        """`wall_ms`: the date."""
         self.data_dir = data_dir
         self._wall_ms = wall_ms
-        self._log = log
+        self._events = events
         self._journal = data_dir.journal
         self._leader_epoch_max = 0
         #: What that was before the start.
@@ -123,14 +125,14 @@ class ClusterStore:
         try:
             self.data_dir.save_virtual_date(wall_ms)
         except OSError as error:
-            self._log.warning("virtual.date.failed", path=self.data_dir.path, reason=describe(error))
+            self._events.tell(Kind.VIRTUAL_DATE_FAILED, path=self.data_dir.path, reason=describe(error))
 
     def _keep(self, change: Change) -> None:
         try:
             self._journal.append(change)
         except OSError as error:
             reason = f"cannot write the cluster's journal: {describe(error)}"
-            self._log.error("cluster.journal.failed", reason=reason)
+            self._events.tell(Kind.CLUSTER_JOURNAL_FAILED, reason=reason)
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, reason) from None
 
     # The logs
@@ -165,7 +167,7 @@ class ClusterStore:
             may_be_new=not self.data_dir.has_logs, was_clean=self.data_dir.was_clean
         )
         if bytes_cut:
-            self._log.warning("cluster.journal.cut", bytes_cut=bytes_cut)
+            self._events.tell(Kind.CLUSTER_JOURNAL_CUT, bytes_cut=bytes_cut)
         latest = {_thing(change): change for change in changes}
         self._forget_deleted(latest.values(), changes)
         self._journal.rewrite_if_worth_it(_alive(latest.values()))

@@ -27,13 +27,17 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
+from ottla.testing.barriers import Hold
+from ottla.testing.faults import Fault, Faults, caller_place
 from ottla.testing.looking import Looking
 
 if TYPE_CHECKING:
+    from ottla.broker.faults.engine import Faults as BrokerFaults
     from ottla.broker.server import Server
     from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import Recorder, Timeline
@@ -114,7 +118,7 @@ class Broker(Looking):
             raise ValueError(f"log_level is one of {', '.join(_LOG_LEVELS)}, not {log_level}")
         self._nodes = nodes
         self._clock: Literal["system", "virtual"] = clock
-        self._settings = {**TEST_SETTINGS, **{name: _text(value) for name, value in (settings or {}).items()}}
+        self._settings = {**TEST_SETTINGS, **{name: setting_text(value) for name, value in (settings or {}).items()}}
         self._listen = _words(listen)
         self._advertise = _words(advertise)
         self._log_level = log_level
@@ -175,6 +179,36 @@ class Broker(Looking):
     def has_started(self) -> bool:
         """Whether it has ever been up."""
         return self._recorder is not None
+
+    # --- what goes wrong, and what is held ---
+
+    def fault(self, *apis: str, **aim: Any) -> Fault:
+        """Describe a fault: what of Kafka's APIs it is aimed at, and what else has to hold: see docs/faults.md."""
+        return self.faults.plan(Fault(self, _aim(apis, aim), caller_place()))
+
+    def hold(self, *apis: str, **aim: Any) -> Hold:
+        """Hold each request that this is aimed at, or with at="answer" its answer, until it is let go."""
+        return Hold(self, _aim(apis, aim), caller_place())
+
+    @cached_property
+    def faults(self) -> Faults:
+        """Those that are set: to list, to clear, to check that they fired."""
+        return Faults(self)
+
+    @property
+    def engine(self) -> BrokerFaults:
+        """The broker's own end of faults and holds; for its loop alone."""
+        return self._running.faults
+
+    def in_loop(self, function: Callable[[], T]) -> T:
+        """Call a function in the broker's thread and return its result. Raises `RuntimeError` once it has stopped."""
+        if self._thread is threading.current_thread():
+            return function()
+
+        async def call() -> T:
+            return function()
+
+        return self.call(call())
 
     def start(self) -> Self:
         """Start it and return when it accepts connections. Raises what kept it from starting."""
@@ -267,7 +301,7 @@ class Broker(Looking):
         from ottla.broker.state.timeline import Recorder
 
         server = self._running
-        self._recorder = Recorder(server.parts.events, server.clock.now_ms())
+        self._recorder = Recorder(server.events, server.clock.now_ms())
         if self._record_requests:
             server.record_requests()
         self._ready.set_result(None)
@@ -278,7 +312,11 @@ class Broker(Looking):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        try:
+            if kind is None and self.is_running:
+                self.faults.check()
+        finally:
+            self.stop()
 
     async def __aenter__(self) -> Self:
         starting = asyncio.get_running_loop().run_in_executor(None, self.start)
@@ -293,14 +331,18 @@ class Broker(Looking):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self.stop)
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
+
+
+def _aim(apis: Sequence[str], aim: dict[str, Any]) -> dict[str, Any]:
+    return {"api": list(apis), **aim} if apis else aim
 
 
 def _words(given: str | Sequence[str]) -> Sequence[str]:
     return (given,) if isinstance(given, str) else given
 
 
-def _text(value: object) -> str:
+def setting_text(value: object) -> str:
     """A setting as a properties file would have it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 

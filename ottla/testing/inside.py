@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from ottla.broker.faults.engine import Faults
     from ottla.broker.server import Server
     from ottla.broker.state.conditions import Condition
     from ottla.broker.state.timeline import Timeline
@@ -36,3 +37,14 @@ class Inside(Protocol):
 
     def timeline_since(self, mark: int, /) -> Timeline:
         """What has happened since this mark."""
+
+
+class Engine(Protocol):
+    """The way to the broker's faults and holds."""
+
+    def in_loop(self, function: Callable[[], T], /) -> T:
+        """Call this there and return what it returns; by whoever is there already, too."""
+
+    @property
+    def engine(self) -> Faults:
+        """The broker's own end of faults and holds; for its loop alone."""

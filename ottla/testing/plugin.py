@@ -29,8 +29,31 @@ _SECTION: Final = "What the broker has to tell"
 _SHARED: Final = pytest.StashKey["Broker"]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("ottla")
+    group.addoption(
+        "--ottla-seed", type=int, metavar="SEED", help="tell only this seed of each test that is @simulated()"
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
+    if (seed := config.getoption("--ottla-seed")) is not None:
+        from ottla.testing.simulation import seeds
+
+        seeds.chosen = seed
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A fault that has not fired when the test is at its end fails the test."""
+    result = yield
+    module = sys.modules.get("ottla.testing.broker")
+    if module is not None:
+        for value in getattr(item, "funcargs", {}).values():
+            if isinstance(value, module.Broker) and value.is_running:
+                value.faults.check()
+    return result
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_clients_survive_a_reset(kafka: Broker) -> None:
         "kitchen",
         "orders",
         settings={"heartbeat.interval.ms": 100, "topic.metadata.refresh.interval.ms": 100},
-        on_message=lambda consumer, message: consumer.commit(message, asynchronous=False),
+        on_message=lambda consumer, message: consumer.commit(message=message, asynchronous=False),
     ):
         before = kafka.group("kitchen").wait_for_commit("orders", 0, at_least=1)
         kafka.reset()
@@ -111,7 +111,7 @@ def test_restore_brings_back_records_offsets_and_members(kafka: Broker) -> None:
         "kitchen",
         "orders",
         settings={"heartbeat.interval.ms": 100},
-        on_message=lambda consumer, message: consumer.commit(message, asynchronous=False),
+        on_message=lambda consumer, message: consumer.commit(message=message, asynchronous=False),
     ):
         before = kafka.group("kitchen").wait_for_commit("orders", 0, at_least=2)
         taken = kafka.snapshot()

@@ -58,7 +58,7 @@ class Control:
     def __init__(self, server: RunningBroker) -> None:
         self._server = server
         self._cluster = server.cluster
-        self._last_rebalances = LastRebalances(server.parts.events)
+        self._last_rebalances = LastRebalances(server.events)
 
     async def answer(self, method: str, path: str, wish: bytes) -> Answer | Feed:
         """The answer to one request; `wish` is the body of a POST, or the query of a GET. Raises `Refused`."""
@@ -161,7 +161,7 @@ class Control:
 
     async def events(self, query: bytes) -> Feed:
         """GET /events"""
-        return Feed(self._server.parts.events, read_kinds(query.decode("latin-1")))
+        return Feed(self._server.events, read_kinds(query.decode("latin-1")))
 
     async def counters(self, _body: bytes) -> Answer:
         """GET /counters"""

@@ -25,9 +25,10 @@ from ottla.broker.control.feed import Feed
 from ottla.broker.control.gate import Gate, Headers
 from ottla.broker.control.refused import Refused
 from ottla.broker.network.listener import bind, listen
+from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
-    from ottla.broker.log import Log
+    from ottla.events.stream import Stream
 
 CONNECTIONS_MAX: Final = 64
 HEAD_BYTES_MAX: Final = 16 * 1024
@@ -38,11 +39,11 @@ IDLE_SECONDS_MAX: Final = 60.0
 class ControlListener:
     """The control API's server socket."""
 
-    def __init__(self, control: Control, gate: Gate, tasks: asyncio.TaskGroup, log: Log) -> None:
+    def __init__(self, control: Control, gate: Gate, tasks: asyncio.TaskGroup, events: Stream) -> None:
         self._control = control
         self._gate = gate
         self._tasks = tasks
-        self._log = log
+        self._events = events
         self._server: asyncio.Server | None = None
         self._conversations: dict[asyncio.Task[None], Conversation] = {}
 
@@ -103,8 +104,8 @@ class ControlListener:
             await conversation.end()
         except OSError:
             pass  # gone, or silent for too long
-        except Exception:
-            self._log.exception("control.failed")
+        except Exception as error:
+            self._events.tell(Kind.CONTROL_FAILED, raised=error)
         finally:
             conversation.abort()
 
@@ -132,8 +133,8 @@ class ControlListener:
             return answer if isinstance(answer, Feed) else _encode(answer)
         except Refused:
             raise
-        except Exception:
-            self._log.exception("control.failed", method=method, path=path)
+        except Exception as error:
+            self._events.tell(Kind.CONTROL_FAILED, raised=error, method=method, path=path)
             sentence = "the broker failed at this; its log says more"
             raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, sentence) from None
 

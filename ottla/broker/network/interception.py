@@ -10,15 +10,14 @@ or reset the connection. A request that is not dealt with yet holds back what co
 request does that takes time.
 
 Without an interceptor none of this is loaded: a route's `handle` is the handler itself. With one it is `intercepting`
-that handler, from the next request on (`Routes.intercept`). With several each steps in before the next, and the first
-one, who is next to the connection, sees what the others make of an answer.
+that handler, from the next request on (`Routes.intercept`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
@@ -53,7 +52,7 @@ def intercepting(
 class InterceptedCall(Call):
     """What handlers get in place of the connection's own call, and what an interceptor decides about."""
 
-    __slots__ = ("_handler", "_has_begun", "_interceptor", "_is_answered", "_own", "is_brief", "memo")
+    __slots__ = ("_handler", "_has_begun", "_interceptor", "_is_answered", "_own", "is_brief", "kept")
 
     def __init__(self, own: Call, handler: Callable[[Message, Call], Message | None], interceptor: Interceptor) -> None:
         super().__init__(own.connection, own.route, own.correlation_id, own.client_id, own.request)
@@ -61,16 +60,16 @@ class InterceptedCall(Call):
         self._handler = handler
         self._interceptor = interceptor
         self.is_brief = own.is_brief
-        #: For the interceptor: what it wants to remember of the request until it is answered.
-        self.memo: object = None
         self._has_begun = False
         self._is_answered = False
+        #: What the interceptor keeps from the request until its answer.
+        self.kept: Any = None
         own.on_abandoned, own.on_ended = self._abandoned, self._ended
 
     def begin(self) -> None:
         """Ask the interceptor what becomes of the request."""
         self._interceptor.request(self)
-        if not self._has_begun and self._of_connection.answered is None:
+        if not self._has_begun and self._own.answered is None:
             self.connection.wait_for_answers()
 
     # --- for interceptors ---
@@ -101,9 +100,37 @@ class InterceptedCall(Call):
         """Let so many bytes of the frame with this answer leave when it is its turn, and then end the connection: by
         closing it, or by a reset. With 0 bytes it ends before the answer, with all of them after it.
         """
-        call = self._of_connection
-        call.answer_part(response, bytes_count)
-        self.connection.end_behind(call, reset=reset)
+        self._own.answer_part(response, bytes_count)
+        self.connection.end_behind(self._own, reset=reset)
+
+    def frame(self, response: Message) -> bytes:
+        """The bytes that this answer leaves as."""
+        return b"".join(self._own.encode(response))
+
+    def send_ahead(self, part: bytes) -> bool:
+        """Send the first bytes of an answer; the rest has to follow with `leave_bytes`. False: it is not its turn."""
+        return self.connection.send_ahead(self._own, part)
+
+    def leave_bytes(self, rest: bytes) -> None:
+        """Let these bytes leave, as the answer or the rest of it, when it is its turn."""
+        self._own.answered, self._own.answer_bytes = [rest], len(rest)
+        self.connection.emit(self._own)
+
+    def answer_in_version(self, key: int, version: int) -> None:
+        """Have the answer written as one of this API and version, whatever was asked."""
+        self._own.route = type(self.route)(key, version)
+
+    def rehearse(self, then: Callable[[], object]) -> None:
+        """Have the handler deal with the request, tell nobody what comes of it, and call `then` when that is there."""
+        rehearsal = Rehearsal(self, then)
+        self.on_abandoned = rehearsal.abandoned
+        try:
+            response = self._handler(self.request, rehearsal)
+        except Exception as error:
+            self.fail_by(error)
+        else:
+            if response is not None:
+                rehearsal.answer(response)
 
     # --- for handlers ---
 
@@ -134,12 +161,6 @@ class InterceptedCall(Call):
 
     # --- for the connection ---
 
-    @property
-    def _of_connection(self) -> Call:
-        """The connection's own call, behind all who step in."""
-        own = self._own
-        return own._of_connection if isinstance(own, InterceptedCall) else own
-
     def _abandoned(self) -> None:
         if self.on_abandoned is not None:
             self.on_abandoned()
@@ -147,3 +168,31 @@ class InterceptedCall(Call):
     def _ended(self) -> None:
         if self.on_ended is not None:
             self.on_ended()
+
+
+class Rehearsal(Call):
+    """What a handler gets whose answer nobody is to hear."""
+
+    __slots__ = ("_is_over", "_then")
+
+    def __init__(self, call: Call, then: Callable[[], object]) -> None:
+        super().__init__(call.connection, call.route, call.correlation_id, call.client_id, call.request)
+        self._then = then
+        self._is_over = False
+
+    def abandoned(self) -> None:
+        """The client has gone meanwhile."""
+        self._is_over = True
+        if self.on_abandoned is not None:
+            self.on_abandoned()
+
+    def answer(self, response: Message) -> None:
+        self.answer_nothing()
+
+    def fail(self, unwritten: Message | None = None) -> None:
+        self.answer_nothing()
+
+    def answer_nothing(self) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._then()

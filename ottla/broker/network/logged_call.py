@@ -1,10 +1,11 @@
-"""A call that tells the log when it is answered: one line a request. Loaded, and used, at the level debug only."""
+"""A call that tells when it is answered. Loaded, and used, only while somebody reads of each request."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ottla.broker.network.call import Call, LongCall
+from ottla.events.kind import Kind
 from ottla.protocol.primitives import Message
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ class LoggedCall(Call):
         super().answer_nothing()
 
     def _tell(self) -> None:
-        self.connection.log.debug(
-            "request.handled",
+        self.node.events.tell(
+            Kind.REQUEST_HANDLED,
+            node_id=self.node.node_id,
             api=self.route.name,
             api_version=self.api_version,
             correlation_id=self.correlation_id,

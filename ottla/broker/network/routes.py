@@ -132,7 +132,7 @@ class Routes:
 
     def __init__(self) -> None:
         self._routes: dict[bytes, Route] = {}
-        self._interceptors: tuple[Interceptor, ...] = ()
+        self._interceptor: Interceptor | None = None
         #: The quick way in, for routes that exist already.
         self.get = self._routes.get
 
@@ -152,17 +152,18 @@ class Routes:
         route = self._routes[key_and_version] = self._laid(Route(key, version))
         return route
 
-    def intercept(self, *interceptors: Interceptor) -> None:
-        """Let these step in before every request is handled, from now on, the first of them first; or nobody."""
-        self._interceptors = interceptors
+    def intercept(self, interceptor: Interceptor | None) -> None:
+        """Let somebody step in before every request is handled, from now on; None: nobody any more."""
+        self._interceptor = interceptor
         for route in self._routes.values():
             self._laid(route)
 
     def _laid(self, route: Route) -> Route:
         """The route, leading to its handler past whoever steps in."""
-        route.handle = route.handler
-        for interceptor in reversed(self._interceptors):
+        if self._interceptor is None:
+            route.handle = route.handler
+        else:
             from ottla.broker.network.interception import intercepting
 
-            route.handle = intercepting(route.handle, interceptor)
+            route.handle = intercepting(route.handler, self._interceptor)
         return route

@@ -1,7 +1,7 @@
 """What clients have asked, and what they were answered, decoded: the last of it, on when somebody asks for it.
 
-It is an interceptor that steps in first and changes nothing: it sees a request as it came, and the answer as it leaves,
-after whatever a fault has made of it. How much is kept is bounded in number and in bytes of records.
+A request is kept as it came, and its answer as it leaves, after whatever a fault has made of it. How much is kept is
+bounded in number and in bytes of records.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.primitives import Message
 
 if TYPE_CHECKING:
-    from ottla.broker.network.interception import InterceptedCall
+    from ottla.broker.network.call import Call
     from ottla.events.stream import Event, Stream
 
 REQUESTS_KEPT_MAX: Final = 5_000
@@ -67,7 +67,7 @@ class ReceivedRequest:
 
 
 class RequestRecorder:
-    """Keeps requests. An `Interceptor`."""
+    """Keeps requests. Fills `CallRecorder`."""
 
     def __init__(
         self,
@@ -106,9 +106,8 @@ class RequestRecorder:
         """Whether nothing is lost that has come since."""
         return since_ns >= self._lost_ns
 
-    # --- as an interceptor ---
-
-    def request(self, call: InterceptedCall) -> None:
+    def take(self, call: Call) -> ReceivedRequest:
+        """A request has come."""
         received = ReceivedRequest(
             call.route.name,
             call.api_version,
@@ -120,18 +119,16 @@ class RequestRecorder:
             self._now_ms(),
             perf_counter_ns(),
         )
-        call.memo = received
         self._kept.append(received)
         self._count(_record_bytes(received.request))
-        call.proceed()
+        return received
 
-    def answer(self, call: InterceptedCall, response: Message | None) -> None:
-        received = call.memo
-        assert isinstance(received, ReceivedRequest)
+    def answered(self, received: ReceivedRequest, response: Message | None) -> None:
+        """It has its answer, or gets none."""
+        self._record_bytes -= _record_bytes(received.answer)
         received.answer, received.is_answered = response, True
         received.answered_after_ms = (perf_counter_ns() - received.at_ns) / 1e6
         self._count(_record_bytes(response))
-        call.leave(response)
 
     def _count(self, record_bytes: int) -> None:
         """Keep no more than may be kept, but the last one always."""

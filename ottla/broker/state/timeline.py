@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ottla.events.stream import Event, Stream
 
 EVENTS_KEPT_MAX: Final = 20_000
-#: What is told of each request, and so of no use here, and would push everything else out.
-_LEFT_OUT: Final = (Kind.REQUEST_HANDLED,)
 #: What a table that is to be short can do without.
 _MINOR: Final = frozenset(
     kind.value
@@ -35,6 +33,9 @@ _MINOR: Final = frozenset(
         Kind.GROUP_UNLOADED,
         Kind.GROUP_MEMBER_ID_HANDED_OUT,
         Kind.GROUP_LOG_LOADED,
+        Kind.GROUPS_LOADED,
+        Kind.CONNECTION_OPENED,
+        Kind.CONNECTION_CLOSED,
         Kind.SETTINGS_CHANGED,
         Kind.LEADERS_MOVED,
     )
@@ -87,7 +88,7 @@ class Recorder:
         self._began_ns = perf_counter_ns()
         self._began_ms = now_ms
         self._taken = 0
-        self._stop = events.read(self._take, [kind for kind in Kind if kind not in _LEFT_OUT])
+        self._stop = events.read(self._take)
 
     def close(self) -> None:
         """Keep nothing more. What is kept can still be had."""

@@ -30,11 +30,11 @@ TIMER_FAILED: Final = Row(
     ("timer", "reason"),
     "The same of what a timer called, or of who waited for something. Said once for a reason.",
 )
-CHANGE_FAILED: Final = Row(
-    "change.failed",
+CLOSE_FAILED: Final = Row(
+    "close.failed",
     "error",
-    ("listener", "reason"),
-    "The same of who was told what happens in groups, or that the broker stops.",
+    ("service", "reason"),
+    "The same of a part that was to end with the broker; the other parts end.",
 )
 ROUND_FAILED: Final = Row(
     "round.failed",

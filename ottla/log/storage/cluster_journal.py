@@ -23,10 +23,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ottla.events.kind import Kind
 from ottla.log.storage.files import describe, read_file
 from ottla.protocol.crc32c import crc32c
 
 if TYPE_CHECKING:
+    from ottla.events.stream import Stream
     from ottla.log.storage.file_operations import FileOperations
     from ottla.log.storage.worker import Worker
 
@@ -46,11 +48,11 @@ class JournalDamagedError(Exception):
 class ClusterJournal:
     """The file of a data directory."""
 
-    def __init__(self, directory: str, worker: Worker, operations: FileOperations, log: Any) -> None:
+    def __init__(self, directory: str, worker: Worker, operations: FileOperations, events: Stream) -> None:
         self._path = f"{directory}/{JOURNAL}"
         self._worker = worker
         self._operations = operations
-        self._log = log
+        self._events = events
         self._fd = -1
         self._size = 0
         self._size_synced = 0
@@ -102,7 +104,7 @@ class ClusterJournal:
 
     def _synced(self, error: Exception | None) -> None:
         if error is not None:
-            self._log.error("cluster.journal.failed", reason=f"cannot flush {self._path}: {describe(error)}")
+            self._events.tell(Kind.CLUSTER_JOURNAL_FAILED, reason=f"cannot flush {self._path}: {describe(error)}")
 
     def sync(self) -> None:
         """Have all changes on the device. Raises OSError, and from then on always."""

@@ -9,9 +9,9 @@ anybody looks at it, so a fetch gets a view of it instead of a copy.
 
 The first chunk starts small and doubles by copying into a new block, so that thousands of little topics cost little;
 from `CHUNK_BYTES_SMALL` on, a chunk is `CHUNK_BYTES` of address space that the system backs page by page as it is
-written, by huge pages where it can: they take a third of the time. A batch never spans two chunks. A fetch that does
-is the one case that copies. Each segment has its own chunks, so removing it gives its memory back once the last view
-is gone.
+written, behind its first megabytes by huge pages where it can: they take a third of the time. A batch never spans two
+chunks. A fetch that does is the one case that copies. Each segment has its own chunks, so removing it gives its memory
+back once the last view is gone.
 
 Every batch has an entry in three arrays, sixteen bytes in all, so that any is found by one bisection; Kafka keeps an
 entry for every 4 KiB instead and scans from there:
@@ -43,6 +43,8 @@ _KIB: Final = 1024
 CHUNK_BYTES_FIRST: Final = 1 * _KIB
 CHUNK_BYTES_SMALL: Final = 512 * _KIB
 CHUNK_BYTES: Final = 64 * _KIB * _KIB
+#: The beginning of a chunk has no huge pages, or a partition with half a megabyte would take two.
+CHUNK_BYTES_PLAIN: Final = 4 * _KIB * _KIB
 
 
 class _Chunk:
@@ -72,7 +74,9 @@ def _new_block(capacity: int) -> bytearray | mmap.mmap:
     block = mmap.mmap(-1, capacity, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with suppress(OSError):  # a system may be built without huge pages
-            block.madvise(mmap.MADV_HUGEPAGE)
+            block.madvise(mmap.MADV_NOHUGEPAGE, 0, min(capacity, CHUNK_BYTES_PLAIN))
+            if capacity > CHUNK_BYTES_PLAIN:
+                block.madvise(mmap.MADV_HUGEPAGE, CHUNK_BYTES_PLAIN, capacity - CHUNK_BYTES_PLAIN)
     return block
 
 

@@ -23,11 +23,11 @@ from ottla.log.storage.files import OpenFiles
 from ottla.log.storage.segment import AbortedTransaction
 from ottla.log.storage.shared import Disk
 from ottla.log.storage.worker import InlineWorker, Worker
-from tests.broker.scene import Log
 from tests.conformance.log_storage import WALL_MS, append, batch, content
 from tests.log.storage.disks import TOPIC_ID, after_crash, logged, new_log
 from tests.log.storage.test_data_dir import CLUSTER_ID, OTHER_ID, sorted_out
 from tests.log.storage.test_replacing import LateWorker
+from tests.support.told import Told, told
 
 CHANGE: Final = {"topic": "t", "id": TOPIC_ID}
 
@@ -57,7 +57,7 @@ def operations() -> Watched:
 
 def opened(path: Path, operations: Watched, worker: Worker | None = None) -> DataDir:
     """A new directory, with its journal."""
-    data_dir = DataDir(path, Log(), worker or InlineWorker(), 100, operations)
+    data_dir = DataDir(path, Told(), worker or InlineWorker(), 100, operations)
     data_dir.open(CLUSTER_ID)
     data_dir.journal.open()
     return data_dir
@@ -91,7 +91,7 @@ def test_a_journal_that_cannot_be_flushed_takes_no_more_changes(tmp_path: Path, 
     known.flush()
     operations.failing = JOURNAL
     data_dir.journal.append({"topic": "u", "id": OTHER_ID})
-    (said,) = data_dir.log.named("cluster.journal.failed")
+    (said,) = told(data_dir.events, "cluster.journal.failed")
     assert "cannot flush" in said["reason"]
     assert "Input/output error" in said["reason"]
     operations.failing = ""
@@ -133,7 +133,7 @@ def test_a_log_that_had_been_flushed_and_vanished_is_missed(tmp_path: Path, lost
         again = sorted_out(path, ("t", TOPIC_ID), ("u", OTHER_ID))
         log = again.open_log("t", TOPIC_ID, 0, WALL_MS)
         assert log.is_offline
-        (said,) = again.log.named("log.offline")
+        (said,) = told(again.events, "log.offline")
         assert "gone" in str(said["reason"])
         assert not again.open_log("u", OTHER_ID, 0, WALL_MS).is_offline
         again.save_recovery_points_soon()
@@ -146,7 +146,7 @@ def test_the_recovery_point_waits_for_segments_of_the_process_before(tmp_path: P
     append(log, (0, 5))
     log.roll(5, WALL_MS)
     append(log, (5, 5))
-    again = after_crash(log, recovery_offset=0, disk=Disk(OpenFiles(100, operations), InlineWorker(), Log()))
+    again = after_crash(log, recovery_offset=0, disk=Disk(OpenFiles(100, operations), InlineWorker(), Told()))
     again.roll(10, WALL_MS)
     assert again.flushed_offset == 10
     flushed = {os.path.basename(path) for path in operations.flushed}
@@ -279,4 +279,4 @@ def test_a_deletion_that_was_not_on_the_device_did_not_happen(tmp_path: Path) ->
     data_dir.release()
     again = sorted_out(path, ("t", TOPIC_ID))
     assert again.open_log("t", TOPIC_ID, 0, WALL_MS).end_offset == 5
-    assert again.log.named("log.stray")
+    assert told(again.events, "log.stray")
