@@ -101,6 +101,8 @@ class Broker(Looking, Clockwork):
         log_level: str = "warning",
         data_dir: str | Path | None = None,
         autojump_threshold_ms: int = AUTOJUMP_THRESHOLD_MS,
+        record_requests: bool = False,
+        seed: str | Path | None = None,
     ) -> None:
         """
         nodes: how many brokers the cluster shows (default 1).
@@ -113,6 +115,8 @@ class Broker(Looking, Clockwork):
         log_level: what of the broker's log goes to stderr: debug, info, warning or error.
         data_dir: where to keep everything; another broker started there goes on with it (default: in memory).
         autojump_threshold_ms: with the clock "auto", for how long of real time nothing must have come (default 50).
+        record_requests: keep what clients ask and are answered, for `requests` and `assert_received`.
+        seed: a file with topics, records and committed offsets to begin with; docs/testing.md says how it is written.
         """
         if clock not in ("system", "virtual", "auto"):
             raise ValueError(f"clock is system, virtual or auto, not {clock}")
@@ -125,6 +129,8 @@ class Broker(Looking, Clockwork):
         self._listen = _words(listen)
         self._advertise = _words(advertise)
         self._log_level = log_level
+        self._record_requests = record_requests
+        self._seed = None if seed is None else Path(seed)
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -148,6 +154,7 @@ class Broker(Looking, Clockwork):
             listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
             log_level=self._log_level,
             autojump_threshold_ms=self._autojump_threshold_ms,
+            record_requests=self._record_requests,
         )
         other._beginning = self.snapshot()
         return other
@@ -294,6 +301,7 @@ class Broker(Looking, Clockwork):
             autojump_threshold_ms=self._autojump_threshold_ms if self._clock == "auto" else None,
             log=make_log(self._log_level, "console"),
             data_dir=self._data_dir,
+            seed=self._seed,
         )
         await self._server.run(on_ready=self._begin_to_serve)
 
@@ -302,6 +310,8 @@ class Broker(Looking, Clockwork):
 
         server = self._running
         self._recorder = Recorder(server.events, server.clock.now_ms())
+        if self._record_requests:
+            server.record_requests()
         self._ready.set_result(None)
 
     def __enter__(self) -> Self:

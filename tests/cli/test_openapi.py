@@ -15,7 +15,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from ottla.broker.control.control import ADVANCE_MS_MAX, ROUTES
+from ottla.broker.control.clock_verbs import ADVANCE_MS_MAX
+from ottla.broker.control.control import ROUTES
 from tests.cli.script import Script
 from tests.cli.stage import create, join
 from tests.cli.terminal import Serving, serving
@@ -82,6 +83,7 @@ def script() -> Iterator[Script[Serving]]:
     with serving(*options) as broker, Client(broker.bootstrap, client_id="ana") as client:
         create(client, "orders", 1)
         join(client, "kitchen", "orders", [0])
+        join(client, "office", "orders", [0])
         yield Script(broker)
 
 

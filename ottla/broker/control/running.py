@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from ottla.broker.services import Services
+    from ottla.broker.state.clock_hand import ClockHand
     from ottla.cluster.cluster import Cluster
     from ottla.events.stream import Stream
     from ottla.purgatory import Clock, Timer
@@ -37,6 +38,10 @@ class RunningBroker(Protocol):
     @property
     def connection_counts(self) -> dict[int, int]:
         """How many clients are connected, by node id."""
+
+    @property
+    def clock_hand(self) -> ClockHand:
+        """What moves the virtual clock."""
 
     async def advance(self, ms: int) -> None:
         """Move the virtual clock on. Raises `Stopping`."""

@@ -105,6 +105,11 @@ class SimulatedBroker(AsyncLooking):
             f"to wait for {condition.said} in a simulation, await it: await kafka.group(...).wait_for(...)"
         )
 
+    def run(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
+        """Nor can a coroutine be run but by awaiting it."""
+        work(self._server).close()
+        raise RuntimeError("this would hold up the simulation; await it")
+
     def wait_in_loop(self, condition: Condition[T], timeout_s: float) -> Awaitable[T]:
         """Await what there is when the condition holds. Raises `NotInTime`."""
         return self._server.waiting.until(condition, timeout_s)
