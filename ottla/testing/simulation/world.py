@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from ottla.testing.simulation.clients import dated_records
+
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -62,6 +64,8 @@ def simulated_world(loop: SimulatedLoop, seed: int) -> Iterator[None]:
         ):
             at_end.callback(setattr, module, name, getattr(module, name))
             setattr(module, name, _in_this_thread(simulated, module, name))
+        clock, own = SimulatedClock(loop), threading.get_ident()
+        at_end.enter_context(dated_records(clock.wall_ms, lambda: threading.get_ident() == own))
         yield
 
 
