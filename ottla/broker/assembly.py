@@ -9,7 +9,9 @@ in front of it, a data directory beneath it, and runs it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ottla.broker.node import BrokerNode
@@ -20,6 +22,8 @@ from ottla.cluster.node import Node
 from ottla.purgatory import Clock, Timer
 
 if TYPE_CHECKING:
+    from random import Random
+
     from ottla.broker.groups.coordination import WrapGroupLog
     from ottla.events.stream import Stream
     from ottla.log.storage.contract import WrapStorage
@@ -50,18 +54,21 @@ def assemble(
     tasks: asyncio.TaskGroup | None = None,
     wrap_storage: WrapStorage | None = None,
     wrap_group_log: WrapGroupLog | None = None,
+    dice: Random | None = None,
+    stopwatch: Callable[[], float] = perf_counter,
 ) -> Assembly:
     """Build a broker of so many nodes, whose ids count up from the settings' first.
 
     `loop`: what wakes the timer; None: somebody advances it. `tasks`: None for a supervised group. `wrap_storage`,
-    `wrap_group_log`: what is to stand around the storage of each log, and around the group log.
+    `wrap_group_log`: what is to stand around the storage of each log, and around the group log. `dice`: what ids are
+    drawn from; None: the system's. `stopwatch`: what slices of long work are measured by, in seconds.
     """
     if loop is not None:
         events.deliver_here(loop.call_soon_threadsafe)
     timer = Timer(clock, loop=loop, on_error=TimerErrors(events))
     tasks = tasks or SupervisedTasks(events)
-    cluster = Cluster(settings, clock.wall_ms, events, wrap_storage)
-    services = Services(cluster, timer, tasks, wrap_group_log)
+    cluster = Cluster(settings, clock.wall_ms, events, wrap_storage, dice)
+    services = Services(cluster, timer, tasks, wrap_group_log, stopwatch)
     nodes = {}
     for node_id in range(settings.first_node_id, settings.first_node_id + node_count):
         node = Node(node_id, settings["broker.rack"])

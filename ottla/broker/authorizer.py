@@ -51,6 +51,10 @@ class AclOperation(IntEnum):
     IDEMPOTENT_WRITE = 12
 
 
+#: The name of the one resource of type CLUSTER.
+CLUSTER_NAME: Final = "kafka-cluster"
+
+
 class Authorizer(Protocol):
     """Decides what is allowed. Asked from the event loop, so it answers at once."""
 

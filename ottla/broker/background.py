@@ -43,9 +43,11 @@ class _Started(NamedTuple):
 class Background:
     """The jobs of a broker."""
 
-    def __init__(self, tasks: TaskGroup, events: Stream) -> None:
+    def __init__(self, tasks: TaskGroup, events: Stream, stopwatch: Callable[[], float] = perf_counter) -> None:
+        """`stopwatch`: seconds, by the machine's clock."""
         self._tasks = tasks
         self._events = events
+        self._stopwatch = stopwatch
         self._jobs: deque[_Started] = deque()
         self._is_running = False
         self._is_closed = False
@@ -79,7 +81,7 @@ class Background:
 
     def _give_slice(self, started: _Started) -> None:
         try:
-            if _go_on(started.job):
+            if self._go_on(started.job):
                 self._jobs.append(started)
             elif started.ended is not None:
                 started.ended(None)
@@ -94,8 +96,8 @@ class Background:
         except Exception as raised:
             self._events.tell(Kind.JOB_FAILED, raised=raised, job=started.name, reason=reason_of(raised))
 
-
-def _go_on(job: Job) -> bool:
-    """Give a job its slice; returns whether it has more to do."""
-    end = perf_counter() + SLICE_SECONDS
-    return any(perf_counter() >= end for _ in job)
+    def _go_on(self, job: Job) -> bool:
+        """Give a job its slice; returns whether it has more to do."""
+        stopwatch = self._stopwatch
+        end = stopwatch() + SLICE_SECONDS
+        return any(stopwatch() >= end for _ in job)

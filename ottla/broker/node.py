@@ -63,7 +63,7 @@ class BrokerNode:
         from ottla.broker.fetching.fetch_session import FetchSessionCache
 
         slots: int = self.cluster.settings["max.incremental.fetch.session.cache.slots"]
-        return FetchSessionCache(slots, self.timer.now_ms)
+        return FetchSessionCache(slots, self.timer.now_ms, dice=self.cluster.dice)
 
     def forget_clients(self) -> None:
         """What it knew of its clients is gone with it."""

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
 from socket import gethostname
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.assembly import Assembly, assemble
@@ -31,8 +32,11 @@ from ottla.purgatory import Clock, SystemClock, Timer
 from ottla.settings.settings import ConfigError, Settings
 
 if TYPE_CHECKING:
+    from random import Random
+
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
+    from ottla.broker.faults.engine import Faults
     from ottla.broker.groups.coordination import WrapGroupLog
     from ottla.broker.network.connection import Connection
     from ottla.broker.network.interception import Interceptor
@@ -67,13 +71,16 @@ class Server:
         wrap_storage: WrapStorage | None = None,
         wrap_group_log: WrapGroupLog | None = None,
         file_operations: FileOperations | None = None,
+        dice: Random | None = None,
+        stopwatch: Callable[[], float] = perf_counter,
     ) -> None:
         """`endpoints`: the listeners of the first node; node i has its ports + i. `control`: where to answer scripts
         over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file that tells
         what happens in groups. `data_dir`: where to keep everything; None: in memory. `authorizer`: who says what
         clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
         each log, or around the group log, such as a fault. `file_operations`: what changes the data directory; None:
-        the system. Raises `ConfigError`.
+        the system. `dice`: what ids are drawn from; None: the system's. `stopwatch`: what slices of long work are
+        measured by, in seconds. Raises `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings
@@ -91,6 +98,8 @@ class Server:
             node_count=node_count,
             wrap_storage=wrap_storage,
             wrap_group_log=wrap_group_log,
+            dice=dice,
+            stopwatch=stopwatch,
         )
         self._endpoints = endpoints
         self._listeners: list[Listener] = []
@@ -188,6 +197,13 @@ class Server:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
         self._stopping.set()
 
+    @cached_property
+    def faults(self) -> Faults:
+        """What is to go wrong, or to be held, because somebody asks for it."""
+        from ottla.broker.faults.engine import Faults
+
+        return Faults(self.cluster, self.timer, self.services, self.parts.events, self._shared)
+
     def intercept(self, interceptor: Interceptor | None) -> None:
         """Let somebody step in between connections and handlers from now on; None: nobody any more."""
         self._shared.routes.intercept(interceptor)
@@ -202,6 +218,12 @@ class Server:
                 self.cluster.store.keep_virtual_date(self.clock.wall_ms() + ms)
             await self.timer.advance(ms, settled=self._is_settled)
             self.events.tell(Kind.TIME_ADVANCED, ms=ms)
+
+    async def reset(self) -> None:
+        """Have it as it was at its start, with the clients that are connected. See `state.reset`."""
+        from ottla.broker.state.reset import reset
+
+        await reset(self.parts, self.start_node)
 
     def _is_settled(self) -> bool:
         self._refuse_if_stopping()

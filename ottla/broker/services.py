@@ -7,7 +7,9 @@ made is entered in one list, which says when nothing is left to do, and what has
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import cached_property
+from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ottla.events.kind import Kind
@@ -48,8 +50,10 @@ class Services:
         timer: Timer,
         tasks: TaskGroup,
         wrap_group_log: WrapGroupLog | None,
+        stopwatch: Callable[[], float] = perf_counter,
     ) -> None:
         """For the arguments see `assembly`."""
+        self._stopwatch = stopwatch
         self._cluster = cluster
         self._timer = timer
         self._tasks = tasks
@@ -81,14 +85,14 @@ class Services:
         """Who works off requests that take long."""
         from ottla.pacing import Pace
 
-        return self.enter(Pace(asyncio.get_running_loop().call_soon))
+        return self.enter(Pace(asyncio.get_running_loop().call_soon, self._stopwatch))
 
     @cached_property
     def background(self) -> Background:
         """Work that takes long."""
         from ottla.broker.background import Background
 
-        return self.enter(Background(self._tasks, self._cluster.events))
+        return self.enter(Background(self._tasks, self._cluster.events, self._stopwatch))
 
     @cached_property
     def failover(self) -> Failover:

@@ -45,7 +45,17 @@ def add_to(commands: Any) -> None:
     )
     make_help = parser.format_help
     parser.format_help = lambda: f"{make_help()}\n{_settings_help()}"
-    option = parser.add_argument
+    _add_nodes(parser.add_argument)
+    _add_settings(parser.add_argument)
+    parser.add_argument(
+        "--control", metavar="HOST:PORT", help="answer scripts over HTTP there: nodes, groups, time, counters"
+    )
+    control_token.add_options(parser)
+    _add_output(parser.add_argument)
+    parser.set_defaults(run=run)
+
+
+def _add_nodes(option: Callable[..., object]) -> None:
     option(
         "--listen",
         metavar="[NAME[:PROTOCOL]://]HOST:PORT",
@@ -67,6 +77,9 @@ def add_to(commands: Any) -> None:
         default=1,
         help="brokers in this one process (default: 1); node i listens on port + i",
     )
+
+
+def _add_settings(option: Callable[..., object]) -> None:
     option("--data-dir", metavar="DIR", type=Path, help="keep everything in this directory (default: in memory)")
     option("--config", metavar="FILE", type=Path, help="settings from a file like Kafka's server.properties")
     option(
@@ -82,8 +95,9 @@ def add_to(commands: Any) -> None:
         default="system",
         help="virtual: time stands still until it is moved through --control (default: system)",
     )
-    option("--control", metavar="HOST:PORT", help="answer scripts over HTTP there: nodes, groups, time, counters")
-    control_token.add_options(parser)
+
+
+def _add_output(option: Callable[..., object]) -> None:
     option("--journal", metavar="FILE", type=Path, help="append there what happens in groups and why, as JSON lines")
     option(
         "--log-level",
@@ -92,7 +106,6 @@ def add_to(commands: Any) -> None:
         help="what goes to stderr (default: info)",
     )
     option("--log-format", choices=("console", "json"), help="default: console on a terminal, else json")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ class ErrorCode(IntEnum):
     retriable: bool
     meaning: str
 
-    def __new__(cls, number: int, retriable: bool, meaning: str) -> Self:
+    def __new__(cls, number: int, retriable: bool = False, meaning: str = "") -> Self:  # ErrorCode(3) looks one up
         code = int.__new__(cls, number)
         code._value_ = number
         code.retriable = retriable

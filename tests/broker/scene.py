@@ -58,14 +58,16 @@ class Log:
 class FakeCall:
     """What a handler sees of a call; the answer goes to `answered`."""
 
-    def __init__(self, node: BrokerNode, api_version: int, listener_name: str = "PLAINTEXT") -> None:
+    def __init__(
+        self, node: BrokerNode, api_version: int, listener_name: str, client_id: str, authorizer: Authorizer
+    ) -> None:
         self.node = node
         self.api_version = api_version
-        self.client_id = "ana"
+        self.client_id = client_id
         self.client_host = "/127.0.0.1"
         self.listener_name = listener_name
         self.principal = ANONYMOUS
-        self.authorizer: Authorizer = AllowAll()
+        self.authorizer = authorizer
         self.is_brief = False
         self.answered: Message | None = None
 
@@ -90,6 +92,8 @@ class Scene:
     ) -> None:
         """`tasks`, `loop`: for what runs in the background, if anything does."""
         self.log = Log()
+        #: Who says what clients may do.
+        self.authorizer: Authorizer = AllowAll()
         self.clock = VirtualClock(wall_ms=WALL_MS)
         self.events = Stream(self.clock.now_ms, self.clock.wall_ms)
         write_log_lines(self.events, self.log)
@@ -106,11 +110,19 @@ class Scene:
         for node_id, node in self.cluster.all_nodes.items():
             node.listens["PLAINTEXT"] = node.addresses["PLAINTEXT"] = Address("127.0.0.1", 9091 + node_id)
 
-    def ask(self, request: Message, version: int, *, node_id: int = 1, listener_name: str = "PLAINTEXT") -> Any:
+    def ask(
+        self,
+        request: Message,
+        version: int,
+        *,
+        node_id: int = 1,
+        listener_name: str = "PLAINTEXT",
+        client_id: str = "ana",
+    ) -> Any:
         """The answer to a request of this version, sent to this listener of this node."""
         api = api_of(request)
         handler = import_module(f"ottla.broker.handlers.{api.module}")
-        call = FakeCall(self.nodes[node_id], version, listener_name)
+        call = FakeCall(self.nodes[node_id], version, listener_name, client_id, self.authorizer)
         arrived = type(request).decode(request.encode(version), version)
         response = handler.handle(arrived, cast(Call, call)) or call.answered
         assert response is not None, f"{api.name} was parked"

@@ -133,6 +133,11 @@ class GroupCoordination:
         for coordinator in self.of_node.values():
             coordinator.close()
 
+    def put_around_log(self, put: Callable[[GroupLog], GroupLog]) -> None:
+        """Have what `put` makes of the group log stand in its place from now on, such as a fault."""
+        for coordinator in self.of_node.values():
+            coordinator.runtime.put_around_log(put)
+
     def take_over(self, log: Partition, node_id: int) -> None:
         """A node leads this partition of __consumer_offsets now: it reads the groups in it, and then coordinates them.
 

@@ -43,6 +43,9 @@ _Data = FetchResponse.PartitionData
 _NOT_DIVERGING: Final = FetchResponse.EpochEndOffset()
 _NO_LEADER: Final = FetchResponse.LeaderIdAndEpoch()
 _NO_SNAPSHOT: Final = FetchResponse.SnapshotId()
+_NONE_ABORTED: Final[list[FetchResponse.AbortedTransaction]] = []
+_UNKNOWN_TOPIC_ID: Final = ReadResult(ErrorCode.UNKNOWN_TOPIC_ID, aborted=[])
+_UNKNOWN_PARTITION: Final = ReadResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, aborted=[])
 
 #: Kafka keeps this replica id to itself, for copies between its disks: no consumer, and no other node either.
 _FUTURE_LOCAL_REPLICA_ID: Final = -3
@@ -198,11 +201,11 @@ def _sort_out(context: FetchContext, call: Call, *, is_follower: bool) -> _Fetch
             # A session goes on asking, and the topic may have come to be meanwhile.
             made = cluster.topics_by_id.get(partition.topic_id)
             if made is None:
-                unknown_ids.append((partition, ReadResult(ErrorCode.UNKNOWN_TOPIC_ID, aborted=[])))
+                unknown_ids.append((partition, _UNKNOWN_TOPIC_ID))
                 continue
             partition.topic = made.name
         if find_partition(cluster.topics.get(partition.topic), partition.index) is None:
-            unknown.append((partition, ReadResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, aborted=[])))
+            unknown.append((partition, _UNKNOWN_PARTITION))
         else:
             wanted.append(partition)
     return _Fetch(call, context, wanted, unknown_ids + unknown, is_follower)
@@ -232,8 +235,8 @@ def _is_enough(results: Iterable[ReadResult], min_bytes: int) -> bool:
 
 def _data(index: int, result: ReadResult) -> FetchResponse.PartitionData:
     diverging = result.diverging_epoch
-    aborted: list[FetchResponse.AbortedTransaction] | None = None
-    if result.aborted is not None:
+    aborted = None if result.aborted is None else _NONE_ABORTED
+    if result.aborted:
         aborted = [FetchResponse.AbortedTransaction(one.producer_id, one.first_offset) for one in result.aborted]
     return _Data(
         index,

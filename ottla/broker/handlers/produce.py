@@ -85,7 +85,9 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
     except Refused as refused:
         return refuse(request, refused.error_code, refused.message)
     lagging: list[PendingAcks] = []
-    appended = {key: _append(key[1], batch, acks, call, lagging) for key, batch in paced(sent.items())}
+    appended = {}
+    for key in paced(list(sent), 1):
+        appended[key] = _append(key[1], sent.pop(key), acks, call, lagging)  # which lets go of what is in the log
     results = appended | results
     if acks == _ACKS_NONE:
         failed = [f"{key[0]!r}-{key[1]}: {result.error.name}" for key, result in results.items() if result.error]
@@ -133,7 +135,7 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
         else:
             name = listed_topic.name
             topic = cluster.topics.get(listed_topic.name)
-        for listed in paced(listed_topic.partition_data):
+        for listed in paced(listed_topic.partition_data, 1):
             key = name, listed.index
             try:
                 header, batch = only_batch(listed.records, version)
@@ -154,6 +156,8 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
             else:
                 sent[key] = _Sent(topic, header, batch)
                 without_records.discard(key)
+            if not call.is_brief:
+                listed.records = None  # `sent` has what is needed of it
     for key in without_records:
         sent.pop(key, None)
         refused.setdefault(key, AppendResult(ErrorCode.INVALID_RECORD))

@@ -100,7 +100,7 @@ class Call:
         if self.answered is not None:
             return
         try:
-            self.answered = self._encode(response)
+            self.answered = self.encode(response)
         except TooCostly as costly:
             self._refuse_costly(costly)
         except Exception:
@@ -124,7 +124,7 @@ class Call:
 
     def answer_part(self, response: Message, bytes_count: int) -> None:
         """Give the first so many bytes of the answer; whoever wants that has to end the connection behind them."""
-        part = b"".join(self._encode(response))[:bytes_count]
+        part = b"".join(self.encode(response))[:bytes_count]
         self.answered, self.answer_bytes = [part] if part else [], len(part)
 
     def answer_nothing(self) -> None:
@@ -154,7 +154,7 @@ class Call:
         if self.answered is not None:
             return
         try:
-            self.answered = self._encode(self.route.refuse(self.request, ErrorCode.UNKNOWN_SERVER_ERROR))
+            self.answered = self.encode(self.route.refuse(self.request, ErrorCode.UNKNOWN_SERVER_ERROR))
         except CloseConnection as close:
             connection.refuse(str(close))
         except Exception as error:
@@ -164,7 +164,8 @@ class Call:
                 tell(Kind.REQUEST_REFUSED, reason=_LONG_TEXT)
             connection.emit(self)
 
-    def _encode(self, response: Message) -> list[Buffer]:
+    def encode(self, response: Message) -> list[Buffer]:
+        """The parts of the frame with this answer, of `answer_bytes` together."""
         route = self.route
         if response is route.last_answer:
             body = route.last_body

@@ -453,7 +453,26 @@ class Connection(asyncio.BufferedProtocol):
         if self._writing_is_paused:
             self.listener.unread.hold(self, self._unread_bytes)
 
+    def send_ahead(self, call: Call, part: bytes) -> bool:
+        """Send the beginning of an answer that is not given yet; False: it is not its turn, or nobody is there."""
+        if self._is_closed or not self._unanswered or self._unanswered[0] is not call:
+            return False
+        self._write()
+        self._transport.write(part)
+        return True
+
     # --- closing ---
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more will leave."""
+        return self._is_closed
+
+    @property
+    def peer(self) -> tuple[str, int]:
+        """The client's host and port; "" and 0 when it was gone before anybody asked."""
+        host, port, *_ = self._transport.get_extra_info("peername") or ("", 0)
+        return host, port
 
     @property
     def is_waiting(self) -> bool:

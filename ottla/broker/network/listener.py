@@ -11,7 +11,7 @@ import errno
 import os
 import socket
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from ottla.broker.authorizer import AllowAll, Authorizer
 from ottla.broker.network.call import Call, LongCall
@@ -37,6 +37,17 @@ _TURNS_TO_CONNECT = 4
 _TURNS_TO_CLOSE_MAX = 100
 
 
+class Held(Protocol):
+    """An address that nobody else can have."""
+
+    def close(self) -> None:
+        """Give it back."""
+
+
+#: Holds an address: (family, address).
+Hold: TypeAlias = Callable[[int, Any], Awaitable[Held]]
+
+
 class Shared:
     """What all connections share: the receive buffer, the routes so far, what is held for clients, the authorizer."""
 
@@ -46,6 +57,8 @@ class Shared:
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.routes = Routes()
         self.authorizer: Authorizer = authorizer or AllowAll()
+        #: Gets each connection that was just made, and may end it. None: nobody does that.
+        self.turn_away: Callable[[Connection], object] | None = None
         self.unread = Holdings("answers it does not read", UNREAD_BYTES_MAX)
         self.receiving = Holdings("a request it has not sent whole", max(RECEIVING_BYTES_MAX, 2 * request_bytes_max))
 
@@ -89,6 +102,7 @@ class Listener:
     def __init__(self, node: BrokerNode, shared: Shared, name: str = DEFAULT_NAME) -> None:
         self.node = node
         self.name = name
+        self._shared = shared
         self.routes = shared.routes
         self.authorizer = shared.authorizer
         self.receive_buffer = shared.receive_buffer
@@ -103,10 +117,12 @@ class Listener:
         node.events.when_read(Kind.REQUEST_HANDLED, self._choose_call)
         self.loop = asyncio.get_running_loop()
         self._server: asyncio.Server | None = None
+        #: A loop whose sockets are not the machine's has its own way to hold an address.
+        self._hold: Hold = getattr(self.loop, "hold_address", _hold)
         self._host = ""
         self._port = 0
         #: What holds the addresses while the node is stopped.
-        self._held: list[socket.socket] = []
+        self._held: list[Held] = []
         self._all_gone = asyncio.Event()
         #: Whether the node has died: who has just connected hears of it as all others did.
         self._is_dead = False
@@ -136,7 +152,7 @@ class Listener:
         addresses = [(opened.family, opened.getsockname()) for opened in server.sockets]
         self._close_server(server)
         for family, address in addresses:
-            self._held.append(await _hold(family, address))
+            self._held.append(await self._hold(family, address))
 
     def _let_go(self) -> None:
         while self._held:
@@ -186,6 +202,8 @@ class Listener:
             connection.reset()
         elif self._server is None:
             connection.close()
+        elif self._shared.turn_away is not None:
+            self._shared.turn_away(connection)
 
     def forget(self, connection: Connection) -> None:
         """The connection is gone."""

@@ -90,7 +90,7 @@ class Recorder:
         self._stop = events.read(self._take)
 
     def close(self) -> None:
-        """Keep nothing more."""
+        """Keep nothing more. What is kept can still be had."""
         self._stop()
 
     def timeline(self, since: int = 0) -> Timeline:
@@ -101,6 +101,10 @@ class Recorder:
         return Timeline(moments, lost=self._taken - len(self._kept) if has_lost else 0)
 
     def _take(self, event: Event) -> None:
+        if event.kind is Kind.BROKER_RESET:
+            self._kept.clear()
+            self._taken = 0
+            return
         self._kept.append((perf_counter(), event))
         self._taken += 1
 

@@ -50,6 +50,15 @@ LOOP_FAILED: Final = Row("loop.failed", "error", ("reason",), "Something failed 
 TIME_ADVANCED: Final = Row(
     "time.advanced", None, ("ms",), "The virtual clock was moved, and all that was due has happened."
 )
+BROKER_RESET: Final = Row(
+    "broker.reset",
+    "info",
+    (),
+    "Topics, groups and settings are as at the start; what others have been told until then is of the past.",
+)
+BROKER_RESTORED: Final = Row(
+    "broker.restored", "info", ("topics",), "Topics and groups are as they were at a snapshot."
+)
 SETTINGS_CHANGED: Final = Row(
     "settings.changed",
     None,

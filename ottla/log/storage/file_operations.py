@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Callable
 from typing import Final
 
 from ottla.protocol.varint import Buffer
@@ -38,12 +39,12 @@ class FileOperations:
         self.pwrite = os.pwrite
         self.ftruncate = os.ftruncate
         self.truncate = os.truncate
-        self.fsync = os.fsync
-        self.fdatasync = os.fdatasync
+        self.fsync: Callable[[int], None] = os.fsync
+        self.fdatasync: Callable[[int], None] = os.fdatasync
         self.rename = os.rename
         self.unlink = os.unlink
         self.mkdir = os.mkdir
-        self.rmtree = shutil.rmtree
+        self.rmtree: Callable[[str], None] = shutil.rmtree
         self.file_mode = _OWNERS & _NOT_EXECUTABLE
         self.directory_mode = _OWNERS
 
