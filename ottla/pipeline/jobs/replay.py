@@ -2,7 +2,7 @@
 
 When a record is due is worked out by Spark, which sorts them by it (transforms/pace.py). One task then plays them all,
 by one clock: tasks that wait for each other's turn would need a core each, and cores come when they come. Records get
-the time of the replay unless they are to keep theirs: to whoever reads along, it happens now.
+the time of the replay unless they are to keep theirs: for consumers that read along, it happens now.
 """
 
 from __future__ import annotations
