@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ottla.broker.faults.engine import Faults as BrokerFaults
     from ottla.broker.server import Server
     from ottla.broker.state.snapshot import Snapshot
-    from ottla.broker.state.timeline import Recorder, Timeline
+    from ottla.broker.state.timeline import History, Timeline
 
 T = TypeVar("T")
 
@@ -128,7 +128,7 @@ class Broker(Looking):
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._server: Server | None = None
-        self._recorder: Recorder | None = None
+        self._history: History | None = None
         #: What there is from the start on; None: nothing.
         self._beginning: Snapshot | None = None
         self._ready: Future[None] = Future()
@@ -178,7 +178,7 @@ class Broker(Looking):
     @property
     def has_started(self) -> bool:
         """Whether it has ever been up."""
-        return self._recorder is not None
+        return self._history is not None
 
     # --- what goes wrong, and what is held ---
 
@@ -244,12 +244,12 @@ class Broker(Looking):
 
     def timeline_since(self, mark: int) -> Timeline:
         """What has happened since this mark, be the broker running or not."""
-        recorder = self._recorder
-        if recorder is None:
+        history = self._history
+        if history is None:
             raise RuntimeError("this broker has not been started: use it in a with block, or call start()")
         if self._thread is None or not self._thread.is_alive():
-            return recorder.timeline(mark)
-        return self.look(lambda _server: recorder.timeline(mark))
+            return history.timeline(mark)
+        return self.look(lambda _server: history.timeline(mark))
 
     def _begin(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Future[T]:
         server = self._running
@@ -298,10 +298,10 @@ class Broker(Looking):
         await self._server.run(on_ready=self._begin_to_serve)
 
     def _begin_to_serve(self) -> None:
-        from ottla.broker.state.timeline import Recorder
+        from ottla.broker.state.timeline import History
 
         server = self._running
-        self._recorder = Recorder(server.events, server.clock.now_ms())
+        self._history = History(server.events, server.clock.now_ms())
         if self._record_requests:
             server.record_requests()
         self._ready.set_result(None)
