@@ -42,6 +42,8 @@ class Attack:
     frames: Callable[[], Sequence[bytes]]
     prepare: Callable[[Client], object] = lambda _client: None
     reads: bool = True
+    #: Of what is sent, the records that the broker is to keep: in memory it has them instead of the frames.
+    kept_bytes: int = 0
     #: After these, what is sent by somebody else and answered before it counts as over.
     then: Callable[[], Sequence[bytes]] = lambda: ()
 
@@ -207,11 +209,13 @@ def produces() -> Iterator[Attack]:
         "Produce: 90 MB in batches of tiny records",
         lambda: [produce([(index, batch([(None, None)] * 100_000)) for index in range(100)])],
         wide_topic,
+        kept_bytes=89 * MB,
     )
     yield Attack(
         "Produce: 100 MB in batches of 1 MB",
         lambda: [produce([(index, batch([(None, bytes(1_000_000))])) for index in range(100)])],
         wide_topic,
+        kept_bytes=100 * MB,
     )
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from itertools import filterfalse, groupby
 from time import perf_counter
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
@@ -30,12 +30,16 @@ Parts: TypeAlias = list[Part]
 
 #: How long the requests of one turn may hold the loop, all together; each goes on to its next breath.
 SLICE_SECONDS: Final = 0.002
-#: After so many elements a look at the clock.
+#: After so many elements a look at the clock. With fewer there is no need for `paced`, nor for the time that takes.
 BREATH_ELEMENTS: Final = 8
 #: So many parts of an answer are made one.
 JOINED_PARTS: Final = 512
 #: How many requests go on in turn; the others wait, hardly begun.
 ACTIVE_MAX: Final = 4
+#: `isinstance(part, memoryview)`, for loops that Python does not run.
+_is_view: Final = memoryview.__instancecheck__
+#: A request that has had more elements than this is heavy: megabytes of it are in memory. Only one goes on.
+HEAVY_ELEMENTS: Final = 10_000
 #: Workers that are kept for the next request.
 _IDLE_MAX: Final = 8
 
@@ -80,6 +84,11 @@ class Costs:
     def __init__(self) -> None:
         self.begin(0)
         self.begin_answer([])
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether the request, or its answer once that is begun, takes much memory."""
+        return self.elements_max - self.elements > HEAVY_ELEMENTS
 
     def begin(self, request_bytes: int) -> None:
         """A request of so many bytes is taken up."""
@@ -144,6 +153,8 @@ class Pace:
         #: Those out of breath: a few that go on in turn, and those who wait until one of them is done.
         self._active: deque[Worker] = deque()
         self._waiting: deque[Worker] = deque()
+        #: The one that may go on though it is heavy, until it is done.
+        self._heavy: Worker | None = None
         self._idle: list[Worker] = []
 
     @property
@@ -165,6 +176,8 @@ class Pace:
     def next_task(self, worker: Worker) -> Task | None:
         """Called by a worker that is done: waits until there is something else for it. None: it is not needed."""
         worker.is_active = False
+        if self._heavy is worker:
+            self._heavy = None
         if len(self._idle) >= _IDLE_MAX:
             return None
         self._idle.append(worker)
@@ -206,7 +219,20 @@ class Pace:
             worker = self._waiting.popleft()
             worker.is_active = True
             active.append(worker)
-        return active.popleft() if active else None
+        for _ in range(len(active)):
+            worker = active.popleft()
+            if self._may_go_on(worker):
+                return worker
+            active.append(worker)
+        return None
+
+    def _may_go_on(self, worker: Worker) -> bool:
+        """Heavy ones do so one after the other."""
+        if self._heavy is not worker and worker.costs.is_heavy:
+            if self._heavy is not None:
+                return False
+            self._heavy = worker
+        return True
 
 
 def breathe() -> None:
@@ -216,19 +242,19 @@ def breathe() -> None:
         worker.pace.breathe(worker)
 
 
-def paced(items: Iterable[T]) -> Iterable[T]:
-    """The same items, with breath in between."""
+def paced(items: Iterable[T], elements: int = BREATH_ELEMENTS) -> Iterable[T]:
+    """The same items, with breath in between: after each if they are large, else after some `elements`."""
     worker = getcurrent()
-    return _paced(items, worker) if type(worker) is Worker else items
+    return _paced(items, worker, elements) if type(worker) is Worker else items
 
 
-def _paced(items: Iterable[T], worker: Worker) -> Iterator[T]:
-    left = BREATH_ELEMENTS
+def _paced(items: Iterable[T], worker: Worker, elements: int = BREATH_ELEMENTS) -> Iterator[T]:
+    left = elements
     for item in items:
         yield item
         left -= 1
         if not left:
-            left = BREATH_ELEMENTS
+            left = elements
             worker.pace.breathe(worker)
 
 
@@ -260,7 +286,7 @@ def join_own(parts: Parts) -> Parts:
 
 def own_bytes(parts: Iterable[Part]) -> int:
     """How long these parts of an answer are together, without records: views of the log are not our own memory."""
-    return sum(len(part) for part in parts if type(part) is not memoryview)
+    return sum(map(len, filterfalse(_is_view, parts)))
 
 
 def fail_long_answer() -> NoReturn:

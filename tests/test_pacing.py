@@ -6,6 +6,7 @@ import gc
 import weakref
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -14,6 +15,7 @@ from ottla.pacing import (
     ANSWER_BYTES_MAX,
     BREATH_ELEMENTS,
     FAULTS_MAX,
+    HEAVY_ELEMENTS,
     JOINED_PARTS,
     MIB,
     REQUEST_ELEMENTS_MAX,
@@ -109,6 +111,33 @@ def test_a_few_go_on_in_turn_and_the_others_wait() -> None:
     while not loop.pace.is_settled:
         loop.turn()
     assert [work.done for work in works] == [10] * len(works)
+
+
+def test_heavy_ones_go_on_one_after_the_other() -> None:
+    """Each has much in memory until it is done; those who are light pass them by."""
+    loop = Loop()
+    heavy = [Work(loop, 10) for _ in range(ACTIVE_MAX - 1)]
+    light = Work(loop, 10)
+
+    def become_heavy(work: Work) -> None:
+        charge_elements(HEAVY_ELEMENTS + 1)
+        work()
+        begin_answer([])
+        work()
+
+    for work in heavy:
+        loop.pace.run(partial(become_heavy, work))
+    loop.pace.run(light)
+    half_done = 0
+    light_done_with: list[int] = []
+    while not loop.pace.is_settled:
+        loop.turn()
+        half_done = max(half_done, sum(1 < work.done < 20 for work in heavy))
+        if light.done == 10:
+            light_done_with = light_done_with or [work.done for work in heavy]
+    assert half_done == 1
+    assert light_done_with[1:] == [1] * (len(heavy) - 1), "light work waits for none of them"
+    assert [work.done for work in (*heavy, light)] == [20] * len(heavy) + [10]
 
 
 def test_a_look_at_the_clock_after_so_many_elements() -> None:

@@ -12,10 +12,12 @@ from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
 from socket import gethostname
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.assembly import Assembly, assemble
 from ottla.broker.housekeeping import Housekeeping
+from ottla.broker.log_lines import write_log_lines
 from ottla.broker.network.endpoints import Endpoint, check_ports
 from ottla.broker.network.listener import Listener, Shared
 from ottla.broker.rounds import Round
@@ -25,12 +27,16 @@ from ottla.cluster.failover import NodeState
 from ottla.cluster.node import UnknownNode
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.events.kind import Kind
+from ottla.events.stream import Stream
 from ottla.purgatory import Clock, SystemClock, Timer
 from ottla.settings.settings import ConfigError, Settings
 
 if TYPE_CHECKING:
+    from random import Random
+
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
+    from ottla.broker.faults.engine import Faults
     from ottla.broker.groups.coordination import WrapGroupLog
     from ottla.broker.network.connection import Connection
     from ottla.broker.network.interception import Interceptor
@@ -65,31 +71,35 @@ class Server:
         wrap_storage: WrapStorage | None = None,
         wrap_group_log: WrapGroupLog | None = None,
         file_operations: FileOperations | None = None,
-        on_groups_loaded: Callable[[], object] = lambda: None,
+        dice: Random | None = None,
+        stopwatch: Callable[[], float] = perf_counter,
     ) -> None:
         """`endpoints`: the listeners of the first node; node i has its ports + i. `control`: where to answer scripts
         over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file that tells
         what happens in groups. `data_dir`: where to keep everything; None: in memory. `authorizer`: who says what
         clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
         each log, or around the group log, such as a fault. `file_operations`: what changes the data directory; None:
-        the system. `on_groups_loaded`: called once, when the groups that were there at the start have been read, if
-        any. Raises `ConfigError`.
+        the system. `dice`: what ids are drawn from; None: the system's. `stopwatch`: what slices of long work are
+        measured by, in seconds. Raises `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings
-        self.log = log
         self.clock = clock or SystemClock()
+        #: What happens in it, from before it runs until after it has.
+        self.events = Stream(self.clock.now_ms, self.clock.wall_ms)
+        write_log_lines(self.events, log)
         #: What it is made of, once it runs.
         self.parts: Assembly
         self._assemble = partial(
             assemble,
             settings,
             self.clock,
-            log,
+            self.events,
             node_count=node_count,
             wrap_storage=wrap_storage,
             wrap_group_log=wrap_group_log,
-            on_groups_loaded=on_groups_loaded,
+            dice=dice,
+            stopwatch=stopwatch,
         )
         self._endpoints = endpoints
         self._listeners: list[Listener] = []
@@ -175,7 +185,7 @@ class Server:
                 try:
                     await self._accept()
                     self._watch_idle_connections()
-                    Housekeeping(self.cluster, self.timer, self.services.background, self.log)
+                    Housekeeping(self.cluster, self.timer, self.services.background)
                     self._read_groups()
                     on_ready()
                     await self._stopping.wait()
@@ -186,6 +196,13 @@ class Server:
     def stop(self) -> None:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
         self._stopping.set()
+
+    @cached_property
+    def faults(self) -> Faults:
+        """What is to go wrong, or to be held, because somebody asks for it."""
+        from ottla.broker.faults.engine import Faults
+
+        return Faults(self.cluster, self.timer, self.services, self.parts.events, self._shared)
 
     def intercept(self, interceptor: Interceptor | None) -> None:
         """Let somebody step in between connections and handlers from now on; None: nobody any more."""
@@ -200,7 +217,13 @@ class Server:
             if self.cluster.store is not None:
                 self.cluster.store.keep_virtual_date(self.clock.wall_ms() + ms)
             await self.timer.advance(ms, settled=self._is_settled)
-            self.parts.events.tell(Kind.TIME_ADVANCED, ms=ms)
+            self.events.tell(Kind.TIME_ADVANCED, ms=ms)
+
+    async def reset(self) -> None:
+        """Have it as it was at its start, with the clients that are connected. See `state.reset`."""
+        from ottla.broker.state.reset import reset
+
+        await reset(self.parts, self.start_node)
 
     def _is_settled(self) -> bool:
         self._refuse_if_stopping()
@@ -220,7 +243,7 @@ class Server:
             self._refuse_if_stopping()
             if failover.state_of(node) is not NodeState.UP:
                 return
-            self.parts.events.tell(Kind.NODE_STOPPED, node_id=node_id, is_hard=hard)
+            self.events.tell(Kind.NODE_STOPPED, node_id=node_id, is_hard=hard)
             if hard:
                 for listener in listeners:
                     listener.reset()
@@ -251,7 +274,7 @@ class Server:
                 return
             await self._reopen(listeners)
             failover.node_returns(node)
-            self.parts.events.tell(Kind.NODE_STARTED, node_id=node_id)
+            self.events.tell(Kind.NODE_STARTED, node_id=node_id)
 
     def node_state(self, node_id: int) -> NodeState:
         """Whether it is up. Raises `UnknownNode`."""
@@ -284,7 +307,7 @@ class Server:
             await self._bind_control(self._control_address)
         for index, node in enumerate(self.parts.nodes.values()):
             for endpoint in self._endpoints:
-                await self._open(Listener(node, self._shared, self.log, endpoint.name), endpoint, index)
+                await self._open(Listener(node, self._shared, endpoint.name), endpoint, index)
 
     async def _open(self, listener: Listener, endpoint: Endpoint, index: int) -> None:
         """Bind a listener of the node with this index, and let the node know where that is."""
@@ -320,7 +343,7 @@ class Server:
         from ottla.broker.control.http import ControlListener
 
         gate = Gate(self._own_names(address), self._control_token)
-        self._control = listener = ControlListener(Control(self), gate, self.parts.tasks, self.log)
+        self._control = listener = ControlListener(Control(self), gate, self.parts.tasks, self.events)
         try:
             port = await listener.open(address.host, address.port)
         except OSError as error:
@@ -364,7 +387,7 @@ class Server:
             for listener in self._listeners:
                 listener.close_idle()
 
-        Round(self.timer, self.services.background, self.log, "idle connections", look, lambda: idle_ms).start()
+        Round(self.timer, self.services.background, self.events, "idle connections", look, lambda: idle_ms).start()
 
     async def _until_closed(self, listeners: Sequence[Listener | ControlListener]) -> None:
         """Let the last answers leave, for clients that take them."""
@@ -398,7 +421,7 @@ class Server:
         if self._journal_path is not None:
             from ottla.broker.groups.journal_file import keeping_journal
 
-            at_end.enter_context(keeping_journal(self._journal_path, self.services.note_sinks, self.log))
+            at_end.enter_context(keeping_journal(self._journal_path, self.events))
 
     def _stop_accepting(self) -> None:
         for listener in self._all_listeners:

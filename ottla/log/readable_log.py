@@ -10,7 +10,7 @@ Kafka: UnifiedLog.read, .fetchOffsetByTimestamp, Partition.readRecords, .fetchOf
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ottla.log.config import LogConfig
 from ottla.log.leader_epochs import NO_OFFSET
@@ -21,6 +21,7 @@ from ottla.log.partition_answers import (
     LATEST_TIERED_TIMESTAMP,
     LATEST_TIMESTAMP,
     MAX_TIMESTAMP,
+    READ_COMMITTED,
     IsolationLevel,
     OffsetResult,
     ReadResult,
@@ -34,10 +35,10 @@ from ottla.log.reading import (
     read_range,
 )
 from ottla.log.replay import RecoveredLog
-from ottla.log.storage.contract import LogStorage, StorageError
+from ottla.log.storage.contract import EpochStart, LogStorage, StorageError
 from ottla.log.storage.segment import AbortedTransaction, Segment
 from ottla.protocol.batch_error import BatchError
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.varint import Buffer
 
 
@@ -65,10 +66,14 @@ class ReadableLog:
         self.log_start_offset = recovered.log_start_offset
         self.log_end_offset = self.high_watermark = self.last_stable_offset = recovered.log_end_offset
 
+    def put_around_storage(self, put: Callable[[LogStorage], LogStorage]) -> None:
+        """Have what `put` makes of its storage stand in the storage's place from now on, such as a fault."""
+        self._storage = put(self._storage)
+
     def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
         """Whether the client knows the leader epoch; -1 is no claim. Comes before asking who leads."""
         if current_leader_epoch in (-1, self.leader_epoch):
-            return ErrorCode.NONE
+            return NONE
         if current_leader_epoch < self.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
         return ErrorCode.UNKNOWN_LEADER_EPOCH
@@ -106,12 +111,12 @@ class ReadableLog:
         aborted: list[AbortedTransaction] | None = None
         try:
             found = read_range(segments, fetch_offset, end_offset, bytes_max, is_first=is_first)
-            if isolation is IsolationLevel.READ_COMMITTED and not found.is_too_large:
+            if isolation is READ_COMMITTED and not found.is_too_large:
                 aborted = aborted_between(segments, fetch_offset, found)
         except StorageError:
             return ReadResult(ErrorCode.KAFKA_STORAGE_ERROR)
         return ReadResult(
-            ErrorCode.NONE,
+            NONE,
             found.records,
             self.high_watermark,
             self.last_stable_offset,
@@ -209,6 +214,11 @@ class ReadableLog:
         return self._storage.segments
 
     @property
+    def leader_epochs(self) -> tuple[EpochStart, ...]:
+        """Which leader wrote which part, oldest first."""
+        return tuple(self._epochs.entries)
+
+    @property
     def is_offline(self) -> bool:
         """Whether its storage has failed: it is answered KAFKA_STORAGE_ERROR until the broker is started anew."""
         return self._storage.is_offline
@@ -224,4 +234,4 @@ class ReadableLog:
         return sum(segment.size_bytes for segment in self._storage.segments)
 
     def _readable_end(self, isolation: IsolationLevel) -> int:
-        return self.last_stable_offset if isolation is IsolationLevel.READ_COMMITTED else self.high_watermark
+        return self.last_stable_offset if isolation is READ_COMMITTED else self.high_watermark

@@ -9,12 +9,12 @@ and not an assertion that always holds.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from ottla.coordinator.notes import Cause
 from ottla.events.kind import KINDS, Kind
+from ottla.testing.names import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -91,12 +91,6 @@ def fail(sentence: str, timeline: Timeline) -> None:
 def _check_known(pattern: str, names: Collection[str], what: str) -> None:
     if not any(fnmatchcase(name, pattern) for name in names):
         raise ValueError(f"there is no {what} called {pattern!r}; {nearest(pattern, names)}")
-
-
-def nearest(word: str, names: Collection[str]) -> str:
-    """The most similar name, as half a sentence; or all of them."""
-    close = get_close_matches(word, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"those are {', '.join(names)}"
 
 
 def _too_much(timeline: Timeline) -> str:

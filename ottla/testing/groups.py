@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ottla.testing.inside import Inside
 
 
-class Group:
-    """A group of a running broker, be it there or not."""
+class GroupLooks:
+    """What is seen of a group of a running broker, be it there or not."""
 
     def __init__(self, inside: Inside, group_id: str) -> None:
         self._inside = inside
@@ -65,6 +65,35 @@ class Group:
         """How much is left to read, by (topic, partition), where something is committed."""
         return self.look().lag
 
+    def assert_rebalances(
+        self,
+        *,
+        exactly: int | None = None,
+        at_least: int | None = None,
+        at_most: int | None = None,
+        because: str | None = None,
+        member: str | None = None,
+        since: int = 0,
+    ) -> None:
+        """Assert how many rebalances it has begun, at least one unless a number is given.
+
+        because: for this reason only, such as member_left; docs/journal.md has them all. member: because of this one
+        only; a `*` stands for anything. since: after this `kafka.mark()`. Raises `AssertionError` with the timeline.
+        """
+        assert_rebalances(
+            self._inside.timeline_since(since),
+            self.group_id,
+            exactly=exactly,
+            at_least=at_least,
+            at_most=at_most,
+            because=because,
+            member=member,
+        )
+
+
+class Group(GroupLooks):
+    """A group of a running broker, be it there or not, and waiting for it."""
+
     def wait_for(
         self,
         predicate: Callable[[GroupView], bool] | None = None,
@@ -92,38 +121,9 @@ class Group:
         """Return when this offset of the partition is committed, or a later one."""
         return self._inside.wait(conditions.commit_is(self.group_id, topic, partition, at_least=at_least), timeout_s)
 
-    def assert_rebalances(
-        self,
-        *,
-        exactly: int | None = None,
-        at_least: int | None = None,
-        at_most: int | None = None,
-        because: str | None = None,
-        member: str | None = None,
-        since: int = 0,
-    ) -> None:
-        """Assert how many rebalances it has begun, at least one unless a number is given.
 
-        because: for this reason only, such as member_left; docs/journal.md has them all. member: because of this one
-        only; a `*` stands for anything. since: after this `kafka.mark()`. Raises `AssertionError` with the timeline.
-        """
-        assert_rebalances(
-            self._inside.timeline_since(since),
-            self.group_id,
-            exactly=exactly,
-            at_least=at_least,
-            at_most=at_most,
-            because=because,
-            member=member,
-        )
-
-
-class AsyncGroup:
-    """The same group's waits, for `await`."""
-
-    def __init__(self, inside: Inside, group_id: str) -> None:
-        self._inside = inside
-        self.group_id = group_id
+class AsyncGroup(GroupLooks):
+    """The same, and its waits are awaited."""
 
     async def wait_for(
         self,

@@ -18,10 +18,12 @@ from typing import Any, cast
 from ottla.broker.assembly import assemble
 from ottla.broker.authorizer import ANONYMOUS, AllowAll, Authorizer
 from ottla.broker.housekeeping import Housekeeping
+from ottla.broker.log_lines import write_log_lines
 from ottla.broker.network.call import Call
 from ottla.broker.node import BrokerNode
 from ottla.cluster.address import Address
 from ottla.cluster.topic import Topic
+from ottla.events.stream import Stream
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.primitives import Message
 from ottla.purgatory import VirtualClock
@@ -93,16 +95,15 @@ class Scene:
         #: Who says what clients may do.
         self.authorizer: Authorizer = AllowAll()
         self.clock = VirtualClock(wall_ms=WALL_MS)
-        #: Called when the groups that were there have been read.
-        self.on_groups_loaded: list[Callable[[], object]] = []
+        self.events = Stream(self.clock.now_ms, self.clock.wall_ms)
+        write_log_lines(self.events, self.log)
         self.parts = assemble(
             Settings(settings),
             self.clock,
-            self.log,
+            self.events,
             loop,
             node_count=nodes,
             tasks=tasks,
-            on_groups_loaded=lambda: [tell() for tell in self.on_groups_loaded],
         )
         self.timer, self.nodes = self.parts.timer, self.parts.nodes
         self.cluster, self.services = self.parts.cluster, self.parts.services
@@ -160,4 +161,4 @@ class Scene:
 
 def keep_house(scene: Scene) -> Housekeeping:
     """Have the scene's logs looked after, as those of a broker that serves are."""
-    return Housekeeping(scene.cluster, scene.timer, scene.services.background, scene.log)
+    return Housekeeping(scene.cluster, scene.timer, scene.services.background)

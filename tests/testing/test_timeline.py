@@ -35,7 +35,8 @@ def test_printed_it_is_a_table_of_when_where_who_and_what(kafka: Broker) -> None
     whats = [row[head.index("what happened") :] for row in rows]
     assert "rebalance started: member_joined" in whats
     assert "time moved by 5000 ms" in whats
-    assert whats[-3:] == ["removed: member_left", "rebalance started: member_left", "generation 2: nobody is left"]
+    of_group = [what for row, what in zip(rows, whats, strict=True) if "kitchen" in row]
+    assert of_group[-3:] == ["removed: member_left", "rebalance started: member_left", "generation 2: nobody is left"]
     assert max(map(len, rows)) < 120
 
 
@@ -109,9 +110,7 @@ def test_never_means_never(kafka: Broker) -> None:
 
 def test_what_can_never_be_is_an_error_and_no_proof(kafka: Broker) -> None:
     """A typing mistake must not make an assertion that always holds."""
-    with pytest.raises(
-        ValueError, match=r"no kind of event called 'group\.membr\.joined'; did you mean 'group\.member\.jo"
-    ):
+    with pytest.raises(ValueError, match=r"no kind of event called 'group\.membr\.joined'; did you mean 'group"):
         kafka.assert_never("group.membr.joined")
     with pytest.raises(ValueError, match="no cause of a rebalance called 'left'; those are join, commit, "):
         kafka.group("kitchen").assert_rebalances(exactly=0, because="left")

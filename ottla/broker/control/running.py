@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ottla.broker.assembly import Assembly
     from ottla.broker.services import Services
     from ottla.cluster.cluster import Cluster
+    from ottla.events.stream import Stream
     from ottla.purgatory import Clock, Timer
 
 
@@ -15,8 +15,8 @@ class RunningBroker(Protocol):
     """What the control API needs of the server it belongs to."""
 
     clock: Clock
-    #: What it is made of.
-    parts: Assembly
+    #: What happens in it.
+    events: Stream
 
     @property
     def cluster(self) -> Cluster:

@@ -20,7 +20,7 @@ from ottla.broker.network.call import Call
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.offsets.answers import commit_refused
 from ottla.coordinator.offsets.events import OffsetCommitRequested
-from ottla.pacing import paced
+from ottla.pacing import BREATH_ELEMENTS, paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from ottla.protocol.primitives import ZERO_UUID
@@ -102,7 +102,8 @@ def _all_exist(request: OffsetCommitRequest, call: Call) -> bool:
     """Fill in each topic's name and id, and say whether all is there: then nothing is left to do for the handler."""
     cluster = call.node.cluster
     by_id = call.api_version >= _TOPIC_IDS_FROM
-    for topic in paced(request.topics):
+    topics = request.topics
+    for topic in topics if len(topics) < BREATH_ELEMENTS else paced(topics):
         known = cluster.topics_by_id.get(topic.topic_id) if by_id else cluster.topics.get(topic.name)
         if known is None or not topic.partitions:
             return False
@@ -112,7 +113,7 @@ def _all_exist(request: OffsetCommitRequest, call: Call) -> bool:
         for partition in topic.partitions:
             if not 0 <= partition.partition_index < count:
                 return False
-    return bool(request.topics)
+    return bool(topics)
 
 
 def _refuse_unknown(request: OffsetCommitRequest, refusals: Refusals, call: Call) -> None:

@@ -78,7 +78,7 @@ SERVED: Final = {
         Served(14, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # SyncGroup
         Served(15, Lane.MAY_WAIT),  # DescribeGroups
         Served(16),  # ListGroups
-        Served(18, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # ApiVersions
+        Served(18, repeats=True, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # ApiVersions
         Served(19),  # CreateTopics
         Served(20),  # DeleteTopics
         Served(21),  # DeleteRecords

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ottla.events.stream import Event, Stream
 
 EVENTS_KEPT_MAX: Final = 20_000
-#: What is told of each request, and so of no use here, and would push everything else out.
-_LEFT_OUT: Final = (Kind.REQUEST_HANDLED,)
 #: What a table that is to be short can do without.
 _MINOR: Final = frozenset(
     kind.value
@@ -35,6 +33,9 @@ _MINOR: Final = frozenset(
         Kind.GROUP_UNLOADED,
         Kind.GROUP_MEMBER_ID_HANDED_OUT,
         Kind.GROUP_LOG_LOADED,
+        Kind.GROUPS_LOADED,
+        Kind.CONNECTION_OPENED,
+        Kind.CONNECTION_CLOSED,
         Kind.SETTINGS_CHANGED,
         Kind.LEADERS_MOVED,
     )
@@ -86,10 +87,10 @@ class Recorder:
         self._began_at = perf_counter()
         self._began_ms = now_ms
         self._taken = 0
-        self._stop = events.read(self._take, [kind for kind in Kind if kind not in _LEFT_OUT])
+        self._stop = events.read(self._take)
 
     def close(self) -> None:
-        """Keep nothing more."""
+        """Keep nothing more. What is kept can still be had."""
         self._stop()
 
     def timeline(self, since: int = 0) -> Timeline:
@@ -100,6 +101,10 @@ class Recorder:
         return Timeline(moments, lost=self._taken - len(self._kept) if has_lost else 0)
 
     def _take(self, event: Event) -> None:
+        if event.kind is Kind.BROKER_RESET:
+            self._kept.clear()
+            self._taken = 0
+            return
         self._kept.append((perf_counter(), event))
         self._taken += 1
 

@@ -19,7 +19,7 @@ from ottla.coordinator.runtime.effects import Append, Completion, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.write_errors import WRITE_ERRORS
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def write_offsets(
         partitions = []
         for partition in topic.partitions:
             index = partition.partition_index
-            error = ErrorCode.NONE
+            error = NONE
             metadata = partition.committed_metadata
             if metadata and _is_too_long(group, metadata):
                 error = ErrorCode.OFFSET_METADATA_TOO_LARGE
@@ -101,7 +101,7 @@ def keep_offsets(group: AnyGroup, written: OffsetsWritten, error: ErrorCode, eff
     offsets = group.offsets
     offsets.writes -= 1
     event = written.event
-    if error is ErrorCode.NONE:
+    if not error:
         for topic, partition, committed in written.committed:
             offsets.keep(topic, partition, committed)
         effects.append(Reply(event.token, written.response))
