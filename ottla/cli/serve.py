@@ -95,6 +95,12 @@ def _add_settings(option: Callable[..., object]) -> None:
         default="system",
         help="virtual: time stands still until it is moved through --control (default: system)",
     )
+    option(
+        "--seed",
+        metavar="FILE",
+        type=Path,
+        help="begin with the topics, records and offsets of this file, unless there are topics already",
+    )
 
 
 def _add_output(option: Callable[..., object]) -> None:
@@ -133,6 +139,7 @@ def run(options: argparse.Namespace) -> int:
             control_token=control_token.read_for_broker(options),
             journal=options.journal,
             data_dir=options.data_dir,
+            seed=options.seed,
             log=make_log(options.log_level, options.log_format),
         )
         # What groups hold after a restart is there to stay: a full collection, which would halt all clients for some

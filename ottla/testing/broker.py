@@ -97,6 +97,8 @@ class Broker(Looking):
         advertise: str | Sequence[str] = (),
         log_level: str = "warning",
         data_dir: str | Path | None = None,
+        record_requests: bool = False,
+        seed: str | Path | None = None,
     ) -> None:
         """
         nodes: how many brokers the cluster shows (default 1).
@@ -107,6 +109,8 @@ class Broker(Looking):
         advertise: [NAME://]HOST:PORT that clients of a listener are told instead, or a list of them.
         log_level: what of the broker's log goes to stderr: debug, info, warning or error.
         data_dir: where to keep everything; another broker started there goes on with it (default: in memory).
+        record_requests: keep what clients ask and are answered, for `requests` and `assert_received`.
+        seed: a file with topics, records and committed offsets to begin with; docs/testing.md says how it is written.
         """
         if clock not in ("system", "virtual"):
             raise ValueError(f"clock is system or virtual, not {clock}")
@@ -118,6 +122,8 @@ class Broker(Looking):
         self._listen = _words(listen)
         self._advertise = _words(advertise)
         self._log_level = log_level
+        self._record_requests = record_requests
+        self._seed = None if seed is None else Path(seed)
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -140,6 +146,7 @@ class Broker(Looking):
             settings=self._settings,
             listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
             log_level=self._log_level,
+            record_requests=self._record_requests,
         )
         other._beginning = self.snapshot()
         return other
@@ -286,6 +293,7 @@ class Broker(Looking):
             clock=VirtualClock() if self._clock == "virtual" else SystemClock(),
             log=make_log(self._log_level, "console"),
             data_dir=self._data_dir,
+            seed=self._seed,
         )
         await self._server.run(on_ready=self._begin_to_serve)
 
@@ -294,6 +302,8 @@ class Broker(Looking):
 
         server = self._running
         self._recorder = Recorder(server.events, server.clock.now_ms())
+        if self._record_requests:
+            server.record_requests()
         self._ready.set_result(None)
 
     def __enter__(self) -> Self:

@@ -29,6 +29,9 @@ class Inside(Protocol):
     def wait_in_loop(self, condition: Condition[T], timeout_s: float, /) -> Awaitable[T]:
         """The same for a test that has an event loop of its own, which goes on meanwhile."""
 
+    def run(self, work: Callable[[Server], Coroutine[Any, Any, T]], /) -> T:
+        """Run a coroutine there and return what it returns."""
+
     def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]], /) -> Awaitable[T]:
         """Have a coroutine run there while the test's own event loop goes on."""
 

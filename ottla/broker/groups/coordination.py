@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.runtime.records import Record
     from ottla.events.stream import Event
     from ottla.log.partition import Partition
+    from ottla.pacing import Pace
     from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
 
@@ -90,6 +91,7 @@ class GroupCoordination:
         timer: Timer,
         tasks: TaskGroup,
         background: Background,
+        pace: Pace,
         *,
         wrap_group_log: WrapGroupLog | None,
     ) -> None:
@@ -112,6 +114,7 @@ class GroupCoordination:
                 notes,
                 partial(self._group_failed, node_id),
                 lambda steps: background.start(steps, "expired offsets"),
+                pace,
             )
             for node_id in cluster.all_nodes
         }

@@ -20,7 +20,7 @@ from ottla.broker.network.call import Call
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.offsets.answers import commit_refused
 from ottla.coordinator.offsets.events import OffsetCommitRequested
-from ottla.pacing import BREATH_ELEMENTS, paced
+from ottla.pacing import FEW_ELEMENTS, paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from ottla.protocol.primitives import ZERO_UUID
@@ -72,7 +72,7 @@ def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | N
             return OffsetCommitResponse(topics=token.topics)
     is_too_large = not call.is_brief and _is_too_large(request, call)
     commit = OffsetCommitRequested(token, request, call.api_version, is_too_large=is_too_large)
-    call.node.coordinator.submit(request.group_id, commit)
+    call.node.coordinator.submit(request.group_id, commit, is_long=not call.is_brief)
     return None
 
 
@@ -103,7 +103,7 @@ def _all_exist(request: OffsetCommitRequest, call: Call) -> bool:
     cluster = call.node.cluster
     by_id = call.api_version >= _TOPIC_IDS_FROM
     topics = request.topics
-    for topic in topics if len(topics) < BREATH_ELEMENTS else paced(topics):
+    for topic in topics if len(topics) <= FEW_ELEMENTS else paced(topics):
         known = cluster.topics_by_id.get(topic.topic_id) if by_id else cluster.topics.get(topic.name)
         if known is None or not topic.partitions:
             return False
