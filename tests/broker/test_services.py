@@ -36,11 +36,12 @@ async def test_nothing_is_settled_while_one_of_them_has_work() -> None:
     services, works = Scene().services, [Work(name, []) for name in ("first", "second")]
     for work in works:
         services.enter(work)
-    assert services.is_settled
+    settled = [services.is_settled]
     for work in works:
         work.is_settled = False
-        assert not services.is_settled
+        settled.append(services.is_settled)
         work.is_settled = True
+    assert settled == [True, False, False]
 
 
 async def test_what_was_made_last_is_closed_first() -> None:
