@@ -36,11 +36,13 @@ if TYPE_CHECKING:
 
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
+    from ottla.broker.faults.engine import Faults
     from ottla.broker.groups.coordination import WrapGroupLog
     from ottla.broker.network.connection import Connection
     from ottla.broker.network.interception import Interceptor
     from ottla.broker.node import BrokerNode
     from ottla.broker.services import Services
+    from ottla.broker.state.requests import RequestRecorder
     from ottla.broker.state.waiting import Waiting
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.node import Node
@@ -70,6 +72,7 @@ class Server:
         wrap_storage: WrapStorage | None = None,
         wrap_group_log: WrapGroupLog | None = None,
         file_operations: FileOperations | None = None,
+        seed: Path | None = None,
         dice: Random | None = None,
         stopwatch: Callable[[], float] = perf_counter,
     ) -> None:
@@ -79,7 +82,7 @@ class Server:
         clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
         each log, or around the group log, such as a fault. `file_operations`: what changes the data directory; None:
         the system. `dice`: what ids are drawn from; None: the system's. `stopwatch`: what slices of long work are
-        measured by, in seconds. Raises `ConfigError`.
+        measured by, in seconds. `seed`: a file with what is to be there from the start. Raises `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings
@@ -105,10 +108,13 @@ class Server:
         self._journal_path = journal
         self.data_dir = data_dir
         self._file_operations = file_operations
+        self._seed_path = seed
         self._control_address = control
         self._control_token = control_token
         self._control: ControlListener | None = None
         self._shared = Shared(settings["socket.request.max.bytes"], authorizer)
+        #: What clients have asked and were answered, if it is kept.
+        self.recorder: RequestRecorder | None = None
         self._stopping = asyncio.Event()
         self._advancing = asyncio.Lock()
         self._switching = asyncio.Lock()
@@ -168,8 +174,8 @@ class Server:
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Open the sockets, call `on_ready`, serve until `stop`.
 
-        Raises `MachineRefused` if a socket, the journal or the data directory can't be had, and `ConfigError` if the
-        control API would be open to other machines.
+        Raises `MachineRefused` if a socket, the journal, the data directory or the seed can't be had, and `ConfigError`
+        if the control API would be open to other machines, or the seed makes no sense.
         """
         self.parts = self._assemble(asyncio.get_running_loop())
         with ExitStack() as at_end:
@@ -182,6 +188,8 @@ class Server:
                 return
             async with self.parts.tasks:
                 try:
+                    if self._seed_path is not None:
+                        await self._plant(self._seed_path)
                     await self._accept()
                     self._watch_idle_connections()
                     Housekeeping(self.cluster, self.timer, self.services.background)
@@ -196,9 +204,24 @@ class Server:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
         self._stopping.set()
 
+    @cached_property
+    def faults(self) -> Faults:
+        """What is to go wrong, or to be held, because somebody asks for it."""
+        from ottla.broker.faults.engine import Faults
+
+        return Faults(self.cluster, self.timer, self.services, self.parts.events, self._shared)
+
     def intercept(self, interceptor: Interceptor | None) -> None:
         """Let somebody step in between connections and handlers from now on; None: nobody any more."""
         self._shared.routes.intercept(interceptor)
+
+    def record_requests(self) -> None:
+        """Keep what clients ask from now on, and what they are answered."""
+        from ottla.broker.state.requests import RequestRecorder
+
+        self.recorder = self._shared.recorder = RequestRecorder(self.parts.events)
+        for listener in self._listeners:
+            listener.choose_call()
 
     async def advance(self, ms: int) -> None:
         """Move the virtual clock on; returns when all that was due has happened, each thing at its own time.
@@ -408,6 +431,17 @@ class Server:
             )
             await persistence.open(self._stopping)
             at_end.callback(persistence.close)
+
+    async def _plant(self, path: Path) -> None:
+        """Have what the seed says, unless there are topics already: after a restart they are what became of it."""
+        from ottla.broker.state.seeds import plant, read_seed
+
+        seed, events = read_seed(path), self.parts.events
+        if self.cluster.topics:
+            events.tell(Kind.SEED_SKIPPED, path=str(path), reason="there are topics already")
+            return
+        await plant(self.parts, seed)
+        events.tell(Kind.SEED_PLANTED, path=str(path), entries=len(seed))
 
     def _keep_journal(self, at_end: ExitStack) -> None:
         if self._journal_path is not None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final, Self
 
-from ottla.events.kinds import broker, groups, network, nodes, storage, topics
+from ottla.events.kinds import broker, faults, groups, network, nodes, storage, topics
 from ottla.events.kinds.row import Level, Row
 
 
@@ -55,6 +55,8 @@ class Kind(Enum):
     TIME_ADVANCED = broker.TIME_ADVANCED
     BROKER_RESET = broker.BROKER_RESET
     BROKER_RESTORED = broker.BROKER_RESTORED
+    SEED_PLANTED = broker.SEED_PLANTED
+    SEED_SKIPPED = broker.SEED_SKIPPED
     SETTINGS_CHANGED = broker.SETTINGS_CHANGED
     READER_FAILED = broker.READER_FAILED
 
@@ -77,6 +79,14 @@ class Kind(Enum):
     REQUEST_REFUSED = network.REQUEST_REFUSED
     REQUEST_FAILED = network.REQUEST_FAILED
     REQUEST_HANDLED = network.REQUEST_HANDLED
+
+    # Faults
+
+    FAULT_SET = faults.FAULT_SET
+    FAULT_HIT = faults.FAULT_HIT
+    FAULT_REMOVED = faults.FAULT_REMOVED
+    REQUEST_HELD = faults.REQUEST_HELD
+    REQUEST_LET_GO = faults.REQUEST_LET_GO
 
     # Topics
 

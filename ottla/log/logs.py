@@ -53,7 +53,8 @@ class Logs:
         """
         self._settings = settings
         self._store = store
-        self._wrap_storage = wrap_storage
+        #: Puts something around the storage of each log that is opened.
+        self.wrap_storage = wrap_storage
         self._wall_ms = wall_ms
         #: The account of all their bytes, limited by ottla.log.bytes.max.
         self.bytes = LogBytes(settings["ottla.log.bytes.max"], reclaim=self.reclaim)
@@ -75,8 +76,8 @@ class Logs:
                 leader_epoch = frozen.leader_epoch
         else:
             storage, leader_epoch = self._store.open_log(topic, topic_id, index)
-        if self._wrap_storage is not None:
-            storage = self._wrap_storage(storage, topic, index)
+        if self.wrap_storage is not None:
+            storage = self.wrap_storage(storage, topic, index)
         partition = Partition(topic, topic_id, index, config, storage, self.producer_settings, leader_epoch)
         if self._store is not None:
             partition.cleaned_offset = self._store.cleaned_offset(topic, index)

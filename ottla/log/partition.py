@@ -84,8 +84,8 @@ class Partition(ReadableLog):
         #: How far compaction has cleaned the log.
         self.cleaned_offset = 0
         self._high_watermark_is_held = False
-        #: Called in this order after each change; see `PartitionEvent`. Not in the stream of events: this is told with
-        #: each batch, and produce and fetch would pay for an event, and who waits wants to know of one partition only.
+        #: Called in this order after each change; see `PartitionEvent`. No part of the stream of events: this is told
+        #: with each batch, so produce would pay for an event, and who waits cares for one partition only.
         self.listeners: list[Listener] = []
         self._flushed_offset, self._flushed_ms = self.log_end_offset, 0
         self.producers = recovered.producers

@@ -10,7 +10,7 @@ Kafka: UnifiedLog.read, .fetchOffsetByTimestamp, Partition.readRecords, .fetchOf
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ottla.log.config import LogConfig
 from ottla.log.leader_epochs import NO_OFFSET
@@ -65,6 +65,10 @@ class ReadableLog:
         self.leader_epoch = -1
         self.log_start_offset = recovered.log_start_offset
         self.log_end_offset = self.high_watermark = self.last_stable_offset = recovered.log_end_offset
+
+    def put_around_storage(self, put: Callable[[LogStorage], LogStorage]) -> None:
+        """Have what `put` makes of its storage stand in the storage's place from now on, such as a fault."""
+        self._storage = put(self._storage)
 
     def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
         """Whether the client knows the leader epoch; -1 is no claim. Comes before asking who leads."""

@@ -5,7 +5,7 @@
 
 A structural fault refuses the batch as a whole. Records that break a rule of the topic (no key where it is compacted, a
 timestamp out of range) are all named in `BatchError.faults`, and refuse the batch as well. Nothing here knows a log,
-so producer state, min.insync.replicas and segment.bytes are checked by whoever appends.
+so producer state, min.insync.replicas and segment.bytes are checked by the log that appends it.
 
 Kafka: ProduceRequest.validateRecords, UnifiedLog.analyzeAndValidateRecords, LogValidator.
 """

@@ -27,13 +27,17 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
+from ottla.testing.barriers import Hold
+from ottla.testing.faults import Fault, Faults, caller_place
 from ottla.testing.looking import Looking
 
 if TYPE_CHECKING:
+    from ottla.broker.faults.engine import Faults as BrokerFaults
     from ottla.broker.server import Server
     from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import Recorder, Timeline
@@ -93,6 +97,8 @@ class Broker(Looking):
         advertise: str | Sequence[str] = (),
         log_level: str = "warning",
         data_dir: str | Path | None = None,
+        record_requests: bool = False,
+        seed: str | Path | None = None,
     ) -> None:
         """
         nodes: how many brokers the cluster shows (default 1).
@@ -103,6 +109,8 @@ class Broker(Looking):
         advertise: [NAME://]HOST:PORT that clients of a listener are told instead, or a list of them.
         log_level: what of the broker's log goes to stderr: debug, info, warning or error.
         data_dir: where to keep everything; another broker started there goes on with it (default: in memory).
+        record_requests: keep what clients ask and are answered, for `requests` and `assert_received`.
+        seed: a file with topics, records and committed offsets to begin with; docs/testing.md says how it is written.
         """
         if clock not in ("system", "virtual"):
             raise ValueError(f"clock is system or virtual, not {clock}")
@@ -114,6 +122,8 @@ class Broker(Looking):
         self._listen = _words(listen)
         self._advertise = _words(advertise)
         self._log_level = log_level
+        self._record_requests = record_requests
+        self._seed = None if seed is None else Path(seed)
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -136,6 +146,7 @@ class Broker(Looking):
             settings=self._settings,
             listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
             log_level=self._log_level,
+            record_requests=self._record_requests,
         )
         other._beginning = self.snapshot()
         return other
@@ -168,6 +179,36 @@ class Broker(Looking):
     def has_started(self) -> bool:
         """Whether it has ever been up."""
         return self._recorder is not None
+
+    # --- what goes wrong, and what is held ---
+
+    def fault(self, *apis: str, **aim: Any) -> Fault:
+        """Describe a fault: what of Kafka's APIs it is aimed at, and what else has to hold: see docs/faults.md."""
+        return self.faults.plan(Fault(self, _aim(apis, aim), caller_place()))
+
+    def hold(self, *apis: str, **aim: Any) -> Hold:
+        """Hold each request that this is aimed at, or with at="answer" its answer, until it is let go."""
+        return Hold(self, _aim(apis, aim), caller_place())
+
+    @cached_property
+    def faults(self) -> Faults:
+        """Those that are set: to list, to clear, to check that they fired."""
+        return Faults(self)
+
+    @property
+    def engine(self) -> BrokerFaults:
+        """The broker's own end of faults and holds; for its loop alone."""
+        return self._running.faults
+
+    def in_loop(self, function: Callable[[], T]) -> T:
+        """Call a function in the broker's thread and return its result. Raises `RuntimeError` once it has stopped."""
+        if self._thread is threading.current_thread():
+            return function()
+
+        async def call() -> T:
+            return function()
+
+        return self.call(call())
 
     def start(self) -> Self:
         """Start it and return when it accepts connections. Raises what kept it from starting."""
@@ -235,9 +276,9 @@ class Broker(Looking):
             self._ready.set_exception(error)
 
     async def _serve(self) -> None:
-        from ottla.broker.log import make_log
         from ottla.broker.network.endpoints import read_endpoints
         from ottla.broker.server import Server
+        from ottla.broker.structured_log import make_log
         from ottla.purgatory import SystemClock, VirtualClock
         from ottla.settings.settings import ConfigError, Settings
 
@@ -252,6 +293,7 @@ class Broker(Looking):
             clock=VirtualClock() if self._clock == "virtual" else SystemClock(),
             log=make_log(self._log_level, "console"),
             data_dir=self._data_dir,
+            seed=self._seed,
         )
         await self._server.run(on_ready=self._begin_to_serve)
 
@@ -260,6 +302,8 @@ class Broker(Looking):
 
         server = self._running
         self._recorder = Recorder(server.events, server.clock.now_ms())
+        if self._record_requests:
+            server.record_requests()
         self._ready.set_result(None)
 
     def __enter__(self) -> Self:
@@ -268,7 +312,11 @@ class Broker(Looking):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        try:
+            if kind is None and self.is_running:
+                self.faults.check()
+        finally:
+            self.stop()
 
     async def __aenter__(self) -> Self:
         starting = asyncio.get_running_loop().run_in_executor(None, self.start)
@@ -283,7 +331,11 @@ class Broker(Looking):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self.stop)
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
+
+
+def _aim(apis: Sequence[str], aim: dict[str, Any]) -> dict[str, Any]:
+    return {"api": list(apis), **aim} if apis else aim
 
 
 def _words(given: str | Sequence[str]) -> Sequence[str]:

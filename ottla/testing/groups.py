@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ottla.broker.state import conditions
+from ottla.broker.state.changes import commit_offsets
 from ottla.broker.state.groups import GroupView, MemberView, Place, look_at_group
 from ottla.testing.asserting import assert_rebalances
 from ottla.testing.inside import TIMEOUT_S
@@ -64,6 +65,13 @@ class GroupLooks:
     def lag(self) -> Mapping[Place, int]:
         """How much is left to read, by (topic, partition), where something is committed."""
         return self.look().lag
+
+    def commit(self, topic: str, partition: int, offset: int) -> None:
+        """Have it go on to read there, as one does who is no member: it must have none.
+
+        Raises `NoSuchTopic`, `ChangeRefused`.
+        """
+        self._inside.run(lambda server: commit_offsets(server.parts, self.group_id, {(topic, partition): offset}))
 
     def assert_rebalances(
         self,

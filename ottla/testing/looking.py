@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ottla.testing.inside import TIMEOUT_S
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ottla.broker.server import Server
     from ottla.broker.state.conditions import Condition
     from ottla.broker.state.connections import ConnectionView
+    from ottla.broker.state.requests import ReceivedRequest
     from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import Timeline
     from ottla.testing.aio import AsyncLooking
@@ -67,8 +69,48 @@ class Looking:
         return self.timeline_since(0)
 
     def mark(self) -> int:
-        """This moment, for `since`."""
-        return self.timeline.last_sequence
+        """This moment, for `since`: what happens from now on."""
+        return perf_counter_ns()
+
+    def requests(
+        self, api: str = "*", *, group: str | None = None, client_id: str | None = None, since: int = 0
+    ) -> list[ReceivedRequest]:
+        """What clients have asked, decoded, with what they were answered: the last some thousands, in order.
+
+        api: by Kafka's name, such as OffsetCommit. since: after this `mark()`. A `*` stands for anything. For a broker
+        made with record_requests=True; else raises `RuntimeError`.
+        """
+        from ottla.testing.requests import requests_of
+
+        return requests_of(self, api, group=group, client_id=client_id, since=since)
+
+    def assert_received(
+        self,
+        api: str,
+        *,
+        group: str | None = None,
+        client_id: str | None = None,
+        since: int = 0,
+        exactly: int | None = None,
+        at_least: int | None = None,
+        at_most: int | None = None,
+    ) -> None:
+        """Assert how many such requests have come, at least one unless a number is given; they are those of `requests`.
+
+        Raises `AssertionError` with the timeline.
+        """
+        from ottla.testing.requests import assert_requests
+
+        assert_requests(
+            self,
+            api,
+            group=group,
+            client_id=client_id,
+            since=since,
+            exactly=exactly,
+            at_least=at_least,
+            at_most=at_most,
+        )
 
     def assert_never(
         self, kind: str, *, group: str | None = None, member: str | None = None, since: int = 0, **details: object
@@ -87,7 +129,7 @@ class Looking:
 
         Connections stay, and consumers that are still there join again. The timeline begins anew.
         """
-        self._result(self._begin(lambda server: server.reset()), 0)
+        self.run(lambda server: server.reset())
 
     def snapshot(self) -> Snapshot:
         """All topics and groups as they are now, to go back to. Raises `SnapshotRefused` where logs are on disk."""
@@ -102,7 +144,7 @@ class Looking:
         """
         from ottla.broker.state.snapshot import restore
 
-        self._result(self._begin(lambda server: restore(server.parts, to)), 0)
+        self.run(lambda server: restore(server.parts, to))
 
     @property
     def aio(self) -> AsyncLooking:
@@ -128,6 +170,10 @@ class Looking:
     def wait_in_loop(self, condition: Condition[T], timeout_s: float) -> Awaitable[T]:
         """The same for a test that has an event loop of its own, which goes on meanwhile."""
         return self.run_in_loop(lambda server: server.waiting.until(condition, timeout_s))
+
+    def run(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine in the broker's event loop and return what it returns."""
+        return self._result(self._begin(work), 0)
 
     def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Awaitable[T]:
         """Have a coroutine run in the broker's event loop while that of the test goes on."""

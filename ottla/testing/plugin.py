@@ -44,6 +44,18 @@ def pytest_configure(config: pytest.Config) -> None:
         seeds.chosen = seed
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A fault that has not fired when the test is at its end fails the test."""
+    result = yield
+    module = sys.modules.get("ottla.testing.broker")
+    if module is not None:
+        for value in getattr(item, "funcargs", {}).values():
+            if isinstance(value, module.Broker) and value.is_running:
+                value.faults.check()
+    return result
+
+
 @pytest.fixture
 def kafka(request: pytest.FixtureRequest) -> Iterator[Broker]:
     """A running broker of the test's own; `kafka.bootstrap_servers` is what clients need."""

@@ -171,7 +171,7 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
 def _begins_transactional(records: Buffer | None) -> bool:
     """Whether the first batch is of a transaction, where there is more or less than one. Raises `Refused`.
 
-    Kafka asks this before anything else, and stumbles over bytes that are no batch.
+    Kafka asks this before anything else, and fails on bytes that are no batch.
     """
     records = records or b""
     try:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from greenlet import getcurrent
 
@@ -51,6 +51,19 @@ class Form(Protocol):
     last_answer: Message | None
     last_body: bytes
 
+    def __init__(self, key: int, version: int) -> None:
+        """That of an API and a version."""
+
+
+class CallRecorder(Protocol):
+    """Who keeps them."""
+
+    def take(self, call: Call, /) -> Any:
+        """A request has come; returns what `answered` is given with its answer."""
+
+    def answered(self, taken: Any, response: Message | None, /) -> None:
+        """It has its answer; None: it is dealt with and gets none."""
+
 
 class Home(Protocol):
     """What a call knows of the listener."""
@@ -58,12 +71,17 @@ class Home(Protocol):
     name: str
     authorizer: Authorizer
 
+    @property
+    def recorder(self) -> CallRecorder | None:
+        """Who keeps its calls, if somebody does."""
+
 
 class Asker(Protocol):
     """What a call knows of the connection it has come by, and whoever has the call."""
 
     node: BrokerNode
     client_host: str
+    client_port: int
     #: What the client has said of itself.
     client_id: str | None
     client_software: str
@@ -74,8 +92,19 @@ class Asker(Protocol):
     def listener(self) -> Home:
         """Where it connected to."""
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more will leave."""
+
+    @property
+    def peer(self) -> tuple[str, int]:
+        """The client's host and port; "" and 0 when it was gone before anybody asked."""
+
     def emit(self, answered: Call, /) -> None:
         """The call has its answer."""
+
+    def send_ahead(self, call: Call, part: bytes, /) -> bool:
+        """Send the beginning of an answer that is not given yet; False: it is not its turn, or nobody is there."""
 
     def wait_for_answers(self) -> None:
         """Take up nothing more until all that was taken up is answered."""
@@ -156,7 +185,7 @@ class Call:
         if self.answered is not None:
             return
         try:
-            self.answered = self._encode(response)
+            self.answered = self.encode(response)
         except TooCostly as costly:
             self._refuse_costly(costly)
         except Exception:
@@ -180,7 +209,7 @@ class Call:
 
     def answer_part(self, response: Message, bytes_count: int) -> None:
         """Give the first so many bytes of the answer; whoever wants that has to end the connection behind them."""
-        part = b"".join(self._encode(response))[:bytes_count]
+        part = b"".join(self.encode(response))[:bytes_count]
         self.answered, self.answer_bytes = [part] if part else [], len(part)
 
     def answer_nothing(self) -> None:
@@ -210,7 +239,7 @@ class Call:
         if self.answered is not None:
             return
         try:
-            self.answered = self._encode(self.route.refuse(self.request, ErrorCode.UNKNOWN_SERVER_ERROR))
+            self.answered = self.encode(self.route.refuse(self.request, ErrorCode.UNKNOWN_SERVER_ERROR))
         except CloseConnection as close:
             connection.refuse(str(close))
         except Exception as error:
@@ -220,7 +249,8 @@ class Call:
                 tell(Kind.REQUEST_REFUSED, reason=_LONG_TEXT)
             connection.emit(self)
 
-    def _encode(self, response: Message) -> list[Buffer]:
+    def encode(self, response: Message) -> list[Buffer]:
+        """The parts of the frame with this answer, of `answer_bytes` together."""
         route = self.route
         if response is route.last_answer:
             body = route.last_body

@@ -113,6 +113,17 @@ class ClientSocket(asyncio.BufferedProtocol):
 
     # --- closing ---
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more will leave."""
+        return self._is_closed
+
+    @property
+    def peer(self) -> tuple[str, int]:
+        """The client's host and port; "" and 0 when it was gone before anybody asked."""
+        host, port, *_ = self._transport.get_extra_info("peername") or ("", 0)
+        return host, port
+
     def close(self) -> None:
         """Close when what is written has left. Requests that are not answered yet will not be."""
         self._write()

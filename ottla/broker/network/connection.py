@@ -1,8 +1,7 @@
 """One client's connection: bytes in, calls to their handlers, answers out in the order of the requests.
 
 Reading. All connections of a process receive into one shared buffer, for the loop reads and hands over in one go. Whole
-frames are cut out of it; the rest of one that is not there completely is received apart (`partial_frames`). A length is
-checked before anything is made.
+frames are cut out of it; the rest of one that is not there completely is received apart (`partial_frames`).
 
 Order. As in Kafka a connection's next request is taken up when the last one is answered: what comes behind a parked
 request is kept as it came, not even looked at, and reading stops. Requests that one group's task answers in turn are
@@ -47,10 +46,7 @@ _CLIENT_ID_AT: Final = 8
 
 
 class Connection(ClientSocket):
-    """What the event loop tells of one accepted socket.
-
-    It has slots for speed: Python has a quick way to the attributes of an object without them up to the thirtieth only.
-    """
+    """One client's. It has slots, for without them Python has a quick way to thirty attributes of an object only."""
 
     __slots__ = (
         "_ends_by_reset",
@@ -347,6 +343,14 @@ class Connection(ClientSocket):
         self._write()
         if not self._unanswered and not self._is_at_work and (self._kept is not None or self._has_ended):
             self._go_on()
+
+    def send_ahead(self, call: Call, part: bytes) -> bool:
+        """Send the beginning of an answer that is not given yet; False: it is not its turn, or nobody is there."""
+        if self._is_closed or not self._unanswered or self._unanswered[0] is not call:
+            return False
+        self._write()
+        self._transport.write(part)
+        return True
 
     # --- closing ---
 

@@ -6,7 +6,7 @@ from asyncio import AbstractEventLoop
 from typing import Protocol, TypeVar
 
 from ottla.broker.authorizer import Authorizer
-from ottla.broker.network.call import Call
+from ottla.broker.network.call import Call, CallRecorder
 from ottla.broker.network.holdings import Holdings
 from ottla.broker.network.routes import Routes
 from ottla.broker.node import BrokerNode
@@ -33,6 +33,10 @@ class Host(Protocol[C_contra]):
     unread: Holdings
     pace: Pace
     loop: AbstractEventLoop
+
+    @property
+    def recorder(self) -> CallRecorder | None:
+        """Who keeps calls, if somebody does."""
 
     def remember(self, connection: C_contra, /) -> None:
         """A client has connected."""

@@ -11,7 +11,7 @@ import errno
 import os
 import socket
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ottla.broker.authorizer import AllowAll, Authorizer
 from ottla.broker.network.call import Call, LongCall
@@ -27,6 +27,9 @@ from ottla.broker.network.limits import (
 from ottla.broker.network.routes import Routes
 from ottla.broker.node import BrokerNode
 from ottla.events.kind import Kind
+
+if TYPE_CHECKING:
+    from ottla.broker.network.call import CallRecorder
 
 #: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
 #: hundreds of clients in one breath.
@@ -57,6 +60,10 @@ class Shared:
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.routes = Routes()
         self.authorizer: Authorizer = authorizer or AllowAll()
+        #: Gets each connection that was just made, and may end it. None: nobody does that.
+        self.turn_away: Callable[[Connection], object] | None = None
+        #: Who keeps all requests and their answers, if anybody does.
+        self.recorder: CallRecorder | None = None
         self.unread = Holdings("answers it does not read", UNREAD_BYTES_MAX)
         self.receiving = Holdings("a request it has not sent whole", max(RECEIVING_BYTES_MAX, 2 * request_bytes_max))
 
@@ -100,6 +107,7 @@ class Listener:
     def __init__(self, node: BrokerNode, shared: Shared, name: str = DEFAULT_NAME) -> None:
         self.node = node
         self.name = name
+        self._shared = shared
         self.routes = shared.routes
         self.authorizer = shared.authorizer
         self.receive_buffer = shared.receive_buffer
@@ -111,7 +119,8 @@ class Listener:
         #: What a request becomes, and a long one.
         self.new_call: type[Call] = Call
         self.new_long_call: type[Call] = LongCall
-        node.events.when_read(Kind.REQUEST_HANDLED, self._choose_call)
+        self._is_told = False
+        node.events.when_read(Kind.REQUEST_HANDLED, self._choose_told)
         self.loop = asyncio.get_running_loop()
         self._server: asyncio.Server | None = None
         #: A loop whose sockets are not the machine's has its own way to hold an address.
@@ -199,6 +208,8 @@ class Listener:
             connection.reset()
         elif self._server is None:
             connection.close()
+        elif self._shared.turn_away is not None:
+            self._shared.turn_away(connection)
 
     def forget(self, connection: Connection) -> None:
         """The connection is gone."""
@@ -216,16 +227,30 @@ class Listener:
             client_port=connection.client_port,
         )
 
-    def _choose_call(self, is_told: bool) -> None:
-        """When somebody reads of each request, requests become calls that tell when they are answered."""
-        if is_told:
-            from ottla.broker.network.logged_call import LoggedCall, LoggedLongCall
+    @property
+    def recorder(self) -> CallRecorder | None:
+        """Who keeps all requests and their answers, if anybody does."""
+        return self._shared.recorder
 
-            self.new_call, self.new_long_call = LoggedCall, LoggedLongCall
+    def choose_call(self) -> None:
+        """Choose what requests become: what costs least and does what is wanted."""
+        if self._shared.recorder is not None:
+            from ottla.broker.network.recorded_call import RecordedCall, RecordedLongCall
+
+            self.new_call, self.new_long_call = RecordedCall, RecordedLongCall
+        elif self._is_told:
+            from ottla.broker.network.timed_call import TimedCall, TimedLongCall
+
+            self.new_call, self.new_long_call = TimedCall, TimedLongCall
         else:
             self.new_call, self.new_long_call = Call, LongCall
         for connection in self.connections:
             connection.new_call, connection.new_long_call = self.new_call, self.new_long_call
+
+    def _choose_told(self, is_told: bool) -> None:
+        """When somebody reads of each request, requests become calls that tell when they are answered."""
+        self._is_told = is_told
+        self.choose_call()
 
     def finish(self) -> None:
         """Close every connection when what came there is answered."""

@@ -19,6 +19,7 @@ from ottla.coordinator.runtime.effects import Append, Completion, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.write_errors import WRITE_ERRORS
+from ottla.pacing import FEW_ELEMENTS, paced
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 
@@ -50,9 +51,9 @@ def write_offsets(
     committed: list[tuple[str, int, CommittedOffset]] = []
     records: list[Record] = []
     topics = []
-    for topic in request.topics:
+    for topic in paced(request.topics) if len(request.topics) > FEW_ELEMENTS else request.topics:
         partitions = []
-        for partition in topic.partitions:
+        for partition in paced(topic.partitions) if len(topic.partitions) > FEW_ELEMENTS else topic.partitions:
             index = partition.partition_index
             error = NONE
             metadata = partition.committed_metadata
@@ -102,7 +103,8 @@ def keep_offsets(group: AnyGroup, written: OffsetsWritten, error: ErrorCode, eff
     offsets.writes -= 1
     event = written.event
     if not error:
-        for topic, partition, committed in written.committed:
+        kept = written.committed
+        for topic, partition, committed in paced(kept) if len(kept) > FEW_ELEMENTS else kept:
             offsets.keep(topic, partition, committed)
         effects.append(Reply(event.token, written.response))
     else:

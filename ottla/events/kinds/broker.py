@@ -59,6 +59,12 @@ BROKER_RESET: Final = Row(
 BROKER_RESTORED: Final = Row(
     "broker.restored", "info", ("topics",), "Topics and groups are as they were at a snapshot."
 )
+SEED_PLANTED: Final = Row(
+    "seed.planted", "info", ("path", "entries"), "Topics, records and offsets of a seed are there."
+)
+SEED_SKIPPED: Final = Row(
+    "seed.skipped", "info", ("path", "reason"), "A seed was not planted, for the broker has topics already."
+)
 SETTINGS_CHANGED: Final = Row(
     "settings.changed",
     None,

@@ -7,7 +7,7 @@ from ottla.events.kind import Kind
 from ottla.protocol.primitives import Message
 
 
-class LoggedCall(Call):
+class TimedCall(Call):
     """A `Call` that knows when it came."""
 
     __slots__ = ("taken_up_ms",)
@@ -37,7 +37,7 @@ class LoggedCall(Call):
         )
 
 
-class LoggedLongCall(LoggedCall, LongCall):
+class TimedLongCall(TimedCall, LongCall):
     """A `LongCall` that knows when it came."""
 
     __slots__ = ()
