@@ -72,8 +72,9 @@ def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | N
             return OffsetCommitResponse(topics=token.topics)
     commit = OffsetCommitRequested(token, request, call.api_version)
     if not call.is_brief:
+        commit.is_long = True
         commit.is_too_large = _is_too_large(request, call)
-    call.node.coordinator.submit(request.group_id, commit, is_long=not call.is_brief)
+    call.node.coordinator.submit(request.group_id, commit, is_long=commit.is_long)
     return None
 
 
