@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from itertools import filterfalse, groupby
 from time import perf_counter
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
@@ -30,14 +30,16 @@ Parts: TypeAlias = list[Part]
 
 #: How long the requests of one turn may hold the loop, all together; each goes on to its next breath.
 SLICE_SECONDS: Final = 0.002
-#: A few elements are not worth the question whether somebody else is to have a turn.
-FEW_ELEMENTS: Final = 16
 #: After so many elements a look at the clock.
 BREATH_ELEMENTS: Final = 8
+#: With no more elements than these nobody asks whether somebody else is to have a turn.
+FEW_ELEMENTS: Final = 16
 #: So many parts of an answer are made one.
 JOINED_PARTS: Final = 512
 #: How many requests go on in turn; the others wait, hardly begun.
 ACTIVE_MAX: Final = 4
+#: `isinstance(part, memoryview)`, for loops that Python does not run.
+_is_view: Final = memoryview.__instancecheck__
 #: A request that has had more elements than this is heavy: megabytes of it are in memory. Only one goes on.
 HEAVY_ELEMENTS: Final = 10_000
 #: Workers that are kept for the next request.
@@ -319,7 +321,7 @@ def join_own(parts: Parts) -> Parts:
 
 def own_bytes(parts: Iterable[Part]) -> int:
     """How long these parts of an answer are together, without records: views of the log are not our own memory."""
-    return sum(len(part) for part in parts if type(part) is not memoryview)
+    return sum(map(len, filterfalse(_is_view, parts)))
 
 
 def fail_long_answer() -> NoReturn:

@@ -161,7 +161,12 @@ def test_a_look_at_the_clock_after_so_many_elements() -> None:
 def test_work_within_work_is_done_there() -> None:
     loop = Loop()
     works = [Work(loop, 2), Work(loop, 2)]
-    loop.pace.run(lambda: [loop.pace.run(work) for work in works] and None)
+
+    def work_within() -> None:
+        for work in works:
+            loop.pace.run(work)
+
+    loop.pace.run(work_within)
     assert [work.done for work in works] == [1, 0]
     while not loop.pace.is_settled:
         loop.turn()
@@ -300,7 +305,7 @@ def test_unpacked_records_of_a_request(request_bytes: int, records_max: int) -> 
 
 
 def test_faults_of_a_request() -> None:
-    named = []
+    named: list[bool] = []
     within(0, lambda: named.extend(charge_fault() for _ in range(FAULTS_MAX + 5)))
     assert sum(named) == FAULTS_MAX
 

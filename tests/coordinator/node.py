@@ -11,7 +11,7 @@ from typing import Any
 from ottla.coordinator.classic.events import Event
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
-from ottla.coordinator.notes import Note
+from ottla.coordinator.notes import Happened, Note
 from ottla.coordinator.runtime.records import Record
 from ottla.coordinator.runtime.runtime import exhaust
 from ottla.pacing import Pace
@@ -57,6 +57,18 @@ class MemoryLog:
         return [record for batch in self.batches[partition] for record in batch]
 
 
+class Notes:
+    """Reads every note."""
+
+    wanted = frozenset(Happened)
+
+    def __init__(self, notes: list[tuple[str, int, Note]]) -> None:
+        self._notes = notes
+
+    def __call__(self, group_id: str, timestamp_ms: int, note: Note, /) -> None:
+        self._notes.append((group_id, timestamp_ms, note))
+
+
 class Node:
     """One coordinator and what it works with."""
 
@@ -67,10 +79,7 @@ class Node:
         self.timer = Timer(self.clock, loop=asyncio.get_running_loop())
         self.log = log or MemoryLog()
         self.notes: list[tuple[str, int, Note]] = []
-        self.coordinator = Coordinator(config, self.log, self.timer, tasks, self._note, pace=pace)
-
-    def _note(self, group_id: str, timestamp_ms: int, note: Note, /) -> None:
-        self.notes.append((group_id, timestamp_ms, note))
+        self.coordinator = Coordinator(config, self.log, self.timer, tasks, Notes(self.notes), pace=pace)
 
     def load(self, partition: int) -> None:
         loading = self.coordinator.runtime.start_loading(partition)

@@ -22,7 +22,6 @@ from typing import Final, TypeAlias
 from ottla.broker.configs.entries import ConfigEntry
 from ottla.broker.configs.topic_configs import configs_at_creation
 from ottla.broker.network.call import Call
-from ottla.cluster.cluster import random_uuid
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_creation import BROKER_DEFAULT, NewTopic, check_new_name, place_new_topic
 from ottla.cluster.topic_names import METADATA_TOPIC
@@ -105,7 +104,7 @@ def _new_topic(topic: CreateTopicsRequest.CreatableTopic) -> NewTopic:
 def _create(topic: NewTopic, call: Call, shown: _ShownConfigs, *, validate_only: bool) -> _Result:
     cluster = call.node.cluster
     assignment, configs = place_new_topic(cluster, topic)
-    topic_id = random_uuid()
+    topic_id = cluster.new_uuid()
     if not validate_only:
         cluster.create_topic(topic.name, assignment, configs, topic_id, call.client_id)
     return _Result(

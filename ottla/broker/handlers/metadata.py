@@ -12,7 +12,7 @@ more. v13 adds a top-level error_code.
 
 Errors, by topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for a bad name, UNKNOWN_TOPIC_ID; on all of them
 INVALID_REQUEST for an id or a null name in v10 and v11, and UNKNOWN_SERVER_ERROR for a null name without any id in v12,
-on which Kafka stumbles. By partition: LEADER_NOT_AVAILABLE while nobody leads it; LISTENER_NOT_FOUND, up to v5
+where Kafka fails. By partition: LEADER_NOT_AVAILABLE while nobody leads it; LISTENER_NOT_FOUND, up to v5
 LEADER_NOT_AVAILABLE, if its leader advertises no address on the client's listener; REPLICA_NOT_AVAILABLE in v0, which
 leaves out the replicas that are down. Kafka: KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache.getTopicMetadata.
 """
@@ -24,10 +24,10 @@ from typing import Final
 
 from ottla.broker.authorized_operations import (
     NOT_ASKED,
-    AclResourceType,
     authorized_cluster_operations,
     authorized_operations,
 )
+from ottla.broker.authorizer import AclResourceType
 from ottla.broker.network.call import Call
 from ottla.cluster.address import Address
 from ottla.cluster.cluster import Cluster

@@ -37,7 +37,7 @@ class Merged:
                 refused = self._refused.setdefault(topic.name, topic)
                 if refused is not topic:
                     refused.partitions += topic.partitions
-            response.topics = list(self._refused.values())
+            response = OffsetDeleteResponse(topics=list(self._refused.values()))
         self._call.answer(response)
 
 

@@ -4,20 +4,23 @@ The connection makes it from a frame, a handler gets it beside the decoded reque
 `answer`, now or later, from wherever it happens: the handler itself, a group's task, an operation in a purgatory. The
 answer is encoded on the spot and leaves when it is its turn on the connection.
 
-Answering never raises: an answer that can't be encoded, like any other failure of ours, is logged, and the client is
+Answering never raises: an answer that can't be encoded, like any other failure of ours, is told, and the client is
 told UNKNOWN_SERVER_ERROR in the form of its request. Kafka: RequestHandlerHelper.handleError.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from greenlet import getcurrent
+
 from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
-from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, costs, fail_long_answer, own_bytes
+from ottla.events.kind import Kind
+from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, Worker, fail_long_answer, own_bytes
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.headers import RESPONSE_HEADER, RESPONSE_HEADER_TAGGED
 from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
 
 if TYPE_CHECKING:
@@ -39,9 +42,11 @@ class Call:
 
     `answered` is None until the answer is there; then its encoded parts, empty when the request gets none (Produce with
     acks=0), of `answer_bytes` together. For those who would rather not wait for somebody who may be gone: `on_ended` is
-    called when the client says that it will send nothing more, `on_abandoned` when the connection is lost. `is_brief`:
-    neither handling nor answering it is long work.
+    called when the client says that it will send nothing more, `on_abandoned` when the connection is lost.
     """
+
+    #: Whether neither handling nor answering it is long work.
+    is_brief = True
 
     __slots__ = (
         "answer_bytes",
@@ -50,7 +55,6 @@ class Call:
         "client_id",
         "connection",
         "correlation_id",
-        "is_brief",
         "node",
         "on_abandoned",
         "on_ended",
@@ -68,7 +72,6 @@ class Call:
         self.correlation_id = correlation_id
         self.client_id = client_id
         self.request = request
-        self.is_brief = True
         self.answered: list[Buffer] | None = None
         self.answer_bytes = 0
         self.on_abandoned: Callable[[], object] | None = None
@@ -96,21 +99,10 @@ class Call:
 
     def answer(self, response: Message) -> None:
         """Give the answer. The first one counts; after the connection is gone it does nothing."""
-        if not self.is_brief:
-            self.connection.pace.run(partial(self._answer, response))
-        elif self.answered is None:  # `_answer` without its call, which each request would pay for
-            try:
-                self.answered = self._encode(response)
-            except Exception:
-                self._answer(response)  # fails again, and says so
-            else:
-                self.connection.emit(self)
-
-    def _answer(self, response: Message) -> None:
         if self.answered is not None:
             return
         try:
-            self.answered = self._encode(response)
+            self.answered = self.encode(response)
         except TooCostly as costly:
             self._refuse_costly(costly)
         except Exception:
@@ -120,12 +112,6 @@ class Call:
 
     def answer_later(self, make: Callable[[], Message]) -> None:
         """Give the answer that `make` returns, now that what was waited for is there. It may raise as a handler may."""
-        if self.is_brief:
-            self._make(make)
-        else:
-            self.connection.pace.run(partial(self._make, make))
-
-    def _make(self, make: Callable[[], Message]) -> None:
         try:
             response = make()
         except TooCostly as costly:
@@ -140,7 +126,7 @@ class Call:
 
     def answer_part(self, response: Message, bytes_count: int) -> None:
         """Give the first so many bytes of the answer; whoever wants that has to end the connection behind them."""
-        part = b"".join(self._encode(response))[:bytes_count]
+        part = b"".join(self.encode(response))[:bytes_count]
         self.answered, self.answer_bytes = [part] if part else [], len(part)
 
     def answer_nothing(self) -> None:
@@ -148,53 +134,72 @@ class Call:
         self.answered = []
         self.connection.emit(self)
 
+    def fail_by(self, error: Exception) -> None:
+        """Its handler has raised this. For `except` blocks."""
+        if isinstance(error, CloseConnection):
+            self.connection.refuse(str(error))
+        elif isinstance(error, TooCostly):
+            self.connection.refuse(f"{self.route.name} v{self.api_version} costs too much: {error}")
+        else:
+            self.fail()
+
     def fail(self, unwritten: Message | None = None) -> None:
-        """Something of ours has raised: log it, and answer UNKNOWN_SERVER_ERROR if there is no answer yet.
+        """Something of ours has raised: tell it, and answer UNKNOWN_SERVER_ERROR if there is no answer yet.
 
         For `except` blocks. `unwritten`: the answer, if it was there and could not be written.
         """
-        connection, log = self.connection, self.connection.log
-        api, api_version = self.route.name, self.api_version
+        connection, api, api_version = self.connection, self.route.name, self.api_version
+        tell = partial(self.node.events.tell, node_id=self.node.node_id, api=api, api_version=api_version)
         is_clients_fault = unwritten is not None and has_long_text(unwritten)
         if not is_clients_fault:
-            log.exception("request.failed", api=api, api_version=api_version)
+            tell(Kind.REQUEST_FAILED, raised=sys.exception())
         if self.answered is not None:
             return
         try:
-            self.answered = self._encode(self.route.refuse(self.request, ErrorCode.UNKNOWN_SERVER_ERROR))
+            self.answered = self.encode(self.route.refuse(self.request, ErrorCode.UNKNOWN_SERVER_ERROR))
         except CloseConnection as close:
             connection.refuse(str(close))
         except Exception as error:
             connection.refuse(f"{api} v{api_version} cannot be answered: {error}")
         else:
             if is_clients_fault:
-                log.warning("request.refused", api=api, api_version=api_version, reason=_LONG_TEXT)
+                tell(Kind.REQUEST_REFUSED, reason=_LONG_TEXT)
             connection.emit(self)
 
-    def _encode(self, response: Message) -> list[Buffer]:
+    def encode(self, response: Message) -> list[Buffer]:
+        """The parts of the frame with this answer, of `answer_bytes` together."""
         route = self.route
         if response is route.last_answer:
             body = route.last_body
             self.answer_bytes = len(body)
-            return [self._header(len(body)) + body]
+            return [route.pack_header(len(body) + route.header_bytes, self.correlation_id) + body]
         parts: list[Buffer] = [b""]
-        if (spent := costs()) is not None:
-            spent.begin_answer(parts)
+        if type(worker := getcurrent()) is Worker:
+            worker.costs.begin_answer(parts)
         route.write(response, parts)
         self.answer_bytes = size = sum(map(len, parts))
         if size > ANSWER_BYTES_MAX and own_bytes(parts) > ANSWER_BYTES_MAX:
             fail_long_answer()
         if route.repeats:
             route.last_answer, route.last_body = response, b"".join(parts)
-        parts[0] = self._header(size)
+        parts[0] = route.pack_header(size + route.header_bytes, self.correlation_id)
         if size < JOINED_ANSWER_BYTES_MAX or size < PART_BYTES_MIN * len(parts):
             return [b"".join(parts)]
         return parts
 
-    def _header(self, body_bytes: int) -> bytes:
-        if self.route.answer_header_tagged:
-            return RESPONSE_HEADER_TAGGED.pack(body_bytes + 5, self.correlation_id)
-        return RESPONSE_HEADER.pack(body_bytes + 4, self.correlation_id)
+
+class LongCall(Call):
+    """A call whose answer, too, may take long to make and to encode: a worker does it."""
+
+    __slots__ = ()
+
+    is_brief = False
+
+    def answer(self, response: Message) -> None:
+        self.connection.pace.run(partial(super().answer, response))
+
+    def answer_later(self, make: Callable[[], Message]) -> None:
+        self.connection.pace.run(partial(super().answer_later, make))
 
 
 def has_long_text(value: object) -> bool:

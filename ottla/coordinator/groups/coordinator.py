@@ -26,10 +26,10 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from ottla.coordinator.config import GroupConfig
-    from ottla.coordinator.notes import NoteSink
+    from ottla.coordinator.notes import Happened, NoteReader
     from ottla.coordinator.runtime.owner import Log, Owner
     from ottla.pacing import Pace
     from ottla.purgatory import Timer
@@ -44,12 +44,12 @@ class Coordinator:
         log: Log,
         timer: Timer,
         tasks: Tasks,
-        notes: NoteSink | None = None,
+        notes: NoteReader | None = None,
         failed: Callable[[str, Exception], None] | None = None,
         start: Callable[[Iterator[None]], None] = exhaust,
         pace: Pace | None = None,
     ) -> None:
-        """`tasks`: where the owners of groups live; `notes`: the reader of what happens in groups, if any.
+        """`tasks`: where the owners of groups live; `notes`: who is given what happens in groups, if anybody.
 
         `failed`, `start` and `pace`: as for a `Runtime`.
         """
@@ -73,7 +73,7 @@ class Coordinator:
         self._start = start
         #: Topics whose offsets are to go, ids by name.
         self._deleted: dict[str, bytes] = {}
-        self._is_journaled = notes is not None
+        self._notes_wanted: Container[Happened] = frozenset() if notes is None else notes.wanted
         self._owners = self.runtime.owners
 
     def partition_of(self, group_id: str) -> int:
@@ -157,7 +157,7 @@ class Coordinator:
         return config.group_min_session_timeout_ms <= timeout_ms <= config.group_max_session_timeout_ms
 
     def _create(self, group_id: str) -> Owner[Group]:
-        group = Group(group_id, self.config, self._clock.wall_ms(), is_unwritten=True, is_journaled=self._is_journaled)
+        group = Group(group_id, self.config, self._clock.wall_ms(), is_unwritten=True, notes_wanted=self._notes_wanted)
         return self.runtime.bring_in(group_id, group, self.partition_of(group_id))
 
     def _resubmit(self, group_id: str, event: Any) -> None:
@@ -170,7 +170,7 @@ class Coordinator:
             partition,
             self.config,
             self._clock.wall_ms(),
-            is_journaled=self._is_journaled,
+            notes_wanted=self._notes_wanted,
             only_group_id=only_group_id,
         )
 

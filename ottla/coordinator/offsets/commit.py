@@ -20,7 +20,7 @@ from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.write_errors import WRITE_ERRORS
 from ottla.pacing import paced
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def write_offsets(
         partitions = []
         for partition in paced(topic.partitions) if is_long else topic.partitions:
             index = partition.partition_index
-            error = ErrorCode.NONE
+            error = NONE
             metadata = partition.committed_metadata
             if metadata and _is_too_long(group, metadata):
                 error = ErrorCode.OFFSET_METADATA_TOO_LARGE
@@ -103,7 +103,7 @@ def keep_offsets(group: AnyGroup, written: OffsetsWritten, error: ErrorCode, eff
     offsets = group.offsets
     offsets.writes -= 1
     event = written.event
-    if error is ErrorCode.NONE:
+    if not error:
         for topic, partition, committed in paced(written.committed) if event.is_long else written.committed:
             offsets.keep(topic, partition, committed)
         effects.append(Reply(event.token, written.response))

@@ -131,6 +131,10 @@ class Runtime(Generic[M]):
 
     # ── Partitions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
+    def put_around_log(self, put: Callable[[Log], Log]) -> None:
+        """Have what `put` makes of the log that machines write to stand in its place from now on."""
+        self._with.log = put(self._with.log)
+
     def start_loading(self, partition: int) -> Loading[M]:
         """This node is to coordinate the partition; until it is loaded clients are told to wait.
 

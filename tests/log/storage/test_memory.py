@@ -91,7 +91,7 @@ def test_a_chunk_begins_without_huge_pages(monkeypatch: pytest.MonkeyPatch) -> N
     advice: list[tuple[int, int, int]] = []
 
     class Block(mmap.mmap):
-        def madvise(self, option: int, start: int = 0, length: int = 0) -> None:  # type: ignore[override]
+        def madvise(self, option: int, start: int = 0, length: int = 0) -> None:
             advice.append((option, start, length))
 
     monkeypatch.setattr(mmap, "mmap", Block)
