@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from itertools import filterfalse, groupby
 from time import perf_counter
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
@@ -32,10 +32,14 @@ Parts: TypeAlias = list[Part]
 SLICE_SECONDS: Final = 0.002
 #: After so many elements a look at the clock.
 BREATH_ELEMENTS: Final = 8
+#: With no more elements than these nobody asks whether somebody else is to have a turn.
+FEW_ELEMENTS: Final = 16
 #: So many parts of an answer are made one.
 JOINED_PARTS: Final = 512
 #: How many requests go on in turn; the others wait, hardly begun.
 ACTIVE_MAX: Final = 4
+#: `isinstance(part, memoryview)`, for loops that Python does not run.
+_is_view: Final = memoryview.__instancecheck__
 #: A request that has had more elements than this is heavy: megabytes of it are in memory. Only one goes on.
 HEAVY_ELEMENTS: Final = 10_000
 #: Workers that are kept for the next request.
@@ -129,6 +133,8 @@ class Worker(greenlet):
         self.costs = Costs()
         #: Is this one of the few that go on in turn?
         self.is_active = False
+        #: May it take no breath, because somebody waits for it?
+        self.is_hurried = False
         self.switch()  # to where it waits for its first task
 
     def run(self) -> None:
@@ -160,31 +166,45 @@ class Pace:
         """Whether nothing is half done."""
         return not self._active and not self._waiting
 
-    def run(self, task: Task) -> None:
-        """Do it now, as far as this turn's slice goes, and the rest in the turns that follow. It must not raise."""
+    def run(self, task: Task) -> Worker | None:
+        """Do it now, as far as this turn's slice goes, and the rest in the turns that follow. It must not raise.
+
+        Returns who does the rest; None: it is done, or is part of what a worker does.
+        """
         if type(getcurrent()) is Worker:
             task()
-            return
+            return None
         if not self._turn_is_begun:
             self._begin_turn()
         if not self._idle:
             Worker(self)
-        self._idle.pop().switch(task)
+        worker = self._idle.pop()
+        worker.switch(task)
+        return worker if self._waiting and self._waiting[-1] is worker else None
+
+    def finish(self, worker: Worker) -> None:
+        """Have a worker do the rest now, because whoever calls this can't go on before."""
+        (self._active if worker.is_active else self._waiting).remove(worker)
+        worker.is_hurried = True
+        worker.parent = getcurrent()  # where it comes back to when it is done
+        worker.switch()
 
     def next_task(self, worker: Worker) -> Task | None:
         """Called by a worker that is done: waits until there is something else for it. None: it is not needed."""
-        worker.is_active = False
+        worker.is_active = worker.is_hurried = False
         if self._heavy is worker:
             self._heavy = None
         if len(self._idle) >= _IDLE_MAX:
             return None
         self._idle.append(worker)
-        task: Task = self.loop_stack.switch()
+        asked_by: Any = worker.parent
+        worker.parent = self.loop_stack
+        task: Task = asked_by.switch()
         return task
 
     def breathe(self, worker: Worker) -> None:
         """Called by a worker where it may be interrupted."""
-        if self._now() >= self._turn_ends and not self._is_closed:
+        if self._now() >= self._turn_ends and not self._is_closed and not worker.is_hurried:
             (self._active if worker.is_active else self._waiting).append(worker)
             self.loop_stack.switch()
 
@@ -240,6 +260,19 @@ def breathe() -> None:
         worker.pace.breathe(worker)
 
 
+def in_one_go(task: Task) -> None:
+    """Do it without taking breath: nobody may come in between."""
+    worker = getcurrent()
+    if type(worker) is not Worker or worker.is_hurried:
+        task()
+        return
+    worker.is_hurried = True
+    try:
+        task()
+    finally:
+        worker.is_hurried = False
+
+
 def paced(items: Iterable[T], elements: int = BREATH_ELEMENTS) -> Iterable[T]:
     """The same items, with breath in between: after each if they are large, else after some `elements`."""
     worker = getcurrent()
@@ -284,7 +317,7 @@ def join_own(parts: Parts) -> Parts:
 
 def own_bytes(parts: Iterable[Part]) -> int:
     """How long these parts of an answer are together, without records: views of the log are not our own memory."""
-    return sum(len(part) for part in parts if type(part) is not memoryview)
+    return sum(map(len, filterfalse(_is_view, parts)))
 
 
 def fail_long_answer() -> NoReturn:

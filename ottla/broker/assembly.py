@@ -35,7 +35,7 @@ class Assembly:
     """The parts of a broker."""
 
     timer: Timer
-    #: Where everything runs that no client waits for. To be entered by whoever runs the broker.
+    #: Where everything runs that no client waits for. To be entered by the one who runs the broker.
     tasks: asyncio.TaskGroup
     events: Stream
     cluster: Cluster

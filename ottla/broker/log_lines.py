@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.log import LEVELS
+from ottla.broker.structured_log import LEVELS
 from ottla.events.kind import Kind
 from ottla.events.setbacks import Setbacks
 
 if TYPE_CHECKING:
-    from ottla.broker.log import Log
+    from ottla.broker.structured_log import Log
     from ottla.events.stream import Event, Stream
 
 #: What a group's log refused so long ago is told again.

@@ -112,6 +112,7 @@ class Services:
                 self._timer,
                 self._tasks,
                 self.background,
+                self.pace,
                 wrap_group_log=self._wrap_group_log,
             )
         )

@@ -120,9 +120,9 @@ def run(options: argparse.Namespace) -> int:
     for number in _END_SIGNALS:
         signal.signal(number, _nothing_to_end)
     from ottla.broker.collector import set_aside, spare_what_lives
-    from ottla.broker.log import make_log
     from ottla.broker.network.endpoints import read_endpoints
     from ottla.broker.server import Server
+    from ottla.broker.structured_log import make_log
     from ottla.cluster.address import Address, MachineRefused
     from ottla.events.kind import Kind
     from ottla.purgatory import SystemClock, VirtualClock
@@ -249,7 +249,7 @@ def _tell_ready(server: Server, settings: Settings) -> None:
         words.append(f"data_dir={server.data_dir}")
     try:
         print_line(" ".join(("ottla ready", *words)), flush=True)
-    except BrokenPipeError:  # whoever started us does not listen any more; clients may
+    except BrokenPipeError:  # the process that started us does not listen any more; clients may
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -198,7 +198,7 @@ class Cluster:
         )
 
     def delete_topic(self, topic: Topic, client_id: str | None = None) -> None:
-        """Forget a topic and give its memory back; whoever waits on its partitions is told.
+        """Forget a topic and give its memory back; operations that wait on its partitions are told.
 
         Others may have their turn before all its logs are gone; so long its name is taken. Raises `Refused` if that
         can't be kept.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.cluster.address import MachineRefused
 from ottla.cluster.store import ClusterStore
 from ottla.events.kind import Kind
-from ottla.log.storage.cluster_journal import JournalDamagedError
+from ottla.log.storage.cluster_file import CLUSTER_FILE, ClusterFileDamagedError
 from ottla.log.storage.data_dir import DataDir, DataDirRefused
 from ottla.log.storage.files import describe
 from ottla.log.storage.worker import ThreadWorker
@@ -62,7 +62,7 @@ class Persistence:
                 await asyncio.sleep(0)
                 if stopping.is_set():
                     return
-        except (DataDirRefused, JournalDamagedError, OSError) as error:
+        except (DataDirRefused, ClusterFileDamagedError, OSError) as error:
             self._worker.close()
             self._data_dir.release()
             raise MachineRefused(f"--data-dir: {self._reason(error)}") from None
@@ -74,9 +74,9 @@ class Persistence:
 
     def _reason(self, error: Exception) -> str:
         match error:
-            case JournalDamagedError():
+            case ClusterFileDamagedError():
                 return (
-                    f"the journal of {self._data_dir.path} was changed: {error}; put back a copy of it, or name "
+                    f"{self._data_dir.path}/{CLUSTER_FILE} was changed: {error}; put back a copy of it, or name "
                     "another directory"
                 )
             case OSError():

@@ -1,6 +1,6 @@
 """One ordered stream of what happens in a broker. Whatever wants to learn of something reads it here.
 
-    whoever does something ──tell──▶ stream ──▶ log lines · journal · page · tests · parts that act on it
+    what does something ──tell──▶ stream ──▶ log lines · journal · page · tests · parts that act on it
 
     stream.tell(Kind.TOPIC_CREATED, topic="orders", partitions=4)
     stop = stream.read(print, [Kind.TOPIC_CREATED])

@@ -21,6 +21,7 @@ from ottla.log.partition_answers import (
     LATEST_TIERED_TIMESTAMP,
     LATEST_TIMESTAMP,
     MAX_TIMESTAMP,
+    READ_COMMITTED,
     IsolationLevel,
     OffsetResult,
     ReadResult,
@@ -37,7 +38,7 @@ from ottla.log.replay import RecoveredLog
 from ottla.log.storage.contract import EpochStart, LogStorage, StorageError
 from ottla.log.storage.segment import AbortedTransaction, Segment
 from ottla.protocol.batch_error import BatchError
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.varint import Buffer
 
 
@@ -72,7 +73,7 @@ class ReadableLog:
     def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
         """Whether the client knows the leader epoch; -1 is no claim. Comes before asking who leads."""
         if current_leader_epoch in (-1, self.leader_epoch):
-            return ErrorCode.NONE
+            return NONE
         if current_leader_epoch < self.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
         return ErrorCode.UNKNOWN_LEADER_EPOCH
@@ -110,12 +111,12 @@ class ReadableLog:
         aborted: list[AbortedTransaction] | None = None
         try:
             found = read_range(segments, fetch_offset, end_offset, bytes_max, is_first=is_first)
-            if isolation is IsolationLevel.READ_COMMITTED and not found.is_too_large:
+            if isolation is READ_COMMITTED and not found.is_too_large:
                 aborted = aborted_between(segments, fetch_offset, found)
         except StorageError:
             return ReadResult(ErrorCode.KAFKA_STORAGE_ERROR)
         return ReadResult(
-            ErrorCode.NONE,
+            NONE,
             found.records,
             self.high_watermark,
             self.last_stable_offset,
@@ -233,4 +234,4 @@ class ReadableLog:
         return sum(segment.size_bytes for segment in self._storage.segments)
 
     def _readable_end(self, isolation: IsolationLevel) -> int:
-        return self.last_stable_offset if isolation is IsolationLevel.READ_COMMITTED else self.high_watermark
+        return self.last_stable_offset if isolation is READ_COMMITTED else self.high_watermark

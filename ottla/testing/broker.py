@@ -276,9 +276,9 @@ class Broker(Looking):
             self._ready.set_exception(error)
 
     async def _serve(self) -> None:
-        from ottla.broker.log import make_log
         from ottla.broker.network.endpoints import read_endpoints
         from ottla.broker.server import Server
+        from ottla.broker.structured_log import make_log
         from ottla.purgatory import SystemClock, VirtualClock
         from ottla.settings.settings import ConfigError, Settings
 

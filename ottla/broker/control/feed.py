@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
-from ottla.broker.control.refused import Refused
+from ottla.broker.control.http_refused import HttpRefused
 from ottla.events.kind import USUAL_KINDS, Kind
 
 if TYPE_CHECKING:
@@ -25,17 +25,19 @@ WAITING_EVENTS_MAX: Final = 10_000
 
 
 def read_kinds(query: str) -> list[Kind]:
-    """The kinds that a query such as `kind=group.*&kind=node.*` asks for; without one the usual ones. Raises `Refused`.
+    """The kinds that a query such as `kind=group.*&kind=node.*` asks for. Without one, or with `*`, all usual ones.
 
-    `*` alone is the usual ones as well.
+    Raises `HttpRefused`.
     """
     wishes = parse_qs(query, keep_blank_values=True)
     patterns = wishes.pop("kind", ["*"])
     for unknown in wishes:
-        raise Refused(HTTPStatus.BAD_REQUEST, f"there is no {unknown!r} to ask for; only kind, as in ?kind=group.*")
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, f"there is no {unknown!r} to ask for; only kind, as in ?kind=group.*")
     for pattern in patterns:
         if not any(fnmatchcase(kind.value, pattern) for kind in Kind):
-            raise Refused(HTTPStatus.BAD_REQUEST, f"no kind of event is called {pattern!r}; docs/events.md lists them")
+            raise HttpRefused(
+                HTTPStatus.BAD_REQUEST, f"no kind of event is called {pattern!r}; docs/events.md lists them"
+            )
     return [kind for kind in Kind if any(_matches(kind, pattern) for pattern in patterns)]
 
 

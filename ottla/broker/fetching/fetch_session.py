@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from ottla.broker.partition_access import NO_LEADER_EPOCH
 from ottla.pacing import paced
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Sessionless:
         self.partitions = partitions
 
     def conclude(self, found: Found) -> tuple[ErrorCode, int, Found]:
-        return ErrorCode.NONE, NO_SESSION, found
+        return NONE, NO_SESSION, found
 
 
 class Beginning:

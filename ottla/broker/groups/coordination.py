@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.runtime.records import Record
     from ottla.events.stream import Event
     from ottla.log.partition import Partition
+    from ottla.pacing import Pace
     from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
 
@@ -90,6 +91,7 @@ class GroupCoordination:
         timer: Timer,
         tasks: TaskGroup,
         background: Background,
+        pace: Pace,
         *,
         wrap_group_log: WrapGroupLog | None,
     ) -> None:
@@ -112,6 +114,7 @@ class GroupCoordination:
                 notes,
                 partial(self._group_failed, node_id),
                 lambda steps: background.start(steps, "expired offsets"),
+                pace,
             )
             for node_id in cluster.all_nodes
         }
@@ -129,7 +132,7 @@ class GroupCoordination:
         return all(coordinator.is_settled for coordinator in self.of_node.values())
 
     def close(self) -> None:
-        """Release whoever waits in a group, and coordinate nothing any more."""
+        """Answer all members that wait, and coordinate nothing any more."""
         for coordinator in self.of_node.values():
             coordinator.close()
 
@@ -141,7 +144,7 @@ class GroupCoordination:
     def take_over(self, log: Partition, node_id: int) -> None:
         """A node leads this partition of __consumer_offsets now: it reads the groups in it, and then coordinates them.
 
-        Until then clients are told to wait. Whoever coordinated them before has to resign first.
+        Until then clients are told to wait. The node that coordinated them before has to resign first.
         """
         self._loading.load(self.of_node[node_id].runtime, log)
 

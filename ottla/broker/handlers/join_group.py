@@ -25,7 +25,7 @@ from ottla.protocol.messages.join_group import JoinGroupRequest, JoinGroupRespon
 def handle(request: JoinGroupRequest, call: Call) -> None:
     new_uuid = "" if request.member_id else str(UUID(bytes=call.node.cluster.dice.randbytes(16), version=4))
     event = JoinRequested(call, request, call.api_version, call.client_id, call.client_host, new_uuid)
-    call.node.coordinator.submit(request.group_id, event)
+    call.node.coordinator.submit(request.group_id, event, is_long=not call.is_brief)
 
 
 def refuse(request: JoinGroupRequest, error_code: int) -> JoinGroupResponse:

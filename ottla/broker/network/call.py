@@ -15,9 +15,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from greenlet import getcurrent
+
 from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
 from ottla.events.kind import Kind
-from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, costs, fail_long_answer, own_bytes
+from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, Worker, fail_long_answer, own_bytes
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
 
@@ -172,8 +174,8 @@ class Call:
             self.answer_bytes = len(body)
             return [route.pack_header(len(body) + route.header_bytes, self.correlation_id) + body]
         parts: list[Buffer] = [b""]
-        if (spent := costs()) is not None:
-            spent.begin_answer(parts)
+        if type(worker := getcurrent()) is Worker:
+            worker.costs.begin_answer(parts)
         route.write(response, parts)
         self.answer_bytes = size = sum(map(len, parts))
         if size > ANSWER_BYTES_MAX and own_bytes(parts) > ANSWER_BYTES_MAX:

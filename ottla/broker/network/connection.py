@@ -43,7 +43,7 @@ from ottla.broker.network.limits import (
 )
 from ottla.broker.network.routes import NotServed
 from ottla.events.kind import Kind
-from ottla.pacing import TooCostly, costs
+from ottla.pacing import TooCostly, costs, own_bytes
 from ottla.protocol.primitives import Buffer, DecodeError
 
 if TYPE_CHECKING:
@@ -449,7 +449,7 @@ class Connection(asyncio.BufferedProtocol):
         """A large answer goes out, or waits in our memory until the client reads; records wait in the log."""
         if not self._writing_is_paused and not self._transport.get_write_buffer_size():
             self._unread_bytes = 0
-        self._unread_bytes += sum(len(part) for part in out if type(part) is bytes)
+        self._unread_bytes += own_bytes(out)
         if self._writing_is_paused:
             self.listener.unread.hold(self, self._unread_bytes)
 

@@ -239,9 +239,9 @@ class Listener:
 
             self.new_call, self.new_long_call = RecordedCall, RecordedLongCall
         elif self._is_told:
-            from ottla.broker.network.logged_call import LoggedCall, LoggedLongCall
+            from ottla.broker.network.timed_call import TimedCall, TimedLongCall
 
-            self.new_call, self.new_long_call = LoggedCall, LoggedLongCall
+            self.new_call, self.new_long_call = TimedCall, TimedLongCall
         else:
             self.new_call, self.new_long_call = Call, LongCall
         for connection in self.connections:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ottla.broker.network.call import Call, LongCall
-from ottla.broker.network.logged_call import LoggedCall
+from ottla.broker.network.timed_call import TimedCall
 from ottla.protocol.primitives import Buffer, Message
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class CallRecorder(Protocol):
         """It has its answer; None: it is dealt with and gets none."""
 
 
-class RecordedCall(LoggedCall):
+class RecordedCall(TimedCall):
     """A `Call` that is kept."""
 
     __slots__ = ("_taken",)

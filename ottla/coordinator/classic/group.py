@@ -77,7 +77,7 @@ class Group:
     subscribed_topics: frozenset[str] | None = None
     """What its consumers read; None: unknown."""
     new_member_added: bool = False
-    """Whether somebody came since the initial delay began, so that it is worth waiting another round."""
+    """Whether a member came since the initial delay began, so that the delay begins again."""
 
     rebalance: Rebalance | None = None
     join_deadline_ms: int | None = None

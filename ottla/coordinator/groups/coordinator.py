@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.config import GroupConfig
     from ottla.coordinator.notes import Happened, NoteReader
     from ottla.coordinator.runtime.owner import Log, Owner
+    from ottla.pacing import Pace
     from ottla.purgatory import Timer
 
 
@@ -46,10 +47,11 @@ class Coordinator:
         notes: NoteReader | None = None,
         failed: Callable[[str, Exception], None] | None = None,
         start: Callable[[Iterator[None]], None] = exhaust,
+        pace: Pace | None = None,
     ) -> None:
         """`tasks`: where the owners of groups live; `notes`: who is given what happens in groups, if anybody.
 
-        `failed` and `start`: as for a `Runtime`.
+        `failed`, `start` and `pace`: as for a `Runtime`.
         """
         self.config = config
         self.is_started = True
@@ -65,6 +67,7 @@ class Coordinator:
             failed=failed,
             start=start,
             sweep=(SweepDue(), config.offsets_retention_check_interval_ms),
+            pace=pace,
         )
         self._clock = timer.clock
         self._start = start
@@ -92,15 +95,22 @@ class Coordinator:
         self.is_started = False
         self.runtime.close()
 
-    def submit(self, group_id: str, event: Request) -> None:
-        """Give a request to its group. Its token is answered: at once, or in time."""
+    def submit(self, group_id: str, event: Request, *, is_long: bool = False) -> None:
+        """Give a request to its group. Its token is answered: at once, or in time.
+
+        `is_long`: it may be much work, which is done in slices then.
+        """
         owner = self._owners.get(group_id)
         if owner is not None and group_id and (type(event) is not JoinRequested or self._allows_session(event)):
-            owner.post(event)  # the way nearly all go
+            if is_long:
+                owner.post_long(event)
+            else:
+                owner.post(event)  # the way nearly all go
         elif (outside := self._outside(group_id, event)) is not None:
             event.token.answer(refusal(group_id, event, outside))
         else:
-            (owner or self._create(group_id)).post(event)
+            owner = owner or self._create(group_id)
+            (owner.post_long if is_long else owner.post)(event)
 
     def list_groups(self, request: ListGroupsRequest) -> ListGroupsResponse:
         """ListGroups (api key 16). As long as one partition is being loaded, the answer is only that."""

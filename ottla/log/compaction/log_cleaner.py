@@ -66,16 +66,16 @@ class LogCleaner:
         self._retention = LogCare("retention", events)
 
     def round(self) -> Job | None:
-        """Clean whatever is dirty enough, if any log is compacted at all."""
+        """Clean each log that is dirty enough, if any log is compacted at all."""
         return self._round() if self._compacted_logs() else None
 
     def _round(self) -> Job:
         failed = {log for log in self._compacted_logs() if self._setbacks.is_resting((log.topic_id, log.index))}
         self._uncleanable = {log for log in self._uncleanable if not log.is_closed}
         failed |= self._uncleanable
-        while (filthiest := (yield from self._find_filthiest(failed))) is not None:
-            if not (yield from self._clean(filthiest)):
-                failed.add(filthiest.log)
+        while (dirtiest := (yield from self._find_dirtiest(failed))) is not None:
+            if not (yield from self._clean(dirtiest)):
+                failed.add(dirtiest.log)
         for log in self._compacted_logs():
             if not log.is_closed:
                 self._retention(log, log.apply_retention, self._wall_ms())
@@ -84,20 +84,20 @@ class LogCleaner:
     def _compacted_logs(self) -> list[Partition]:
         return [log for log in self._logs.partitions if log.config.compact and not log.is_closed]
 
-    def _find_filthiest(self, failed: set[Partition]) -> Generator[None, None, Cleanable | None]:
+    def _find_dirtiest(self, failed: set[Partition]) -> Generator[None, None, Cleanable | None]:
         """The log with the largest dirty part of those that are due."""
         wall_ms = self._wall_ms()
-        filthiest: Cleanable | None = None
+        dirtiest: Cleanable | None = None
         for number, log in enumerate(self._compacted_logs()):
             if log not in failed and not log.is_closed and log.config.compact:
                 found = self._look_at(log, wall_ms)
                 if found is None:
                     failed.add(log)
-                elif found.is_due and (filthiest is None or found.dirty_ratio > filthiest.dirty_ratio):
-                    filthiest = found
+                elif found.is_due and (dirtiest is None or found.dirty_ratio > dirtiest.dirty_ratio):
+                    dirtiest = found
             if number % _LOOKS_PER_STEP == 0:
                 yield
-        return filthiest
+        return dirtiest
 
     def _look_at(self, log: Partition, wall_ms: int) -> Cleanable | None:
         try:

@@ -3,14 +3,14 @@
     DIR/
         .lock                                locked by the process that uses it, whose id is in it
         meta.properties                      cluster.id, directory.id, and the version of this format
-        cluster.journal                      topics, configs, settings: see `cluster_journal`
+        cluster.journal                      topics, configs, settings: see `cluster_file`
         clean-shutdown.json                  the mark of a clean stop, with all that a start needs of each log
         virtual-date                         the date that a virtual clock has reached, if there was one
         recovery-point-offset-checkpoint     up to where each log is on the device
         cleaner-offset-checkpoint            up to where each was compacted; losing it costs work and nothing else
         orders-0/ …                          the logs: see `disk`
         orders-1.<random>-delete/            a log that is being deleted
-        payments-0.<random>-stray/           a log of no topic in the journal; nobody touches it any more
+        payments-0.<random>-stray/           a log of no topic in that file; nobody touches it any more
 
 The mark is taken away when the directory is opened, and put there when all logs are flushed and closed, so what is in
 it is true as long as it is there. Without it each log is recovered.
@@ -34,7 +34,7 @@ from typing import Any, Final
 from ottla.events.kind import Kind
 from ottla.events.stream import Stream
 from ottla.log.storage import checkpoints
-from ottla.log.storage.cluster_journal import JOURNAL, ClusterJournal
+from ottla.log.storage.cluster_file import CLUSTER_FILE, ClusterFile
 from ottla.log.storage.directory_lock import LOCK, DirectoryLock
 from ottla.log.storage.disk import DiskStorage
 from ottla.log.storage.file_operations import TEMPORARY_SUFFIX, FileOperations
@@ -57,7 +57,7 @@ _OURS: Final = frozenset(
     (
         LOCK,
         META,
-        JOURNAL,
+        CLUSTER_FILE,
         CLEAN_MARK,
         checkpoints.RECOVERY_POINTS,
         checkpoints.CLEANED_OFFSETS,
@@ -78,7 +78,7 @@ class DataDir:
         self.events = events
         self._operations = operations
         self.disk = Disk(OpenFiles(files_max, operations), worker, events)
-        self.journal = ClusterJournal(self.path, worker, operations, events)
+        self.cluster_file = ClusterFile(self.path, worker, operations, events)
         self.disk.sync_cluster, self.disk.note_flushed = self._sync_cluster, self._note_flushed
         self.cluster_id = ""
         #: Whether the process before ended as it should, or there was none.
@@ -211,7 +211,7 @@ class DataDir:
             self.events.tell(Kind.LOGS_RECOVERING, logs=self._logs_known, logs_done=len(self._logs))
 
     def sort_out(self, names: set[str], deleted: Mapping[str, str]) -> None:
-        """After the journal was read, before any log is opened: finish deletions, and set aside what nobody knows.
+        """After the cluster file was read, before any log is opened: finish deletions, and set aside what nobody knows.
 
         `names`: `<topic>-<partition>` with the topic's id behind a slash, of all there are. `deleted`: names of topics
         that are gone, by their ids.
@@ -308,7 +308,7 @@ class DataDir:
 
     def _sync_cluster(self) -> None:
         """Have on the device which topics there are, and which directories. Raises OSError."""
-        self.journal.sync()
+        self.cluster_file.sync()
         self._operations.sync_directory(self.path)
 
     def _save_recovery_points(self, points: Mapping[tuple[str, int], int]) -> None:
@@ -360,7 +360,7 @@ class DataDir:
         """All logs are closed: leave the mark of a clean stop, for all that are not offline. Raises OSError."""
         try:
             self.disk.worker.drain()
-            self.journal.close()
+            self.cluster_file.close()
             self._save_recovery_points(self._flushed())
             mark = {
                 name: {"topic_id": log.topic_id, **describe_log(log)}

@@ -8,7 +8,7 @@
         leader-epoch-checkpoint        the epochs and where they began
         log-start-offset               where the log begins, if that is not where its first segment does
 
-The directory is made with the first batch, so a topic nobody writes to costs a line in the cluster's journal and no
+The directory is made with the first batch, so a topic nobody writes to costs a line in the file of the cluster and no
 more. Names with an end of their own are on their way: `.deleted` out, `.swap.log` in, see `DiskReplacement`.
 
 Everything up to `flushed_offset` is on the device; a recovery after a crash looks only at what is beyond it. It moves

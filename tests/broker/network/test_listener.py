@@ -12,15 +12,15 @@ from typing import cast
 import pytest
 import uvloop
 
-from ottla.broker.log import make_log
 from ottla.broker.log_lines import write_log_lines
 from ottla.broker.network import listener
 from ottla.broker.network.call import Call
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.network.listener import Listener, Shared
-from ottla.broker.network.logged_call import LoggedCall
+from ottla.broker.network.timed_call import TimedCall
 from ottla.broker.server import Server
+from ottla.broker.structured_log import make_log
 from ottla.cluster.address import Address, MachineRefused
 from ottla.cluster.failover import NodeState
 from ottla.events.kind import Kind
@@ -44,7 +44,7 @@ async def test_addresses_of_one_name_get_the_same_free_port() -> None:
     await opened.closed()
 
 
-@pytest.mark.parametrize(("level", "call_class"), [("debug", LoggedCall), ("info", Call), ("error", Call)])
+@pytest.mark.parametrize(("level", "call_class"), [("debug", TimedCall), ("info", Call), ("error", Call)])
 async def test_requests_are_told_to_the_log_at_the_level_debug_only(level: str, call_class: type[Call]) -> None:
     """At any other level a request is a plain call, which knows nothing of the log."""
     scene = Scene()
@@ -59,7 +59,7 @@ async def test_requests_are_told_while_somebody_reads_of_them() -> None:
     connection = Connection(listener)
     listener.connections.add(connection)
     stop = scene.events.read(print, [Kind.REQUEST_HANDLED])
-    assert (connection.new_call, Connection(listener).new_call) == (LoggedCall, LoggedCall)
+    assert (connection.new_call, Connection(listener).new_call) == (TimedCall, TimedCall)
     stop()
     assert (connection.new_call, Connection(listener).new_call) == (Call, Call)
 

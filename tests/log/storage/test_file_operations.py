@@ -107,7 +107,7 @@ class TestForWhomItIs:
         """(those of all directories, those of all files) after a log was written to and closed."""
         data_dir = DataDir(path, Told(), InlineWorker(), 100, FileOperations())
         data_dir.open("h6bZVlS7Rx-w3X_OOJM-kQ")
-        data_dir.journal.open()
+        data_dir.cluster_file.open()
         log = data_dir.open_log("t", TOPIC_ID, 0, WALL_MS)
         append(log, (0, 5))
         log.roll(5, WALL_MS)

@@ -91,8 +91,8 @@ class Site:
         """The process dies: the system closes its files."""
         for owner in self._data_dir.disk.files._open:
             close_file(owner)
-        if self._data_dir.journal._fd >= 0:
-            os.close(self._data_dir.journal._fd)
+        if self._data_dir.cluster_file._fd >= 0:
+            os.close(self._data_dir.cluster_file._fd)
         self._data_dir.release()
 
     def stop(self) -> None:

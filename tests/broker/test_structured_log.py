@@ -12,8 +12,8 @@ from typing import Any, Final
 import pytest
 
 import ottla
-from ottla.broker.log import FORMATS, make_log
 from ottla.broker.loop_errors import tell_loop_errors
+from ottla.broker.structured_log import FORMATS, make_log
 from tests.support.told import Told
 
 #: Moves the cursor, colours, rings, turns the direction, begins lines; C0, DEL, C1, and half of a surrogate pair.

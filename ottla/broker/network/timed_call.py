@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.routes import Route
 
 
-class LoggedCall(Call):
+class TimedCall(Call):
     """A `Call` that knows when it came."""
 
     __slots__ = ("taken_up_ms",)
@@ -45,7 +45,7 @@ class LoggedCall(Call):
         )
 
 
-class LoggedLongCall(LoggedCall, LongCall):
+class TimedLongCall(TimedCall, LongCall):
     """A `LongCall` that knows when it came."""
 
     __slots__ = ()
