@@ -84,9 +84,9 @@ class Server:
         clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
         each log, or around the group log, such as a fault. `file_operations`: what changes the data directory; None:
         the system. `dice`: what ids are drawn from; None: the system's. `stopwatch`: what slices of long work are
-        measured by, in seconds. `autojump_threshold_ms`: for how long of real time nothing must have come for the
-        virtual clock to jump by itself; None: it doesn't. `seed`: a file with what is to be there from the start.
-        Raises `ConfigError`.
+        measured by, in seconds. `seed`: a file with what is to be there from the start. `autojump_threshold_ms`: for
+        how long of real time nothing must have come for the virtual clock to jump by itself; None: it doesn't. Raises
+        `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings

@@ -5,14 +5,14 @@ Three ways to drive it, one way to fire (`fire_due`):
 - With a loop and the system clock a `Sleeper` wakes it for the next bucket that is due.
 - With the virtual clock `await advance(ms)` moves the time from one deadline to the next, fires, and each time lets the
   loop run until the program has settled, so that what the reactions arm within the span fires too, in its turn. What is
-  due at once, such as a timeout of 0 ms, fires in the next turn of the loop without anybody moving the clock.
+  due at once, such as a timeout of 0 ms, fires in the next turn of the loop without the clock being moved.
 - Without a loop, in a test of something pure, `advance_sync(ms)` does the same with nothing to wait for.
 
 An entry whose `expire` raises harms itself alone: the error goes to `on_error` and the others due fire as they should.
 By default that is the loop's exception handler. Without a loop the error is raised from the advance, which a test can't
 overlook; the rest of the entries stay in the wheel, due, and fire when it goes on.
 
-Where there is a loop no more than `FIRED_MAX` entries fire in one of its turns, for each may wake somebody who has work
+Where there is a loop no more than `FIRED_MAX` entries fire in one of its turns, for each may wake a task that has work
 to do: when thousands of sessions expire in the same millisecond, others have their turn in between.
 """
 

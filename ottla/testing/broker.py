@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ottla.broker.faults.engine import Faults as BrokerFaults
     from ottla.broker.server import Server
     from ottla.broker.state.snapshot import Snapshot
-    from ottla.broker.state.timeline import Recorder, Timeline
+    from ottla.broker.state.timeline import History, Timeline
 
 T = TypeVar("T")
 
@@ -100,9 +100,9 @@ class Broker(Looking, Clockwork):
         advertise: str | Sequence[str] = (),
         log_level: str = "warning",
         data_dir: str | Path | None = None,
-        autojump_threshold_ms: int = AUTOJUMP_THRESHOLD_MS,
         record_requests: bool = False,
         seed: str | Path | None = None,
+        autojump_threshold_ms: int = AUTOJUMP_THRESHOLD_MS,
     ) -> None:
         """
         nodes: how many brokers the cluster shows (default 1).
@@ -114,9 +114,9 @@ class Broker(Looking, Clockwork):
         advertise: [NAME://]HOST:PORT that clients of a listener are told instead, or a list of them.
         log_level: what of the broker's log goes to stderr: debug, info, warning or error.
         data_dir: where to keep everything; another broker started there goes on with it (default: in memory).
-        autojump_threshold_ms: with the clock "auto", for how long of real time nothing must have come (default 50).
         record_requests: keep what clients ask and are answered, for `requests` and `assert_received`.
         seed: a file with topics, records and committed offsets to begin with; docs/testing.md says how it is written.
+        autojump_threshold_ms: with the clock "auto", for how long of real time nothing must have come (default 50).
         """
         if clock not in ("system", "virtual", "auto"):
             raise ValueError(f"clock is system, virtual or auto, not {clock}")
@@ -135,7 +135,7 @@ class Broker(Looking, Clockwork):
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._server: Server | None = None
-        self._recorder: Recorder | None = None
+        self._history: History | None = None
         #: What there is from the start on; None: nothing.
         self._beginning: Snapshot | None = None
         self._ready: Future[None] = Future()
@@ -153,8 +153,8 @@ class Broker(Looking, Clockwork):
             settings=self._settings,
             listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
             log_level=self._log_level,
-            autojump_threshold_ms=self._autojump_threshold_ms,
             record_requests=self._record_requests,
+            autojump_threshold_ms=self._autojump_threshold_ms,
         )
         other._beginning = self.snapshot()
         return other
@@ -186,7 +186,7 @@ class Broker(Looking, Clockwork):
     @property
     def has_started(self) -> bool:
         """Whether it has ever been up."""
-        return self._recorder is not None
+        return self._history is not None
 
     # --- what goes wrong, and what is held ---
 
@@ -248,12 +248,12 @@ class Broker(Looking, Clockwork):
 
     def timeline_since(self, mark: int) -> Timeline:
         """What has happened since this mark, be the broker running or not."""
-        recorder = self._recorder
-        if recorder is None:
+        history = self._history
+        if history is None:
             raise RuntimeError("this broker has not been started: use it in a with block, or call start()")
         if self._thread is None or not self._thread.is_alive():
-            return recorder.timeline(mark)
-        return self.look(lambda _server: recorder.timeline(mark))
+            return history.timeline(mark)
+        return self.look(lambda _server: history.timeline(mark))
 
     def _move(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
         return self.call(work(self._running))
@@ -306,10 +306,10 @@ class Broker(Looking, Clockwork):
         await self._server.run(on_ready=self._begin_to_serve)
 
     def _begin_to_serve(self) -> None:
-        from ottla.broker.state.timeline import Recorder
+        from ottla.broker.state.timeline import History
 
         server = self._running
-        self._recorder = Recorder(server.events, server.clock.now_ms())
+        self._history = History(server.events, server.clock.now_ms())
         if self._record_requests:
             server.record_requests()
         self._ready.set_result(None)

@@ -6,6 +6,7 @@
     POST /nodes/start     {"node_id": 2}: start it again
     GET  /groups          every group, its members, and why it last rebalanced
     POST /groups/...      what `group_verbs` does to groups
+    GET  /events          what happens from now on, as it happens
     GET  /clock           what time it is, and what is next: `clock_verbs`
     POST /clock/advance   {"ms": 45000}: move the virtual clock; answered when all that was due has happened
     GET  /counters        connections, logs, timers, purgatories

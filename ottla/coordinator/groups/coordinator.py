@@ -49,7 +49,7 @@ class Coordinator:
         start: Callable[[Iterator[None]], None] = exhaust,
         pace: Pace | None = None,
     ) -> None:
-        """`tasks`: where the owners of groups live; `notes`: who is given what happens in groups, if anybody.
+        """`tasks`: where the owners of groups live; `notes`: what is given what happens in groups, if anything is.
 
         `failed`, `start` and `pace`: as for a `Runtime`.
         """

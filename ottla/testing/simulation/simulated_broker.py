@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ottla.broker.state.leader_changes import move_leader
-from ottla.broker.state.timeline import Recorder
+from ottla.broker.state.timeline import History
 from ottla.testing.aio import AsyncLooking
 from ottla.testing.barriers import Hold
 from ottla.testing.broker import aim_of
@@ -36,7 +36,7 @@ class SimulatedBroker(AsyncLooking):
         self._server = server
         self._loop = loop
         self._events: list[str] = []
-        self._recorder = Recorder(server.events, loop.now_ms)
+        self._history = History(server.events, loop.now_ms)
         self._stop_recording = server.events.read(self._record)
         self._faults = Faults(self)
 
@@ -106,9 +106,9 @@ class SimulatedBroker(AsyncLooking):
         )
 
     def run(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
-        """Nor can a coroutine be run but by awaiting it."""
+        """Nobody can, for the same reason."""
         work(self._server).close()
-        raise RuntimeError("this would hold up the simulation; await it")
+        raise RuntimeError("in a simulation, await it")
 
     def wait_in_loop(self, condition: Condition[T], timeout_s: float) -> Awaitable[T]:
         """Await what there is when the condition holds. Raises `NotInTime`."""
@@ -120,12 +120,12 @@ class SimulatedBroker(AsyncLooking):
 
     def timeline_since(self, mark: int) -> Timeline:
         """What has happened since this mark."""
-        return self._recorder.timeline(mark)
+        return self._history.timeline(mark)
 
     def stop_recording(self) -> None:
         """The story is told."""
         self._stop_recording()
-        self._recorder.close()
+        self._history.close()
 
     def _record(self, event: Event) -> None:
         said = {
