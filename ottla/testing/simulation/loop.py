@@ -35,9 +35,8 @@ _NAMED_MAX: Final = 20
 class SimulatedFuture(asyncio.Future[Any]):
     """A future whose place in a set doesn't depend on where in memory it is."""
 
-    def __init__(self, number: int, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop=loop)
-        self._number = number
+    #: Set by the loop, which makes thousands of them.
+    _number: int
 
     def __hash__(self) -> int:
         return self._number
@@ -169,7 +168,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return sorted((task for task in asyncio.all_tasks(self) if isinstance(task, SimulatedTask)), key=hash)
 
     def create_future(self) -> asyncio.Future[Any]:
-        return SimulatedFuture(next(self._numbers), self)
+        future = SimulatedFuture(loop=self)
+        future._number = next(self._numbers)
+        return future
 
     def _new_task(
         self, loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, Any], **keys: Any
