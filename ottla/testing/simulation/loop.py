@@ -99,14 +99,13 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Let it become later while a callback runs, as if it had taken so long."""
         self._now_ns += round(seconds * _NS_PER_S)
 
-    def begin_the_end(self) -> list[SimulatedTask]:
-        """Let those who are left clean up, on dead hosts too, however late it becomes. Returns them, oldest first."""
+    def begin_the_end(self) -> None:
+        """Let those who are left clean up, on dead hosts too, however late it becomes."""
         self._limit_ns = None
         for host in self.network.hosts:
             host.is_dead = False
             self._ready.extend(host.never_run)
             host.never_run.clear()
-        return self.tasks
 
     def _run_once(self) -> None:
         scheduled, ready = self._scheduled, self._ready

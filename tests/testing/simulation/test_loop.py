@@ -168,3 +168,22 @@ def test_another_thread_is_refused() -> None:
         assert refused
 
     tell(story)
+
+
+def test_who_overhears_that_it_is_cancelled_is_told_again() -> None:
+    """A program that goes on after the first time does not hold up the end, and what it starts then ends too."""
+    said: list[str] = []
+
+    async def stubborn() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            said.append("no")
+        await asyncio.gather(asyncio.Event().wait())
+
+    async def story(kafka: SimulatedBroker) -> None:
+        kafka.host("ana").run(stubborn())
+        await asyncio.sleep(1)
+
+    tell(story)
+    assert said == ["no"]
