@@ -70,10 +70,11 @@ def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | N
         _refuse_unknown(request, token, call)
         if not request.topics:
             return OffsetCommitResponse(topics=token.topics)
-    commit = OffsetCommitRequested(token, request, call.api_version)
-    if not call.is_brief:
-        commit.is_long = True
-        commit.is_too_large = _is_too_large(request, call)
+    if call.is_brief:
+        commit = OffsetCommitRequested(token, request, call.api_version)
+    else:
+        is_too_large = _is_too_large(request, call)
+        commit = OffsetCommitRequested(token, request, call.api_version, is_long=True, is_too_large=is_too_large)
     call.node.coordinator.submit(request.group_id, commit, is_long=commit.is_long)
     return None
 
