@@ -40,11 +40,13 @@ FIRED_MAX: Final = 64
 class Alarm(TimerEntry):
     """A timer entry that calls a function."""
 
-    __slots__ = ("_callback",)
+    __slots__ = ("_callback", "about")
 
-    def __init__(self, callback: Callable[[], object]) -> None:
+    def __init__(self, callback: Callable[[], object], about: str = "") -> None:
+        """`about`: what it is for, as people who ask are told."""
         super().__init__()
         self._callback = callback
+        self.about = about
 
     def expire(self) -> None:
         self._callback()
@@ -145,6 +147,24 @@ class Timer(TimingWheel):
                 await self._settle(settled)
         finally:
             self._is_advancing = False
+
+    async def advance_to_next(self, limit_ms: int, settled: Callable[[], bool] | None = None) -> int:
+        """Move the virtual clock to the next deadline at which anything fires, by `limit_ms` at most.
+
+        Otherwise as `advance`. Returns by how much it was moved.
+        """
+        if self._is_advancing:
+            raise RuntimeError("the clock is being advanced already; await that first")
+        self._is_advancing = True
+        began_ms = self.now_ms()
+        try:
+            await self._settle(settled)
+            for _ in self._advance_by(limit_ms):
+                await self._settle(settled)
+                break
+        finally:
+            self._is_advancing = False
+        return self.now_ms() - began_ms
 
     def advance_sync(self, by_ms: int) -> None:
         """Move the virtual clock `by_ms` onwards where nothing runs on a loop."""

@@ -368,6 +368,11 @@ class Connection(ClientSocket):
         self._unsent_bytes_seen = unsent_bytes
         return is_idle
 
+    def take_activity(self) -> bool:
+        """Whether anything came since this, or `is_idle`, was last asked."""
+        was_active, self._has_been_active = self._has_been_active, False
+        return was_active or self._is_at_work
+
     def wait_for_answers(self) -> None:
         """Take up nothing more until all that was taken up is answered, whatever its lane."""
         self._group_id = None

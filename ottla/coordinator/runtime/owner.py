@@ -150,6 +150,11 @@ class Owner(Generic[M]):
             if not waiter.done():
                 waiter.set_result(None)
 
+    @property
+    def timers(self) -> Mapping[str, MachineTimer]:
+        """The machine's timers that run, by key. To look at."""
+        return self._timers.armed
+
     async def run(self) -> None:
         """Live as long as the machine does."""
         loop = asyncio.get_running_loop()
