@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from asyncio import Event
-from collections.abc import Iterable
+from asyncio import Event, Task
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING
@@ -17,7 +18,10 @@ from ottla.settings.settings import ConfigError
 if TYPE_CHECKING:
     from ottla.broker.control.http import ControlListener
     from ottla.broker.control.running import RunningBroker
+    from ottla.broker.network.connection import Connection
+    from ottla.broker.state.clock_hand import ClockHand
     from ottla.cluster.persistence import Persistence
+    from ottla.events.stream import Stream
     from ottla.log.storage.file_operations import FileOperations
     from ottla.purgatory import Clock
 
@@ -82,3 +86,19 @@ async def plant_seed(parts: Assembly, path: Path) -> None:
         return
     await plant(parts, seed)
     events.tell(Kind.SEED_PLANTED, path=str(path), entries=len(seed))
+
+
+def open_journal(path: Path, events: Stream) -> AbstractContextManager[object]:
+    """Write down what happens in groups, until the end. Raises `MachineRefused`."""
+    from ottla.broker.groups.journal_file import keeping_journal
+
+    return keeping_journal(path, events)
+
+
+def begin_to_jump(
+    parts: Assembly, hand: ClockHand, connections: Callable[[], Iterable[Connection]], threshold_ms: int
+) -> Task[None]:
+    """Have the virtual clock jump by itself."""
+    from ottla.broker.state.autojump import AutoJump
+
+    return parts.tasks.create_task(AutoJump(parts, hand, connections, threshold_ms).run(), name="autojump")

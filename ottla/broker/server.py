@@ -19,7 +19,7 @@ from ottla.broker.housekeeping import Housekeeping, close_idle_connections
 from ottla.broker.log_lines import write_log_lines
 from ottla.broker.network.endpoints import Endpoint, check_ports
 from ottla.broker.network.listener import Listener, Shared
-from ottla.broker.opening import bind_control, open_data_dir, plant_seed
+from ottla.broker.opening import begin_to_jump, bind_control, open_data_dir, open_journal, plant_seed
 from ottla.broker.stopping import Stopping
 from ottla.cluster.address import Address
 from ottla.cluster.failover import NodeState
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.interception import Interceptor
     from ottla.broker.node import BrokerNode
     from ottla.broker.services import Services
+    from ottla.broker.state.clock_hand import ClockHand
     from ottla.broker.state.requests import RequestRecorder
     from ottla.broker.state.waiting import Waiting
     from ottla.cluster.cluster import Cluster
@@ -74,6 +75,7 @@ class Server:
         seed: Path | None = None,
         dice: Random | None = None,
         stopwatch: Callable[[], float] = perf_counter,
+        autojump_threshold_ms: int | None = None,
     ) -> None:
         """`endpoints`: the listeners of the first node; node i has its ports + i. `control`: where to answer scripts
         over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file that tells
@@ -81,7 +83,9 @@ class Server:
         clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
         each log, or around the group log, such as a fault. `file_operations`: what changes the data directory; None:
         the system. `dice`: what ids are drawn from; None: the system's. `stopwatch`: what slices of long work are
-        measured by, in seconds. `seed`: a file with what is to be there from the start. Raises `ConfigError`.
+        measured by, in seconds. `seed`: a file with what is to be there from the start. `autojump_threshold_ms`: for
+        how long of real time nothing must have come for the virtual clock to jump by itself; None: it doesn't. Raises
+        `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings
@@ -115,7 +119,7 @@ class Server:
         #: What clients have asked and were answered, if it is kept.
         self.recorder: RequestRecorder | None = None
         self._stopping = asyncio.Event()
-        self._advancing = asyncio.Lock()
+        self._autojump_threshold_ms = autojump_threshold_ms
         self._switching = asyncio.Lock()
         #: Where scripts are answered, once that socket is open.
         self.control_url: str | None = None
@@ -180,7 +184,8 @@ class Server:
         with ExitStack() as at_end:
             at_end.callback(self.timer.close)
             at_end.callback(self._stop_accepting)
-            self._keep_journal(at_end)
+            if self._journal_path is not None:
+                at_end.enter_context(open_journal(self._journal_path, self.events))
             await self._bind()  # not within the group, which would wrap a refusal
             if self.data_dir is not None:
                 kept = await open_data_dir(self.parts, self.clock, self.data_dir, self._file_operations, self._stopping)
@@ -188,16 +193,23 @@ class Server:
             if self._stopping.is_set():
                 return
             async with self.parts.tasks:
+                jumping: asyncio.Task[None] | None = None
                 try:
                     if self._seed_path is not None:
                         await plant_seed(self.parts, self._seed_path)
                     await self._accept()
                     close_idle_connections(self._listeners, self.parts, self.clock)
+                    if self._autojump_threshold_ms is not None:
+                        jumping = begin_to_jump(
+                            self.parts, self.clock_hand, lambda: self.connections, self._autojump_threshold_ms
+                        )
                     Housekeeping(self.cluster, self.timer, self.services.background)
                     self._read_groups()
                     on_ready()
                     await self._stopping.wait()
                 finally:
+                    if jumping is not None:
+                        jumping.cancel()
                     self._close()
                 await self._until_closed(self._all_listeners)
 
@@ -229,21 +241,20 @@ class Server:
 
         One at a time: who comes meanwhile waits. Raises `Stopping` at the deadline at which the broker is stopped.
         """
-        async with self._advancing:
-            if self.cluster.store is not None:
-                self.cluster.store.keep_virtual_date(self.clock.wall_ms() + ms)
-            await self.timer.advance(ms, settled=self._is_settled)
-            self.events.tell(Kind.TIME_ADVANCED, ms=ms)
+        await self.clock_hand.advance(ms)
+
+    @cached_property
+    def clock_hand(self) -> ClockHand:
+        """What moves the virtual clock."""
+        from ottla.broker.state.clock_hand import ClockHand
+
+        return ClockHand(self.parts, self._stopping.is_set)
 
     async def reset(self) -> None:
         """Have it as it was at its start, with the clients that are connected. See `state.reset`."""
         from ottla.broker.state.reset import reset
 
         await reset(self.parts, self.start_node)
-
-    def _is_settled(self) -> bool:
-        self._refuse_if_stopping()
-        return self.services.is_settled
 
     def _refuse_if_stopping(self) -> None:
         if self._stopping.is_set():
@@ -373,12 +384,6 @@ class Server:
         except TimeoutError:
             for listener in listeners:
                 listener.abort()
-
-    def _keep_journal(self, at_end: ExitStack) -> None:
-        if self._journal_path is not None:
-            from ottla.broker.groups.journal_file import keeping_journal
-
-            at_end.enter_context(keeping_journal(self._journal_path, self.events))
 
     def _stop_accepting(self) -> None:
         for listener in self._all_listeners:
