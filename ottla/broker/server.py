@@ -440,7 +440,7 @@ class Server:
         if self.cluster.topics:
             events.tell(Kind.SEED_SKIPPED, path=str(path), reason="there are topics already")
             return
-        await plant(self.parts, seed)
+        await plant(self.services, self.cluster, seed)
         events.tell(Kind.SEED_PLANTED, path=str(path), entries=len(seed))
 
     def _keep_journal(self, at_end: ExitStack) -> None:

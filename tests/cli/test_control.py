@@ -59,11 +59,11 @@ def test_health_says_where_the_nodes_are(virtual: Script[Serving]) -> None:
 
 
 def test_list_has_everything_there_is(virtual: Script[Serving]) -> None:
-    """GET / lists each route, and each of them answers."""
+    """GET / lists each route, and each of them answers; those that take something known are in test_openapi.py."""
     listed = [(route["method"], route["path"]) for route in virtual.get("/")["routes"]]
     assert listed == [(route.method, route.path) for route in ROUTES]
     for method, path in listed:
-        if path == "/events":  # which never ends: test_control_events.py
+        if path in ("/events", "/wait", "/seed", "/reset") or "{" in path:  # test_control_events.py, test_state.py
             continue
         assert virtual.ask(method, path, b'{"node_id": 1}' if path.startswith("/nodes") else b'{"ms": 0}')[0] == 200
 

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from ottla.broker.control.control import ADVANCE_MS_MAX, ROUTES
+from ottla.broker.control.state import WAIT_MS_MAX
 from tests.cli.script import Script
 from tests.cli.stage import create, join
 from tests.cli.terminal import Serving, serving
@@ -86,14 +87,15 @@ def script() -> Iterator[Script[Serving]]:
 
 
 def test_page_has_the_routes_of_the_code() -> None:
-    """Each of them, in the order of the list, and no other."""
-    assert list(OPERATIONS) == [(route.method, route.path) for route in ROUTES]
+    """Each of them, and no other."""
+    assert set(OPERATIONS) == {(route.method, route.path) for route in ROUTES}
+    assert len(OPERATIONS) == len(ROUTES)
 
 
 def test_page_and_prose_have_the_same_routes() -> None:
     """docs/control.md lists them in a table."""
     table = re.findall(r"^\| `([A-Z]+) (\S+)` \|", (DOCS / "control.md").read_text(), re.MULTILINE)
-    assert table == list(OPERATIONS)
+    assert table == [(route.method, route.path) for route in ROUTES]
 
 
 def test_every_operation_has_a_name_of_its_own() -> None:
@@ -102,7 +104,9 @@ def test_every_operation_has_a_name_of_its_own() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(("method", "path"), OPERATIONS, ids=lambda word: word.replace("/", "-"))
+@pytest.mark.parametrize(
+    ("method", "path"), [(route.method, route.path) for route in ROUTES], ids=lambda word: word.replace("/", "-")
+)
 def test_answers_are_as_described(script: Script[Serving], method: str, path: str) -> None:
     """What comes of the page's own example has the keys and the types that the page says, and no others."""
     operation = OPERATIONS[method, path]
@@ -114,6 +118,9 @@ def test_answers_are_as_described(script: Script[Serving], method: str, path: st
         asked = body["content"]["application/json"]
         example = json.dumps(asked["example"]).encode()
         check(asked["example"], asked["schema"], "the example")
+    for parameter in operation.get("parameters", ()):
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{parameter['name']}}}", str(parameter["example"]))
     status, answer = script.ask(method, path, example)
     assert status == 200, answer
     check(answer, content["application/json"]["schema"], "the answer")
@@ -130,6 +137,8 @@ def test_refusals_are_as_described(script: Script[Serving]) -> None:
 
 
 def test_bounds_are_those_of_the_code() -> None:
-    """How far the clock can be moved at once."""
+    """How far the clock can be moved at once, and how long an answer may wait."""
     asked = OPERATIONS["POST", "/clock/advance"]["requestBody"]["content"]["application/json"]["schema"]
     assert asked["properties"]["ms"]["maximum"] == ADVANCE_MS_MAX
+    waiting = OPERATIONS["POST", "/wait"]["requestBody"]["content"]["application/json"]["schema"]
+    assert waiting["properties"]["timeout_ms"]["maximum"] == WAIT_MS_MAX
