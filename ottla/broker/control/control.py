@@ -30,7 +30,7 @@ from ottla.broker.control.http_refused import HttpRefused
 from ottla.broker.control.route import Answer, Route, any_name, read_object
 from ottla.broker.control.state_routes import STATE_ROUTES
 from ottla.broker.groups.notes import LastRebalances
-from ottla.broker.state.timeline import Recorder
+from ottla.broker.state.timeline import History
 from ottla.broker.stopping import Stopping
 from ottla.cluster.address import MachineRefused
 from ottla.cluster.node import UnknownNode
@@ -54,14 +54,14 @@ class Control:
         self._server = server
         self._cluster = server.cluster
         self._last_rebalances = LastRebalances(server.events)
-        self._recorder = Recorder(server.events, server.clock.now_ms(), EVENTS_KEPT_MAX)
+        self._history = History(server.events, server.clock.now_ms(), EVENTS_KEPT_MAX)
 
     @cached_property
     def state(self) -> StateControl:
         """Who answers what concerns the broker's state."""
         from ottla.broker.control.state import StateControl
 
-        return StateControl(self._server, self._recorder)
+        return StateControl(self._server, self._history)
 
     async def answer(self, method: str, path: str, wish: bytes) -> Answer | Feed:
         """The answer to one request; `wish` is the body of a POST, or the query of a GET. Raises `HttpRefused`."""

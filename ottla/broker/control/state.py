@@ -32,7 +32,7 @@ from ottla.broker.state.waiting import NotInTime
 if TYPE_CHECKING:
     from ottla.broker.control.running import RunningBroker
     from ottla.broker.state.conditions import Condition
-    from ottla.broker.state.timeline import Moment, Recorder
+    from ottla.broker.state.timeline import History, Moment
 
 #: How many records, and how many events, an answer has at most.
 TOLD_MAX: Final = 1_000
@@ -44,10 +44,10 @@ _WAIT_MS: Final = 10_000
 class StateControl:
     """Answers what concerns the state of one broker. Raises `HttpRefused`."""
 
-    def __init__(self, server: RunningBroker, recorder: Recorder) -> None:
-        """`recorder`: keeps what happens."""
+    def __init__(self, server: RunningBroker, history: History) -> None:
+        """`history`: what happens is kept there."""
         self._server = server
-        self._recorder = recorder
+        self._history = history
 
     async def group(self, name: bytes) -> Answer:
         """GET /groups/{group_id}"""
@@ -76,7 +76,7 @@ class StateControl:
 
     async def timeline(self, _query: bytes) -> Answer:
         """GET /timeline"""
-        timeline = self._recorder.timeline()
+        timeline = self._history.timeline()
         moments = list(deque(timeline, TOLD_MAX))
         lost = timeline.lost + len(timeline) - len(moments)
         return {"lost": lost, "text": str(timeline.short()), "events": [_tell_moment(moment) for moment in moments]}
