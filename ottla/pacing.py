@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from time import perf_counter
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
@@ -23,11 +24,16 @@ from greenlet import getcurrent, greenlet
 
 T = TypeVar("T")
 Task: TypeAlias = Callable[[], None]
+Part: TypeAlias = bytes | bytearray | memoryview
+#: What an answer is written to.
+Parts: TypeAlias = list[Part]
 
 #: How long the requests of one turn may hold the loop, all together; each goes on to its next breath.
 SLICE_SECONDS: Final = 0.002
 #: After so many elements a look at the clock.
 BREATH_ELEMENTS: Final = 8
+#: So many parts of an answer are made one.
+JOINED_PARTS: Final = 512
 #: How many requests go on in turn; the others wait, hardly begun.
 ACTIVE_MAX: Final = 4
 #: Workers that are kept for the next request.
@@ -61,30 +67,50 @@ class Costs:
 
     __slots__ = (
         "answer_bytes",
-        "answer_parts",
+        "answer_id",
         "elements",
         "elements_max",
         "faults",
+        "parts_counted",
+        "parts_joined",
         "unpacked_bytes",
         "unpacked_records",
     )
 
     def __init__(self) -> None:
         self.begin(0)
+        self.begin_answer([])
 
     def begin(self, request_bytes: int) -> None:
         """A request of so many bytes is taken up."""
         self.elements = self.elements_max = REQUEST_ELEMENTS_MAX
-        self.answer_bytes, self.answer_parts = ANSWER_BYTES_MAX, 0
         self.faults = FAULTS_MAX
         self.unpacked_bytes = max(UNPACKED_BYTES_MAX, UNPACKED_TIMES_MAX * request_bytes)
         self.unpacked_records = max(UNPACKED_RECORDS_MAX, request_bytes // BYTES_PER_RECORD)
 
-    def begin_answer(self) -> None:
-        """Its answer is about to be written."""
+    def begin_answer(self, parts: Parts) -> None:
+        """Its answer is about to be written, to these parts."""
         self.elements = self.elements_max = ANSWER_ELEMENTS_MAX
-        #: What it may still have, and how many of its parts are counted.
-        self.answer_bytes, self.answer_parts = ANSWER_BYTES_MAX, 0
+        self.answer_id = id(parts)
+        #: What it may still have.
+        self.answer_bytes = ANSWER_BYTES_MAX
+        #: How many of its parts are counted, and how many are as few as they can be.
+        self.parts_counted = self.parts_joined = len(parts)
+
+    def count(self, parts: Parts) -> None:
+        """Count what was written since the last time, and make few parts of it. Raises `TooCostly`.
+
+        There may be a million of them: to go through all at the end would take as long as a slice may not.
+        """
+        if id(parts) != self.answer_id:
+            return  # the inside of a tagged field, which becomes one part
+        self.answer_bytes -= own_bytes(parts[self.parts_counted :])
+        if self.answer_bytes < 0:
+            fail_long_answer()
+        if len(parts) - self.parts_joined >= JOINED_PARTS:
+            parts[self.parts_joined :] = join_own(parts[self.parts_joined :])
+            self.parts_joined = len(parts)
+        self.parts_counted = len(parts)
 
 
 class Worker(greenlet):
@@ -206,24 +232,33 @@ def _paced(items: Iterable[T], worker: Worker) -> Iterator[T]:
             worker.pace.breathe(worker)
 
 
-def paced_parts(items: Iterable[T], parts: list[bytes | bytearray | memoryview]) -> Iterable[T]:
+def paced_parts(items: Iterable[T], parts: Parts) -> Iterable[T]:
     """As `paced`, for what is written to these parts of an answer: they are counted. Raises `TooCostly`."""
     worker = getcurrent()
     return _paced_parts(items, parts, worker) if type(worker) is Worker else items
 
 
-def _paced_parts(items: Iterable[T], parts: list[bytes | bytearray | memoryview], worker: Worker) -> Iterator[T]:
+def _paced_parts(items: Iterable[T], parts: Parts, worker: Worker) -> Iterator[T]:
     for place, item in enumerate(_paced(items, worker), 1):
         yield item
         if place % BREATH_ELEMENTS == 0:
-            spent = worker.costs
-            spent.answer_bytes -= own_bytes(parts[spent.answer_parts :])
-            spent.answer_parts = len(parts)
-            if spent.answer_bytes < 0:
-                fail_long_answer()
+            worker.costs.count(parts)
 
 
-def own_bytes(parts: Iterable[bytes | bytearray | memoryview]) -> int:
+def join_own(parts: Parts) -> Parts:
+    """The same bytes in as few parts as may be: records, which are views of the log, are not copied."""
+    if memoryview not in set(map(type, parts)):
+        return [b"".join(parts)]
+    joined: Parts = []
+    for kind, group in groupby(parts, key=type):
+        if kind is memoryview:
+            joined += group
+        else:
+            joined.append(b"".join(group))
+    return joined
+
+
+def own_bytes(parts: Iterable[Part]) -> int:
     """How long these parts of an answer are together, without records: views of the log are not our own memory."""
     return sum(len(part) for part in parts if type(part) is not memoryview)
 

@@ -14,12 +14,14 @@ from ottla.pacing import (
     ANSWER_BYTES_MAX,
     BREATH_ELEMENTS,
     FAULTS_MAX,
+    JOINED_PARTS,
     MIB,
     REQUEST_ELEMENTS_MAX,
     SLICE_SECONDS,
     UNPACKED_BYTES_MAX,
     UNPACKED_RECORDS_MAX,
     Pace,
+    Parts,
     TooCostly,
     breathe,
     charge_elements,
@@ -189,7 +191,9 @@ def test_bytes_of_an_answer(part: bytes | memoryview, is_counted: bool) -> None:
     parts: list[bytes | bytearray | memoryview] = []
 
     def write() -> None:
-        parts.extend(part for _ in paced_parts(range(10 * ANSWER_BYTES_MAX // MIB), parts))
+        begin_answer(parts)
+        for _ in paced_parts(range(10 * ANSWER_BYTES_MAX // MIB), parts):
+            parts.extend([part])
 
     def work() -> None:
         if is_counted:
@@ -201,6 +205,49 @@ def test_bytes_of_an_answer(part: bytes | memoryview, is_counted: bool) -> None:
     within(0, work)
     count_max = ANSWER_BYTES_MAX // MIB + BREATH_ELEMENTS if is_counted else 10 * ANSWER_BYTES_MAX // MIB
     assert ANSWER_BYTES_MAX // MIB < len(parts) <= count_max
+
+
+def test_an_answer_of_many_small_parts() -> None:
+    """While it is written it is made few, or there would be a million of them to go through at its end."""
+    parts: Parts = [b"header"]
+    records = memoryview(b"records")
+
+    def work() -> None:
+        begin_answer(parts)
+        for number in paced_parts(range(10_000), parts):
+            parts.extend([b"a", b"b", b"c"])
+            if number % 1_000 == 0:
+                parts.append(records)
+
+    within(0, work)
+    assert b"".join(parts) == b"header" + b"".join(b"abc" + b"records" * (n % 1_000 == 0) for n in range(10_000))
+    assert parts[0] == b"header"
+    assert sum(part is records for part in parts) == 10
+    assert len(parts) < JOINED_PARTS + 10_000 * 3 // JOINED_PARTS + 2 * 10
+
+
+def test_a_tagged_field_within_an_answer() -> None:
+    """It is written apart, and counts when it is put in its place."""
+    parts: Parts = [b"header"]
+
+    def work() -> None:
+        begin_answer(parts)
+        for _ in paced_parts(range(BREATH_ELEMENTS), parts):
+            inside: Parts = []
+            for _ in paced_parts(range(10 * BREATH_ELEMENTS), inside):
+                inside.append(b"x")
+            parts.append(b"".join(inside))
+        spent = costs()
+        assert spent is not None
+        assert spent.answer_bytes == ANSWER_BYTES_MAX - 10 * BREATH_ELEMENTS**2
+
+    within(0, work)
+
+
+def begin_answer(parts: Parts) -> None:
+    spent = costs()
+    assert spent is not None
+    spent.begin_answer(parts)
 
 
 @pytest.mark.parametrize(("request_bytes", "bytes_max"), [(0, UNPACKED_BYTES_MAX), (10**8, 16 * 10**8)])

@@ -9,10 +9,8 @@ Kafka: KafkaPrincipal, server/authorizer/Authorizer.java.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
-
-if TYPE_CHECKING:
-    from ottla.broker.authorized_operations import AclOperation, AclResourceType
+from enum import IntEnum
+from typing import Final, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +26,29 @@ class Principal:
 
 #: Who comes without saying who it is.
 ANONYMOUS: Final = Principal("User", "ANONYMOUS")
+
+
+class AclResourceType(IntEnum):
+    """What is guarded. Kafka: ResourceType."""
+
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+
+
+class AclOperation(IntEnum):
+    """What may be done to it. Kafka: AclOperation."""
+
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
 
 
 class Authorizer(Protocol):

@@ -19,8 +19,10 @@ from ottla.broker.housekeeping import Housekeeping
 from ottla.broker.network.endpoints import Endpoint, check_ports
 from ottla.broker.network.listener import Listener, Shared
 from ottla.broker.rounds import Round
+from ottla.broker.stopping import Stopping
 from ottla.cluster.address import Address, MachineRefused
 from ottla.cluster.failover import NodeState
+from ottla.cluster.node import UnknownNode
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.events.kind import Kind
 from ottla.purgatory import Clock, SystemClock, Timer
@@ -31,9 +33,11 @@ if TYPE_CHECKING:
     from ottla.broker.control.http import ControlListener
     from ottla.broker.faults.engine import Faults
     from ottla.broker.groups.coordination import WrapGroupLog
+    from ottla.broker.network.connection import Connection
     from ottla.broker.network.interception import Interceptor
     from ottla.broker.node import BrokerNode
     from ottla.broker.services import Services
+    from ottla.broker.state.waiting import Waiting
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.node import Node
     from ottla.log.storage.contract import WrapStorage
@@ -41,20 +45,6 @@ if TYPE_CHECKING:
 
 #: How long clients have to take their last answers when the broker stops.
 FLUSH_SECONDS_MAX: Final = 5.0
-
-
-class UnknownNode(Exception):
-    """There is no such node; the text says which there are."""
-
-    def __init__(self, node_id: int, known: list[int]) -> None:
-        super().__init__(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
-
-
-class Stopping(Exception):
-    """What was asked is not done, or not to its end, for the broker is being stopped."""
-
-    def __init__(self) -> None:
-        super().__init__("the broker is being stopped")
 
 
 class Server:
@@ -141,6 +131,18 @@ class Server:
     def addresses(self) -> list[Address]:
         """Where clients of the first listener reach each node."""
         return [node.address for node in self.nodes]
+
+    @property
+    def connections(self) -> list[Connection]:
+        """Those of all nodes."""
+        return [connection for listener in self._listeners for connection in listener.connections]
+
+    @cached_property
+    def waiting(self) -> Waiting:
+        """Who waits until something is true."""
+        from ottla.broker.state.waiting import Waiting
+
+        return self.services.enter(Waiting(self.parts))
 
     @property
     def connection_counts(self) -> dict[int, int]:

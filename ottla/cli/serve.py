@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gc
 import os
 import signal
 import sys
@@ -102,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     _hold_standard_streams()
     for number in _END_SIGNALS:
         signal.signal(number, _nothing_to_end)
-    from ottla.broker.collector import spare_what_lives
+    from ottla.broker.collector import set_aside, spare_what_lives
     from ottla.broker.log import make_log
     from ottla.broker.network.endpoints import read_endpoints
     from ottla.broker.server import Server
@@ -125,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
             log=log,
             # What groups hold after a restart is there to stay: a full collection, which would halt all clients for
             # some milliseconds, need not look at it.
-            on_groups_loaded=gc.freeze,
+            on_groups_loaded=set_aside,
         )
         spare_what_lives()
         _raise_open_files_limit()

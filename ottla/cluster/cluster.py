@@ -11,8 +11,6 @@ Kafka: metadata/.../controller/ReplicationControlManager.java, metadata/.../imag
 
 from __future__ import annotations
 
-import base64
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
@@ -21,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
 from ottla.cluster.topic_names import INTERNAL_TOPICS, unified
+from ottla.cluster.uuids import random_uuid, uuid_text
 from ottla.events.kind import Kind
 from ottla.protocol.errors import ErrorCode
 from ottla.settings.settings import Settings
@@ -33,26 +32,6 @@ if TYPE_CHECKING:
     from ottla.log.logs import Logs
     from ottla.log.partition import Partition
     from ottla.log.storage.contract import WrapStorage
-
-
-def random_uuid() -> bytes:
-    """Sixteen random bytes for a topic or a cluster: a version 4 uuid that does not start with '-' as text."""
-    while True:
-        raw = bytearray(os.urandom(16))
-        raw[6] = raw[6] & 0x0F | 0x40
-        raw[8] = raw[8] & 0x3F | 0x80
-        if uuid_text(bytes(raw))[0] != "-":
-            return bytes(raw)
-
-
-def uuid_text(uuid: bytes) -> str:
-    """A uuid as Kafka writes it: 22 characters of url-safe base64."""
-    return base64.urlsafe_b64encode(uuid)[:22].decode()
-
-
-def uuid_of(text: str) -> bytes:
-    """The uuid that `uuid_text` writes so."""
-    return base64.urlsafe_b64decode(text + "==")
 
 
 class Cluster:
@@ -154,8 +133,7 @@ class Cluster:
         `client_id`: of the client that wants it; None: it is made on demand. Raises `Refused` if it can't be kept.
         """
         topic_id = topic_id or random_uuid()
-        if self.store is not None:
-            self.store.keep_topic(name, topic_id, configs, assignment)
+        self.keep_topic(name, topic_id, configs, assignment)
         topic = self.add_topic(name, assignment, configs, topic_id)
         self.events.tell(
             Kind.TOPIC_CREATED,
@@ -165,6 +143,11 @@ class Cluster:
             client_id=client_id,
         )
         return topic
+
+    def keep_topic(self, name: str, topic_id: bytes, configs: Mapping[str, str], replicas: Sequence[list[int]]) -> None:
+        """Write down what a topic is about to be, if anything is kept. Raises `Refused` if it can't be."""
+        if self.store is not None:
+            self.store.keep_topic(name, topic_id, configs, replicas)
 
     def add_topic(
         self, name: str, assignment: Sequence[list[int]], configs: Mapping[str, str], topic_id: bytes
@@ -197,9 +180,8 @@ class Cluster:
         if self.topics_by_id.get(topic.topic_id) is not topic:
             self._let_go(topic, opened.logs)
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if self.store is not None:
-            replicas = [*(placement.assigned for placement in topic.placements), *assignment]
-            self.store.keep_topic(topic.name, topic.topic_id, topic.configs, replicas)
+        replicas = [*(placement.assigned for placement in topic.placements), *assignment]
+        self.keep_topic(topic.name, topic.topic_id, topic.configs, replicas)
         topic.add_partitions(opened)
         self.partitions_placed += len(assignment)
         self.events.tell(

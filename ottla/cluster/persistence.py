@@ -55,9 +55,9 @@ class Persistence:
             self._data_dir.open(cluster.cluster_id)
             if isinstance(self._clock, VirtualClock):
                 self._clock.date_from(self._data_dir.virtual_date())
-            store = ClusterStore(cluster, self._data_dir)
+            store = ClusterStore(self._data_dir, cluster.wall_ms, cluster.log)
             cluster.use_store(store)
-            for _ in store.restore():
+            for _ in store.restore(cluster):
                 await asyncio.sleep(0)
                 if stopping.is_set():
                     return

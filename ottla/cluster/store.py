@@ -14,13 +14,13 @@ there ever was is kept here, for logs that have no directory yet.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ottla.cluster.cluster import Cluster, uuid_of, uuid_text
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.uuids import uuid_of, uuid_text
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.files import describe
 from ottla.protocol.errors import ErrorCode
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ottla.log.storage.cluster_journal import Change
     from ottla.log.storage.data_dir import DataDir
     from ottla.log.storage.disk import DiskStorage
+    from ottla.settings.settings import Settings
 
 #: Kafka: ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE.
 PRODUCER_IDS_BLOCK: Final = 1000
@@ -39,12 +40,42 @@ PRODUCER_IDS_BLOCK: Final = 1000
 LEADER_EPOCHS_PER_RESTART: Final = 2
 
 
+class EmptyCluster(Protocol):
+    """What a cluster must be able to take in, to be made again."""
+
+    #: How many partitions the group log has.
+    group_partitions_count: int
+
+    @property
+    def settings(self) -> Settings:
+        """Its settings."""
+
+    @property
+    def topics(self) -> Mapping[str, Topic]:
+        """Its topics by name."""
+
+    @property
+    def group_configs(self) -> MutableMapping[str, dict[str, str]]:
+        """What was set for groups."""
+
+    @property
+    def client_metrics_configs(self) -> MutableMapping[str, dict[str, str]]:
+        """What was set for metrics subscriptions."""
+
+    def add_topic(
+        self, name: str, assignment: Sequence[list[int]], configs: Mapping[str, str], topic_id: bytes
+    ) -> Topic:
+        """Have a topic that is kept already."""
+
+
 class ClusterStore:
     """The cluster's part of a data directory."""
 
-    def __init__(self, cluster: Cluster, data_dir: DataDir) -> None:
+    def __init__(self, data_dir: DataDir, wall_ms: Callable[[], int], log: Any) -> None:
+        """`wall_ms`: the date. `log`: the broker's."""
         self.data_dir = data_dir
-        self._cluster = cluster
+        self._wall_ms = wall_ms
+        self._log = log
         self._journal = data_dir.journal
         self._leader_epoch_max = 0
         #: What that was before the start.
@@ -92,14 +123,14 @@ class ClusterStore:
         try:
             self.data_dir.save_virtual_date(wall_ms)
         except OSError as error:
-            self._cluster.log.warning("virtual.date.failed", path=self.data_dir.path, reason=describe(error))
+            self._log.warning("virtual.date.failed", path=self.data_dir.path, reason=describe(error))
 
     def _keep(self, change: Change) -> None:
         try:
             self._journal.append(change)
         except OSError as error:
             reason = f"cannot write the cluster's journal: {describe(error)}"
-            self._cluster.log.error("cluster.journal.failed", reason=reason)
+            self._log.error("cluster.journal.failed", reason=reason)
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, reason) from None
 
     # The logs
@@ -109,7 +140,7 @@ class ClusterStore:
 
         After a restart that is a higher one than before, and clients look whether what they have read is still there.
         """
-        log = self.data_dir.open_log(topic, uuid_text(topic_id), index, self._cluster.wall_ms())
+        log = self.data_dir.open_log(topic, uuid_text(topic_id), index, self._wall_ms())
         log.note_leader_epoch = self.note_leader_epoch
         if not self._is_restoring:
             return log, 0
@@ -128,25 +159,25 @@ class ClusterStore:
 
     # Restoring
 
-    def restore(self) -> Iterator[None]:
+    def restore(self, cluster: EmptyCluster) -> Iterator[None]:
         """Make again what there was, a topic at a time. Raises OSError, `JournalDamagedError`."""
         changes, bytes_cut = self._journal.open(
             may_be_new=not self.data_dir.has_logs, was_clean=self.data_dir.was_clean
         )
         if bytes_cut:
-            self._cluster.log.warning("cluster.journal.cut", bytes_cut=bytes_cut)
+            self._log.warning("cluster.journal.cut", bytes_cut=bytes_cut)
         latest = {_thing(change): change for change in changes}
         self._forget_deleted(latest.values(), changes)
         self._journal.rewrite_if_worth_it(_alive(latest.values()))
-        self._restore_the_rest(latest.values())
+        self._restore_the_rest(cluster, latest.values())
         self._is_restoring, self._leader_epoch_before = True, self._leader_epoch_max
         for change in latest.values():
             if "topic" in change:
-                self._restore_topic(change)
+                cluster.add_topic(change["topic"], change["replicas"], change["configs"], uuid_of(change["id"]))
                 yield
         self._is_restoring = False
-        if (group_topic := self._cluster.topics.get(GROUP_TOPIC)) is not None:
-            self._cluster.group_partitions_count = len(group_topic.partitions)
+        if (group_topic := cluster.topics.get(GROUP_TOPIC)) is not None:
+            cluster.group_partitions_count = len(group_topic.partitions)
 
     def _forget_deleted(self, latest: Collection[Change], changes: Sequence[Change]) -> None:
         known = {
@@ -157,12 +188,7 @@ class ClusterStore:
         }
         self.data_dir.sort_out(known, {change["id"]: change["deleted"] for change in changes if "deleted" in change})
 
-    def _restore_topic(self, change: Change) -> None:
-        topic_id = uuid_of(change["id"])
-        self._cluster.add_topic(change["topic"], change["replicas"], change["configs"], topic_id)
-
-    def _restore_the_rest(self, latest: Collection[Change]) -> None:
-        cluster = self._cluster
+    def _restore_the_rest(self, cluster: EmptyCluster, latest: Collection[Change]) -> None:
         for change in latest:
             match change:
                 case {"settings": layer, "configs": configs}:

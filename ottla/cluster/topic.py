@@ -7,17 +7,18 @@ told in `election`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from ottla.pacing import paced
 
 if TYPE_CHECKING:
-    from ottla.cluster.cluster import Cluster
     from ottla.log.config import LogConfig
+    from ottla.log.logs import Logs
     from ottla.log.partition import Partition
+    from ottla.settings.settings import Settings
 
 T = TypeVar("T")
 
@@ -80,13 +81,40 @@ class OpenedPartitions:
     placements: list[Placement] = field(default_factory=list)
 
 
+class Surroundings(Protocol):
+    """What a topic needs of the cluster it is in."""
+
+    @property
+    def settings(self) -> Settings:
+        """What holds where a topic says nothing."""
+
+    @property
+    def logs(self) -> Logs:
+        """Where its partitions' logs are opened."""
+
+    @property
+    def all_nodes(self) -> Mapping[int, object]:
+        """All nodes, by id, be they up or not."""
+
+    @property
+    def nodes(self) -> Mapping[int, object]:
+        """Those that may lead: nodes that are up, or not missed yet."""
+
+    @property
+    def silent_node_ids(self) -> Set[int]:
+        """Those of them that are down already."""
+
+    def keep_topic(self, name: str, topic_id: bytes, configs: Mapping[str, str], replicas: Sequence[list[int]]) -> None:
+        """Write down what a topic is about to be. Raises `Refused` if it can't be."""
+
+
 class Topic:
     """A topic of the cluster. `configs` is what it says itself, as text; see `topic_configs`."""
 
     __slots__ = ("_cluster", "configs", "is_internal", "name", "partitions", "placements", "topic_id")
 
     def __init__(
-        self, name: str, topic_id: bytes, configs: Mapping[str, str], cluster: Cluster, *, is_internal: bool
+        self, name: str, topic_id: bytes, configs: Mapping[str, str], cluster: Surroundings, *, is_internal: bool
     ) -> None:
         self.name = name
         self.topic_id = topic_id
@@ -140,8 +168,8 @@ class Topic:
 
         Raises `Refused` if that can't be kept.
         """
-        if (store := self._cluster.store) is not None:
-            store.keep_topic(self.name, self.topic_id, configs, [placement.assigned for placement in self.placements])
+        replicas = [placement.assigned for placement in self.placements]
+        self._cluster.keep_topic(self.name, self.topic_id, configs, replicas)
         self.configs = dict(configs)
         self.apply_configs()
 

@@ -24,12 +24,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ottla.purgatory.timing_wheel import NEVER_MS, TimerEntry
 
-if TYPE_CHECKING:
-    from ottla.purgatory.purgatory import Purgatory
+
+class WaitingRoom(Protocol):
+    """What an operation knows of the purgatory it waits in."""
+
+    #: Operations that their deadline has completed so far.
+    expired: int
+
+    def let_go(self, operation: Any, /) -> None:
+        """An operation is completed, and about to run its `on_complete`."""
 
 
 class DelayedOperation(TimerEntry):
@@ -39,7 +46,7 @@ class DelayedOperation(TimerEntry):
 
     is_completed: bool
     """True from the moment somebody has won the right to complete it, before `on_complete` has run."""
-    _purgatory: Purgatory[Any] | None
+    _purgatory: WaitingRoom | None
     """Where it waits, or has waited; None: it never did."""
     _is_delayed: bool
     """Whether its purgatory has armed its deadline and counts it as delayed."""

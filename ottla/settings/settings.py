@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Any, Final, TypeAlias
 
-from ottla.settings.table import SETTINGS, Setting, find_setting
+from ottla.settings.setting import Setting
+from ottla.settings.table import SETTINGS, find_setting
 from ottla.settings.values import ConfigError, format_value, parse_value
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""For users' tests: a broker in a fixture or a `with` block, and time under the test's control.
+"""For users' tests: a broker in a fixture or a `with` block, time under the test's control, and what happens in view.
 
     from ottla.testing import Broker
 
@@ -6,18 +6,31 @@ The `kafka` fixture is there as soon as Ottla is installed; see `ottla.testing.p
 imports this package, so the broker itself, and asyncio, are loaded when somebody asks for them.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ottla.broker.faults.misuse import BadFault
+    from ottla.broker.state.changes import ChangeRefused
+    from ottla.broker.state.topics import NoSuchTopic
+    from ottla.broker.state.waiting import NotInTime
     from ottla.testing.broker import Broker
+    from ottla.testing.faults import FaultNeverFired
 else:
+    #: Where each name comes from.
+    _PLACES = {
+        "BadFault": "ottla.broker.faults.misuse",
+        "Broker": "ottla.testing.broker",
+        "ChangeRefused": "ottla.broker.state.changes",
+        "FaultNeverFired": "ottla.testing.faults",
+        "NoSuchTopic": "ottla.broker.state.topics",
+        "NotInTime": "ottla.broker.state.waiting",
+    }
 
     def __getattr__(name):
-        if name != "Broker":
+        if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from ottla.testing.broker import Broker
-
-        return Broker
+        return getattr(import_module(_PLACES[name]), name)
 
 
-__all__ = ["Broker"]
+__all__ = ["BadFault", "Broker", "ChangeRefused", "FaultNeverFired", "NoSuchTopic", "NotInTime"]

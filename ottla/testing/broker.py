@@ -27,17 +27,15 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
-from ottla.testing.barriers import Hold
-from ottla.testing.faults import Fault, Faults, caller_place
+from ottla.testing.faulting import Faulting
 
 if TYPE_CHECKING:
-    from ottla.broker.faults.engine import Faults as BrokerFaults
     from ottla.broker.server import Server
+    from ottla.broker.state.timeline import Recorder, Timeline
 
 T = TypeVar("T")
 
@@ -81,7 +79,7 @@ class BrokerNode:
         self._broker.call(self._broker._running.start_node(self.node_id))
 
 
-class Broker:
+class Broker(Faulting):
     """A running broker, and what a test may do with it."""
 
     def __init__(
@@ -119,6 +117,7 @@ class Broker:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._server: Server | None = None
+        self._recorder: Recorder | None = None
         self._ready: Future[None] = Future()
 
     @property
@@ -139,36 +138,6 @@ class Broker:
         if node_id not in known:
             raise ValueError(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
         return BrokerNode(self, node_id)
-
-    # --- what goes wrong, and what is held ---
-
-    def fault(self, *apis: str, **aim: Any) -> Fault:
-        """Describe a fault: what of Kafka's APIs it is aimed at, and what else has to hold: see docs/faults.md."""
-        return self.faults.plan(Fault(self, _aim(apis, aim), caller_place()))
-
-    def hold(self, *apis: str, **aim: Any) -> Hold:
-        """Hold each request that this is aimed at, or with at="answer" its answer, until it is let go."""
-        return Hold(self, _aim(apis, aim), caller_place())
-
-    @cached_property
-    def faults(self) -> Faults:
-        """Those that are set: to list, to clear, to check that they fired."""
-        return Faults(self)
-
-    @property
-    def engine(self) -> BrokerFaults:
-        """The broker's own end of faults and holds; for its loop alone."""
-        return self._running.faults
-
-    def in_loop(self, function: Callable[[], T]) -> T:
-        """Call a function in the broker's thread and return its result. Raises `RuntimeError` once it has stopped."""
-        if self._thread is threading.current_thread():
-            return function()
-
-        async def call() -> T:
-            return function()
-
-        return self.call(call())
 
     def start(self) -> Self:
         """Start it and return when it accepts connections. Raises what kept it from starting."""
@@ -199,6 +168,21 @@ class Broker:
             work.close()
             raise RuntimeError("this broker has stopped")
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
+
+    def timeline_since(self, mark: int) -> Timeline:
+        """What has happened since this mark, be the broker running or not."""
+        recorder = self._recorder
+        if recorder is None:
+            raise RuntimeError("this broker has not been started: use it in a with block, or call start()")
+        if self._thread is None or not self._thread.is_alive():
+            return recorder.timeline(mark)
+        return self.look(lambda _server: recorder.timeline(mark))
+
+    def _begin(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Future[T]:
+        server = self._running
+        if self._thread is None or not self._thread.is_alive():
+            raise RuntimeError("this broker has stopped")
+        return asyncio.run_coroutine_threadsafe(work(server), self._loop)
 
     @property
     def _running(self) -> Server:
@@ -235,7 +219,14 @@ class Broker:
             log=make_log(self._log_level, "console"),
             data_dir=self._data_dir,
         )
-        await self._server.run(on_ready=lambda: self._ready.set_result(None))
+        await self._server.run(on_ready=self._begin_to_serve)
+
+    def _begin_to_serve(self) -> None:
+        from ottla.broker.state.timeline import Recorder
+
+        server = self._running
+        self._recorder = Recorder(server.parts.events, server.clock.now_ms())
+        self._ready.set_result(None)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -245,7 +236,7 @@ class Broker:
     ) -> None:
         try:
             if kind is None and self.is_running:
-                self.faults.check()
+                self.check_faults()
         finally:
             self.stop()
 
@@ -268,10 +259,6 @@ class Broker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await asyncio.to_thread(self.__exit__, kind, error, trace)
-
-
-def _aim(apis: Sequence[str], aim: dict[str, Any]) -> dict[str, Any]:
-    return {"api": list(apis), **aim} if apis else aim
 
 
 def _words(given: str | Sequence[str]) -> Sequence[str]:

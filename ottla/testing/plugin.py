@@ -36,7 +36,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if module is not None:
         for value in getattr(item, "funcargs", {}).values():
             if isinstance(value, module.Broker) and value.is_running:
-                value.faults.check()
+                value.check_faults()
     return result
 
 

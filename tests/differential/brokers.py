@@ -21,7 +21,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "offset.metadata.max.bytes": "64",
     "offsets.topic.num.partitions": "3",
     "transaction.state.log.num.partitions": "3",
-    # The scripts' records have dates of long ago, so the first look for old ones would delete them in the middle of a play.
+    # The records of scripts have dates of long ago: the first look for old ones would delete them in the middle of it.
     "log.initial.task.delay.ms": "86400000",
 }
 

@@ -26,11 +26,12 @@ from ottla import __version__
 from ottla.broker.control.feed import Feed, read_kinds
 from ottla.broker.control.refused import Refused
 from ottla.broker.groups.notes import LastRebalances
-from ottla.broker.server import Stopping, UnknownNode
+from ottla.broker.stopping import Stopping
 from ottla.cluster.address import MachineRefused
+from ottla.cluster.node import UnknownNode
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
+    from ottla.broker.control.running import RunningBroker
     from ottla.coordinator.classic.group import Group
     from ottla.purgatory import Purgatory
 
@@ -54,7 +55,7 @@ class Route:
 class Control:
     """Answers requests about one broker."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: RunningBroker) -> None:
         self._server = server
         self._cluster = server.cluster
         self._last_rebalances = LastRebalances(server.parts.events)

@@ -21,7 +21,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
-    from ottla.broker.node import BrokerNode
+    from ottla.broker.partition_access import AskedNode
     from ottla.cluster.topic import Placement
 
 
@@ -39,7 +39,7 @@ class FetchParams:
     leader_only: bool
 
 
-def read_partitions(node: BrokerNode, params: FetchParams, wanted: Iterable[FetchedPartition]) -> list[ReadResult]:
+def read_partitions(node: AskedNode, params: FetchParams, wanted: Iterable[FetchedPartition]) -> list[ReadResult]:
     """Read each partition as far as the sizes go; one result for each."""
     results = []
     bytes_left = params.max_bytes
@@ -55,7 +55,7 @@ def read_partitions(node: BrokerNode, params: FetchParams, wanted: Iterable[Fetc
 
 
 def _read(
-    node: BrokerNode, params: FetchParams, wanted: FetchedPartition, bytes_max: int, *, is_first: bool
+    node: AskedNode, params: FetchParams, wanted: FetchedPartition, bytes_max: int, *, is_first: bool
 ) -> ReadResult:
     topic = None if wanted.topic is None else node.cluster.topics.get(wanted.topic)
     partition = find_partition(topic, wanted.index)
@@ -79,7 +79,7 @@ def _read(
     )
 
 
-def _follower_error(node: BrokerNode, placement: Placement, replica_id: int, current_leader_epoch: int) -> ErrorCode:
+def _follower_error(node: AskedNode, placement: Placement, replica_id: int, current_leader_epoch: int) -> ErrorCode:
     """Whoever fetches as a replica must be one of the others. Kafka: Partition.followerReplicaOrThrow."""
     if replica_id in placement.replicas and replica_id != node.node_id:
         return ErrorCode.NONE

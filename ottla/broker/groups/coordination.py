@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from ottla.broker.groups.loading import GroupLoading
 from ottla.broker.groups.notes import NotesToStream, tell_all
 from ottla.broker.rounds import PAUSE_MS_MIN
-from ottla.cluster.cluster import uuid_of
 from ottla.cluster.topic import NO_LEADER
 from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.uuids import uuid_of
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.events.kind import Kind

@@ -17,16 +17,15 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.network.limits import MIB
+from ottla.broker.groups.journal import Journal
 from ottla.cluster.address import MachineRefused
-from ottla.coordinator.journal import Journal
 from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
     from ottla.broker.log import Log
     from ottla.coordinator.notes import NoteSink
 
-WAITING_BYTES_MAX: Final = 64 * MIB
+WAITING_BYTES_MAX: Final = 64 << 20
 #: How long the last lines may take to be written when the broker stops.
 CLOSE_SECONDS_MAX: Final = 5.0
 

@@ -40,6 +40,8 @@ def handle(request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
         return ApiVersionsResponse(ErrorCode.INVALID_REQUEST)
     if request.cluster_id is not None and not _is_meant(request, call):
         return ApiVersionsResponse(ErrorCode.REBOOTSTRAP_REQUIRED)
+    call.connection.client_id = call.client_id
+    call.connection.client_software = f"{request.client_software_name} {request.client_software_version}".strip()
     name, level_min, level_max = _METADATA_VERSION
     return ApiVersionsResponse(
         ErrorCode.NONE,

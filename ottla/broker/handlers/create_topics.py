@@ -22,10 +22,10 @@ from typing import Final
 from ottla.broker.configs.entries import ConfigEntry
 from ottla.broker.configs.topic_configs import configs_at_creation
 from ottla.broker.network.call import Call
-from ottla.cluster.cluster import random_uuid
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_creation import BROKER_DEFAULT, NewTopic, check_new_name, place_new_topic
 from ottla.cluster.topic_names import METADATA_TOPIC
+from ottla.cluster.uuids import random_uuid
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse

@@ -9,7 +9,8 @@ Kafka: KafkaApis.handleDescribeGroupsRequest, GroupMetadataManager.describeGroup
 
 from __future__ import annotations
 
-from ottla.broker.authorized_operations import AclResourceType, authorized_operations
+from ottla.broker.authorized_operations import authorized_operations
+from ottla.broker.authorizer import AclResourceType
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
 from ottla.coordinator.classic.events import DescribeRequested

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ottla.broker.authorized_operations import AclResourceType, authorized_operations
+from ottla.broker.authorized_operations import authorized_operations
+from ottla.broker.authorizer import AclResourceType
 from ottla.broker.network.call import Call
 from ottla.cluster.address import Address
 from ottla.cluster.topic import NO_LEADER, Topic

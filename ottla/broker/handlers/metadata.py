@@ -24,10 +24,10 @@ from typing import Final
 
 from ottla.broker.authorized_operations import (
     NOT_ASKED,
-    AclResourceType,
     authorized_cluster_operations,
     authorized_operations,
 )
+from ottla.broker.authorizer import AclResourceType
 from ottla.broker.network.call import Call
 from ottla.cluster.address import Address
 from ottla.cluster.cluster import Cluster

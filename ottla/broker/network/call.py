@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
 from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, costs, fail_long_answer, own_bytes
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.headers import RESPONSE_HEADER, RESPONSE_HEADER_TAGGED
 from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
 
 if TYPE_CHECKING:
@@ -39,9 +38,11 @@ class Call:
 
     `answered` is None until the answer is there; then its encoded parts, empty when the request gets none (Produce with
     acks=0), of `answer_bytes` together. For those who would rather not wait for somebody who may be gone: `on_ended` is
-    called when the client says that it will send nothing more, `on_abandoned` when the connection is lost. `is_brief`:
-    neither handling nor answering it is long work.
+    called when the client says that it will send nothing more, `on_abandoned` when the connection is lost.
     """
+
+    #: Whether neither handling nor answering it is long work.
+    is_brief = True
 
     __slots__ = (
         "answer_bytes",
@@ -50,7 +51,6 @@ class Call:
         "client_id",
         "connection",
         "correlation_id",
-        "is_brief",
         "node",
         "on_abandoned",
         "on_ended",
@@ -68,7 +68,6 @@ class Call:
         self.correlation_id = correlation_id
         self.client_id = client_id
         self.request = request
-        self.is_brief = True
         self.answered: list[Buffer] | None = None
         self.answer_bytes = 0
         self.on_abandoned: Callable[[], object] | None = None
@@ -96,17 +95,6 @@ class Call:
 
     def answer(self, response: Message) -> None:
         """Give the answer. The first one counts; after the connection is gone it does nothing."""
-        if not self.is_brief:
-            self.connection.pace.run(partial(self._answer, response))
-        elif self.answered is None:  # `_answer` without its call, which each request would pay for
-            try:
-                self.answered = self.encode(response)
-            except Exception:
-                self._answer(response)  # fails again, and says so
-            else:
-                self.connection.emit(self)
-
-    def _answer(self, response: Message) -> None:
         if self.answered is not None:
             return
         try:
@@ -120,12 +108,6 @@ class Call:
 
     def answer_later(self, make: Callable[[], Message]) -> None:
         """Give the answer that `make` returns, now that what was waited for is there. It may raise as a handler may."""
-        if self.is_brief:
-            self._make(make)
-        else:
-            self.connection.pace.run(partial(self._make, make))
-
-    def _make(self, make: Callable[[], Message]) -> None:
         try:
             response = make()
         except TooCostly as costly:
@@ -147,6 +129,15 @@ class Call:
         """The request is dealt with and gets no answer, as Produce with acks=0."""
         self.answered = []
         self.connection.emit(self)
+
+    def fail_by(self, error: Exception) -> None:
+        """Its handler has raised this. For `except` blocks."""
+        if isinstance(error, CloseConnection):
+            self.connection.refuse(str(error))
+        elif isinstance(error, TooCostly):
+            self.connection.refuse(f"{self.route.name} v{self.api_version} costs too much: {error}")
+        else:
+            self.fail()
 
     def fail(self, unwritten: Message | None = None) -> None:
         """Something of ours has raised: log it, and answer UNKNOWN_SERVER_ERROR if there is no answer yet.
@@ -177,25 +168,34 @@ class Call:
         if response is route.last_answer:
             body = route.last_body
             self.answer_bytes = len(body)
-            return [self._header(len(body)) + body]
+            return [route.pack_header(len(body) + route.header_bytes, self.correlation_id) + body]
         parts: list[Buffer] = [b""]
         if (spent := costs()) is not None:
-            spent.begin_answer()
+            spent.begin_answer(parts)
         route.write(response, parts)
         self.answer_bytes = size = sum(map(len, parts))
         if size > ANSWER_BYTES_MAX and own_bytes(parts) > ANSWER_BYTES_MAX:
             fail_long_answer()
         if route.repeats:
             route.last_answer, route.last_body = response, b"".join(parts)
-        parts[0] = self._header(size)
+        parts[0] = route.pack_header(size + route.header_bytes, self.correlation_id)
         if size < JOINED_ANSWER_BYTES_MAX or size < PART_BYTES_MIN * len(parts):
             return [b"".join(parts)]
         return parts
 
-    def _header(self, body_bytes: int) -> bytes:
-        if self.route.answer_header_tagged:
-            return RESPONSE_HEADER_TAGGED.pack(body_bytes + 5, self.correlation_id)
-        return RESPONSE_HEADER.pack(body_bytes + 4, self.correlation_id)
+
+class LongCall(Call):
+    """A call whose answer, too, may take long to make and to encode: a worker does it."""
+
+    __slots__ = ()
+
+    is_brief = False
+
+    def answer(self, response: Message) -> None:
+        self.connection.pace.run(partial(super().answer, response))
+
+    def answer_later(self, make: Callable[[], Message]) -> None:
+        self.connection.pace.run(partial(super().answer_later, make))
 
 
 def has_long_text(value: object) -> bool:

@@ -25,15 +25,13 @@ import socket
 import struct
 import sys
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ottla.broker.authorizer import ANONYMOUS
-from ottla.broker.network.apis import Lane
-from ottla.broker.network.call import Call, CloseConnection
+from ottla.broker.network.call import Call
 from ottla.broker.network.limits import (
     FRAME_BUFFER_BYTES_COUNTED,
     FRAME_BUFFER_BYTES_FIRST,
@@ -45,7 +43,6 @@ from ottla.broker.network.limits import (
 )
 from ottla.broker.network.routes import NotServed
 from ottla.pacing import TooCostly, costs
-from ottla.protocol.headers import read_client_id, skip_header_tags
 from ottla.protocol.primitives import Buffer, DecodeError
 
 if TYPE_CHECKING:
@@ -67,16 +64,62 @@ _REASON_CHARACTERS_MAX: Final = 1_000
 
 
 class Connection(asyncio.BufferedProtocol):
-    """The protocol of one accepted socket."""
+    """The protocol of one accepted socket.
+
+    It has slots for speed: Python has a quick way to the attributes of an object without them up to the thirtieth only.
+    """
+
+    __slots__ = (
+        "_body",
+        "_body_bytes",
+        "_ends_by_reset",
+        "_flush_is_due",
+        "_frame",
+        "_frame_filled",
+        "_group_id",
+        "_has_been_active",
+        "_has_ended",
+        "_is_at_work",
+        "_is_closed",
+        "_is_taking_up",
+        "_kept",
+        "_last_bytes",
+        "_last_request",
+        "_last_route",
+        "_new_call",
+        "_new_long_call",
+        "_out",
+        "_out_bytes",
+        "_out_bytes_max",
+        "_routes",
+        "_shared_buffer",
+        "_transport",
+        "_unanswered",
+        "_unread_bytes",
+        "_unsent_bytes_seen",
+        "_writing_is_paused",
+        "client_host",
+        "client_id",
+        "client_software",
+        "listener",
+        "log",
+        "node",
+        "pace",
+        "principal",
+    )
 
     def __init__(self, listener: Listener) -> None:
         self.node = listener.node
         self.log = listener.log
         self.client_host = ""
+        #: What the client has said of itself in ApiVersions.
+        self.client_id: str | None = None
+        self.client_software = ""
         self.principal = ANONYMOUS
         self.listener = listener
         self._routes = listener.routes
         self._new_call = listener.new_call
+        self._new_long_call = listener.new_long_call
         self._shared_buffer = listener.receive_buffer
         self.pace = listener.pace
         self._transport: asyncio.Transport
@@ -100,6 +143,10 @@ class Connection(asyncio.BufferedProtocol):
         #: Answers whose turn has come, and their size.
         self._out: list[Buffer] = []
         self._out_bytes = 0
+        #: With so many bytes they leave at once.
+        self._out_bytes_max = UNSENT_ANSWER_BYTES_MAX
+        #: Whether the connection ends behind the last of `_unanswered`, and how; None: it does not.
+        self._ends_by_reset: bool | None = None
         #: Of what was written since the client had read everything: large answers that are our own memory.
         self._unread_bytes = 0
         self._is_taking_up = False
@@ -184,7 +231,7 @@ class Connection(asyncio.BufferedProtocol):
         position = 0
         requests_left = REQUESTS_PER_TURN_MAX
         while position < end and not self._is_closed:
-            if (  # `_must_wait` without its call, which each request would pay for
+            if (
                 self._writing_is_paused
                 or self._is_at_work
                 or (self._unanswered and self._group_id is None)
@@ -207,18 +254,13 @@ class Connection(asyncio.BufferedProtocol):
             if frame_end > end:
                 self._begin_frame(buffer[position:end], 4 + size)
                 break
-            if not self._take(buffer[position + 4 : frame_end].tobytes()):
+            if not self._take(buffer[position + 4 : frame_end].tobytes(), self._new_call):
                 self._keep(buffer[position:end])
                 break
             position = frame_end
             requests_left -= 1
         self._is_taking_up = False
         self._write()
-
-    @property
-    def _must_wait(self) -> bool:
-        """Whether nothing can be taken up now."""
-        return self._writing_is_paused or self._is_at_work or (bool(self._unanswered) and self._group_id is None)
 
     def _begin_frame(self, beginning: memoryview, size: int) -> None:
         """Give a frame of `size` bytes, prefix included, a buffer of its own; `beginning` is what is there of it."""
@@ -254,7 +296,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_closed:
             return
         frame = body.getvalue()
-        if self._must_wait or not self._take(frame):
+        if self._writing_is_paused or not self._take(frame, self._new_call):
             behind = self._kept or b""
             self._keep(memoryview(b"".join((_SIZE.pack(len(frame)), frame, behind))))
         self._flush_soon()
@@ -287,93 +329,70 @@ class Connection(asyncio.BufferedProtocol):
                 if call.on_ended is not None:
                     call.on_ended()
 
-    def _take(self, frame: bytes) -> bool:
-        """Take up a request and return True, or False if others must be answered first."""
+    def _take(self, frame: bytes, new_call: type[Call]) -> bool:
+        """Take up a request and return True, or False if others must be answered first.
+
+        `new_call`: what becomes of it. A request that turns out to be long is begun once more, by a worker.
+        """
         unanswered = self._unanswered
+        call: Call | None = None
         try:
             route = self._routes.get(frame[:4]) or self._routes.find(frame[:4])
+            if unanswered and not route.is_in_group_lane:
+                return False
+            if len(frame) > route.brief_bytes_max and new_call is self._new_call:
+                return self._take_long(frame)
+            correlation_id, length = _read_correlation_id_and_client_id_length(frame)
+            if route is self._last_route and frame[_CLIENT_ID_AT:] == self._last_bytes:
+                client_id, request = self._last_request
+            else:
+                client_id, request = route.decode(frame, length)
+                if route.repeats and len(frame) <= REMEMBERED_REQUEST_BYTES_MAX:
+                    self._remember(route, frame, client_id, request)
+            if route.is_long is not None and new_call is self._new_call and route.is_long(request, self.node):
+                return self._take_long(frame)
+            if self._is_closed:
+                return True  # while it was decoded
+            if not route.is_in_group_lane:
+                self._group_id = None
+            elif not unanswered:
+                self._group_id = request.group_id
+            elif request.group_id != self._group_id:
+                return False
+            call = new_call(self, route, correlation_id, client_id, request)
+            unanswered.append(call)
+            response = route.handle(request, call)
         except Exception as error:
-            if not unanswered:
+            if call is not None:
+                call.fail_by(error)
+            elif not unanswered:
                 self._refuse_frame(frame, error)
-            return not unanswered
-        if unanswered and route.lane is not Lane.GROUP:
-            return False
-        if len(frame) <= route.brief_bytes_max:
-            return self._take_now(route, frame)
-        if unanswered:
-            return False
-        self._begin_work(partial(self._take_now, route, frame, is_brief=False), len(frame))
+            else:
+                return False
+            return True
+        if response is not None:
+            call.answer(response)
         return True
 
-    def _begin_work(self, work: Callable[[], object], request_bytes: int) -> None:
-        """Do what may take long about a request that nothing is before."""
+    def _take_long(self, frame: bytes) -> bool:
+        """Have a worker take up a request that may take long, when nothing is before it."""
+        if self._unanswered:
+            return False
         self._is_at_work = True
-        self.pace.run(partial(self._work_off, work, request_bytes))
+        self.pace.run(partial(self._work_off, frame))
+        return True
 
-    def _work_off(self, work: Callable[[], object], request_bytes: int) -> None:
+    def _work_off(self, frame: bytes) -> None:
         spent = costs()
         assert spent is not None, "a worker does this"
-        spent.begin(request_bytes)
+        spent.begin(len(frame))
         try:
-            work()
+            self._take(frame, self._new_long_call)
         finally:
             self._is_at_work = False
             self._hasten()
             if not self._is_taking_up:
                 self._flush_soon()
-
-    def _take_now(self, route: Route, frame: bytes, *, is_brief: bool = True) -> bool:
-        """Decode a request and hand it to its handler, or return False if others must be answered first."""
-        unanswered = self._unanswered
-        try:
-            correlation_id, length = _read_correlation_id_and_client_id_length(frame)
-            if route is self._last_route and frame[_CLIENT_ID_AT:] == self._last_bytes:
-                client_id, request = self._last_request
-            else:
-                client_id, position = read_client_id(frame, length)
-                if route.flexible:
-                    position = skip_header_tags(frame, position)
-                request, end = route.read(frame, position)
-                if end > len(frame):
-                    raise DecodeError(f"the body claims {end - len(frame)} bytes more than the frame has")
-                if route.repeats and len(frame) <= REMEMBERED_REQUEST_BYTES_MAX:
-                    self._remember(route, frame, client_id, request)
-        except Exception as error:
-            if not unanswered:
-                self._refuse_frame(frame, error)
-            return not unanswered
-        if self._is_closed:
-            return True  # while it was decoded
-        if route.lane is not Lane.GROUP:
-            self._group_id = None
-        elif not unanswered:
-            self._group_id = request.group_id
-        elif request.group_id != self._group_id:
-            return False
-        call = self._new_call(self, route, correlation_id, client_id, request)
-        self._unanswered.append(call)
-        if not is_brief:
-            call.is_brief = False
-            self._handle(route, call)
-        elif route.is_long is not None and route.is_long(request, self.node):
-            call.is_brief = False
-            self._begin_work(partial(self._handle, route, call), len(frame))
-        else:
-            self._handle(route, call)
-        return True
-
-    def _handle(self, route: Route, call: Call) -> None:
-        try:
-            response = route.handle(call.request, call)
-        except CloseConnection as close:
-            self.refuse(str(close))
-        except TooCostly as costly:
-            self.refuse(f"{route.name} v{route.version} costs too much: {costly}")
-        except Exception:
-            call.fail()
-        else:
-            if response is not None:
-                call.answer(response)
 
     def _remember(self, route: Route, frame: bytes, client_id: str, request: Message) -> None:
         """Spare decoding the request if it comes again."""
@@ -391,9 +410,11 @@ class Connection(asyncio.BufferedProtocol):
         while unanswered and (parts := unanswered[0].answered) is not None:
             self._out_bytes += unanswered.popleft().answer_bytes
             self._out += parts
-        if self._out_bytes >= UNSENT_ANSWER_BYTES_MAX:
+        if self._out_bytes >= self._out_bytes_max:
             self._write()
-        if not self._is_taking_up:
+            if self._ends_by_reset is not None:
+                self._end_behind_last()
+        if not (self._is_taking_up or self._flush_is_due):
             self._flush_soon()
 
     def _flush_soon(self) -> None:
@@ -488,16 +509,16 @@ class Connection(asyncio.BufferedProtocol):
         while self._unanswered[-1] is not last:
             self._abandon(self._unanswered.pop())
         self.wait_for_answers()
-
-        def emit_and_end(answered: Call) -> None:
-            Connection.emit(self, answered)
-            if not self._unanswered and not self._is_closed:
-                if reset:
-                    self._dont_linger()
-                self.close()
-
-        self.emit = emit_and_end  # type: ignore[method-assign]  # for this one alone: the others need not ask
+        self._out_bytes_max = 0  # so every answer leaves at once, and the last one ends it
+        self._ends_by_reset = reset
         self.emit(last)
+
+    def _end_behind_last(self) -> None:
+        if self._unanswered or self._is_closed:
+            return
+        if self._ends_by_reset:
+            self._dont_linger()
+        self.close()
 
     def give_up(self, reason: str) -> None:
         """Close at once because the client has too much of what all clients share."""

@@ -16,11 +16,10 @@ that handler, from the next request on (`Routes.intercept`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
-from ottla.broker.network.call import Call, CloseConnection
-from ottla.broker.network.routes import Route
-from ottla.pacing import TooCostly
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import Message
 
@@ -53,13 +52,14 @@ def intercepting(
 class InterceptedCall(Call):
     """What handlers get in place of the connection's own call, and what an interceptor decides about."""
 
-    __slots__ = ("_handler", "_has_begun", "_interceptor", "_is_answered", "_own", "kept")
+    __slots__ = ("_handler", "_has_begun", "_interceptor", "_is_answered", "_own", "is_brief", "kept")
 
     def __init__(self, own: Call, handler: Callable[[Message, Call], Message | None], interceptor: Interceptor) -> None:
         super().__init__(own.connection, own.route, own.correlation_id, own.client_id, own.request)
         self._own = own
         self._handler = handler
         self._interceptor = interceptor
+        self.is_brief = own.is_brief
         self._has_begun = False
         self._is_answered = False
         #: What the interceptor keeps from the request until its answer.
@@ -79,12 +79,8 @@ class InterceptedCall(Call):
         self._has_begun = True
         try:
             response = self._handler(self.request, self)
-        except CloseConnection as close:
-            self.connection.refuse(str(close))
-        except TooCostly as costly:
-            self.connection.refuse(f"{self.route.name} v{self.api_version} costs too much: {costly}")
-        except Exception:
-            self.fail()
+        except Exception as error:
+            self.fail_by(error)
         else:
             if response is not None:
                 self.answer(response)
@@ -94,7 +90,8 @@ class InterceptedCall(Call):
         self.leave(self.route.refuse(self.request, error_code))
 
     def leave(self, response: Message | None) -> None:
-        """Let this answer leave when it is its turn; None: none is due."""
+        """Let this answer leave when it is its turn, in the form of `route`; None: none is due."""
+        self._own.route = self.route  # which an interceptor may have changed
         if response is None:
             self._own.answer_nothing()
         else:
@@ -120,20 +117,14 @@ class InterceptedCall(Call):
         self._own.answered, self._own.answer_bytes = [rest], len(rest)
         self.connection.emit(self._own)
 
-    def answer_in_version(self, key: int, version: int) -> None:
-        """Have the answer written as one of this API and version, whatever was asked."""
-        self._own.route = Route(key, version)
-
     def rehearse(self, then: Callable[[], object]) -> None:
         """Have the handler deal with the request, tell nobody what comes of it, and call `then` when that is there."""
         rehearsal = Rehearsal(self, then)
         self.on_abandoned = rehearsal.abandoned
         try:
             response = self._handler(self.request, rehearsal)
-        except CloseConnection as close:
-            self.connection.refuse(str(close))
-        except Exception:
-            self.fail()
+        except Exception as error:
+            self.fail_by(error)
         else:
             if response is not None:
                 rehearsal.answer(response)
@@ -142,6 +133,12 @@ class InterceptedCall(Call):
 
     def answer(self, response: Message) -> None:
         self._decide(response)
+
+    def answer_later(self, make: Callable[[], Message]) -> None:
+        if self.is_brief:
+            super().answer_later(make)
+        else:
+            self.connection.pace.run(partial(super().answer_later, make))
 
     def answer_nothing(self) -> None:
         self._decide(None)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ottla.broker.authorizer import AllowAll, Authorizer
 from ottla.broker.log import LEVELS
-from ottla.broker.network.call import Call
+from ottla.broker.network.call import Call, LongCall
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import DEFAULT_NAME
 from ottla.broker.network.holdings import Holdings
@@ -101,7 +101,7 @@ class Listener:
         self.request_bytes_max: int = node.cluster.settings["socket.request.max.bytes"]
         self.connections: set[Connection] = set()
         self.log = log.bind(node_id=node.node_id)
-        self.new_call = _call_class(self.log)
+        self.new_call, self.new_long_call = _call_classes(self.log)
         self.loop = asyncio.get_running_loop()
         self._server: asyncio.Server | None = None
         self._host = ""
@@ -239,10 +239,10 @@ async def _hold(family: int, address: Any) -> socket.socket:
     return held  # unbound at worst: then the port may be taken meanwhile, which `reopen` says
 
 
-def _call_class(log: Any) -> type[Call]:
-    """What a request becomes: with the level debug, one that tells the log when it is answered."""
+def _call_classes(log: Any) -> tuple[type[Call], type[Call]]:
+    """What a request becomes, and a long one: with the level debug, one that tells the log when it is answered."""
     if not log.is_enabled_for(LEVELS["debug"]):
-        return Call
-    from ottla.broker.network.logged_call import LoggedCall
+        return Call, LongCall
+    from ottla.broker.network.logged_call import LoggedCall, LoggedLongCall
 
-    return LoggedCall
+    return LoggedCall, LoggedLongCall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.broker.network.call import Call
+from ottla.broker.network.call import Call, LongCall
 from ottla.protocol.primitives import Message
 
 if TYPE_CHECKING:
@@ -41,3 +41,9 @@ class LoggedCall(Call):
             client_host=self.client_host,
             duration_ms=self.node.clock.now_ms() - self.taken_up_ms,
         )
+
+
+class LoggedLongCall(LoggedCall, LongCall):
+    """A `LongCall` that knows when it came."""
+
+    __slots__ = ()

@@ -29,7 +29,7 @@ from ottla.protocol.records import NO_PRODUCER_ID, TIMESTAMP_MAX
 
 if TYPE_CHECKING:
     from ottla.log.compaction.cleaned_transactions import CleanedTransactions
-    from ottla.log.producer_state import ProducerEntry
+    from ottla.log.producer_entry import ProducerEntry
     from ottla.protocol.records import BatchHeader
     from ottla.protocol.varint import Buffer
 

@@ -21,7 +21,6 @@ Kafka: LogManager, CleanShutdownFileHandler, meta.properties.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -34,16 +33,17 @@ from typing import Any, Final
 
 from ottla.log.storage import checkpoints
 from ottla.log.storage.cluster_journal import JOURNAL, ClusterJournal
-from ottla.log.storage.disk import Disk, DiskStorage
+from ottla.log.storage.directory_lock import LOCK, DirectoryLock
+from ottla.log.storage.disk import DiskStorage
 from ottla.log.storage.file_operations import TEMPORARY_SUFFIX, FileOperations
 from ottla.log.storage.files import OpenFiles, describe, is_short_of_descriptors, read_file
 from ottla.log.storage.log_opening import describe_log, open_after_crash, open_clean
 from ottla.log.storage.removal import DELETE_SUFFIX, delete_directory, remove_directory, with_ending
+from ottla.log.storage.shared import Disk, FlushedLog
 from ottla.log.storage.worker import Then, Worker
 
 FORMAT: Final = 1
 META: Final = "meta.properties"
-LOCK: Final = ".lock"
 CLEAN_MARK: Final = "clean-shutdown.json"
 STRAY_SUFFIX: Final = "-stray"
 
@@ -81,7 +81,7 @@ class DataDir:
         self.cluster_id = ""
         #: Whether the process before ended as it should, or there was none.
         self.was_clean = False
-        self._lock_fd = -1
+        self._lock = DirectoryLock(self.path, operations)
         self._mark: Mapping[str, Any] = {}
         #: Up to where logs are on the device, as the file has it, or will when the worker is done; None: nobody knows.
         self._recovery_points: Mapping[tuple[str, int], int] | None = None
@@ -111,17 +111,9 @@ class DataDir:
             raise
 
     def _take_lock(self) -> None:
-        """Locks end with the process, however it ends."""
-        self._lock_fd = self._operations.open_file(f"{self.path}/{LOCK}", os.O_RDWR | os.O_CREAT)
-        try:
-            fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = os.pread(self._lock_fd, 20, 0).decode("ascii", "replace").strip()
-            raise DataDirRefused(
-                f"{self.path} is in use by process {owner or '(unknown)'}; stop that one, or name another directory"
-            ) from None
-        self._operations.ftruncate(self._lock_fd, 0)
-        self._operations.write_at(self._lock_fd, f"{os.getpid()}\n".encode(), 0)
+        owner = self._lock.take()
+        if owner is not None:
+            raise DataDirRefused(f"{self.path} is in use by process {owner}; stop that one, or name another directory")
 
     def _read_meta(self, new_id: str) -> None:
         self._names = set(os.listdir(self.path))
@@ -301,7 +293,7 @@ class DataDir:
                 points[log.topic_id, int(name.rpartition("-")[2])] = log.flushed_offset
         return points
 
-    def _note_flushed(self, log: DiskStorage, then: Then) -> None:
+    def _note_flushed(self, log: FlushedLog, then: Then) -> None:
         """Have the recovery point of a log on the device, unless it is. The worker does one thing after the other, so
         that may be before `then` is called for one that is on its way."""
         key = log.topic_id, int(log.directory.rpartition("-")[2])
@@ -378,14 +370,8 @@ class DataDir:
             self.release()
 
     def release(self) -> None:
-        """Let go of the directory as it is.
-
-        The lock would stay with a child that was forked meanwhile and has the descriptor too, were it only closed.
-        """
-        if self._lock_fd >= 0:
-            fcntl.flock(self._lock_fd, fcntl.LOCK_UN)
-            os.close(self._lock_fd)
-            self._lock_fd = -1
+        """Let go of the directory as it is."""
+        self._lock.release()
 
 
 def _flush(log: DiskStorage) -> None:

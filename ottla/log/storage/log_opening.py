@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.log.storage import checkpoints
 from ottla.log.storage.batch_scan import DamagedError
 from ottla.log.storage.contract import EpochStart, LogState, StorageError
-from ottla.log.storage.disk import Disk, DiskStorage
+from ottla.log.storage.disk import DiskStorage
 from ottla.log.storage.disk_replacement import (
     CLEANED,
     SUFFIXES,
@@ -35,9 +35,10 @@ from ottla.log.storage.files import read_file
 from ottla.log.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFIX, decode_aborted, decode_producers
 from ottla.log.storage.removal import DELETED_SUFFIX
 from ottla.log.storage.segment import AbortedTransaction
+from ottla.log.storage.shared import Disk
 
 if TYPE_CHECKING:
-    from ottla.log.producer_state import ProducerEntry
+    from ottla.log.producer_entry import ProducerEntry
 
 _LOG_NAME: Final = re.compile(r"(\d{20})\.log")
 _DELETED_NAME: Final = re.compile(rf"(\d{{20}})\.log{re.escape(DELETED_SUFFIX)}")

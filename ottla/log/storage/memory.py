@@ -35,7 +35,7 @@ from ottla.log.storage.log_bytes import LogBytes
 from ottla.log.storage.segment import AbortedTransaction, Segment
 
 if TYPE_CHECKING:
-    from ottla.log.producer_state import ProducerEntry
+    from ottla.log.producer_entry import ProducerEntry
     from ottla.protocol.varint import Buffer
 
 _KIB: Final = 1024

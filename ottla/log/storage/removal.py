@@ -21,8 +21,8 @@ from ottla.log.storage.producer_snapshot import TXN_INDEX_SUFFIX
 from ottla.log.storage.sparse_index import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 
 if TYPE_CHECKING:
-    from ottla.log.storage.disk import Disk
     from ottla.log.storage.file_operations import FileOperations
+    from ottla.log.storage.shared import Disk
 
 DELETED_SUFFIX: Final = ".deleted"
 #: Directories of logs that are being deleted end so.

@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Final
 
-from ottla.log.storage.disk import Disk, DiskStorage
+from ottla.log.storage.disk import DiskStorage
 from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.files import OpenFiles
 from ottla.log.storage.log_opening import describe_log, open_after_crash, open_clean
+from ottla.log.storage.shared import Disk
 from ottla.log.storage.worker import InlineWorker
 from tests.broker.scene import Log
 from tests.conformance.log_storage import WALL_MS

@@ -13,7 +13,8 @@ import pytest
 
 from ottla.cluster.address import MachineRefused
 from ottla.log.storage.cluster_journal import JOURNAL, ClusterJournal, JournalDamagedError
-from ottla.log.storage.data_dir import CLEAN_MARK, LOCK, META, DataDir, DataDirRefused
+from ottla.log.storage.data_dir import CLEAN_MARK, META, DataDir, DataDirRefused
+from ottla.log.storage.directory_lock import LOCK
 from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.worker import InlineWorker
 from tests.broker.scene import Log
@@ -367,7 +368,7 @@ def test_system_that_can_not_lock_files_is_told_to_leave_it_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Windows has no fcntl; logs in memory need none."""
-    for name in ("ottla.cluster.persistence", "ottla.log.storage.data_dir"):
+    for name in ("ottla.cluster.persistence", "ottla.log.storage.data_dir", "ottla.log.storage.directory_lock"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "fcntl", None)
     with pytest.raises(MachineRefused, match="leave it out to have them in memory"), RunningBroker(data_dir=tmp_path):

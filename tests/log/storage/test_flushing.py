@@ -17,10 +17,11 @@ import pytest
 from ottla.log.storage.cluster_journal import JOURNAL, JournalDamagedError
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.data_dir import DataDir
-from ottla.log.storage.disk import Disk, DiskStorage
+from ottla.log.storage.disk import DiskStorage
 from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.files import OpenFiles
 from ottla.log.storage.segment import AbortedTransaction
+from ottla.log.storage.shared import Disk
 from ottla.log.storage.worker import InlineWorker, Worker
 from tests.broker.scene import Log
 from tests.conformance.log_storage import WALL_MS, append, batch, content

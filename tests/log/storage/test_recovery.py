@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ottla.log.producer_state import NumberedBatch, ProducerEntry
+from ottla.log.producer_entry import NumberedBatch, ProducerEntry
 from ottla.log.storage.contract import EpochStart, LogState, StorageError
 from ottla.log.storage.disk import DiskStorage
 from ottla.log.storage.disk_replacement import DiskReplacement

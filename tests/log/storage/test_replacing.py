@@ -13,9 +13,9 @@ from ottla.log.compaction.cleanable import look_at
 from ottla.log.compaction.log_cleaner import clean
 from ottla.log.partition import Partition
 from ottla.log.storage.contract import StorageError
-from ottla.log.storage.disk import Disk
 from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.files import OpenFiles
+from ottla.log.storage.shared import Disk
 from ottla.log.storage.worker import Then, Work
 from tests.broker.scene import Log
 from tests.log.partitions import NOW_MS, fill, new_partition, read_all

@@ -79,9 +79,9 @@ class Site:
         self._data_dir = DataDir(self._path, self.log, self._worker, 100, self._operations)
         try:
             self._data_dir.open(self.cluster.cluster_id)
-            store = ClusterStore(self.cluster, self._data_dir)
+            store = ClusterStore(self._data_dir, self.cluster.wall_ms, self.log)
             self.cluster.use_store(store)
-            for _ in store.restore():
+            for _ in store.restore(self.cluster):
                 pass
         except BaseException:
             self.kill()

@@ -9,11 +9,11 @@ from typing import Final
 
 import pytest
 
-from ottla.log.storage.disk import Disk
 from ottla.log.storage.disk_replacement import SWAP
 from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.files import OpenFiles
 from ottla.log.storage.log_opening import open_after_crash
+from ottla.log.storage.shared import Disk
 from tests.broker.scene import Log
 from tests.log.storage.crash.power_loss import FileSystem, states
 from tests.log.storage.crash.recording import RecordingOperations

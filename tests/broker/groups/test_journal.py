@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from ottla.broker.groups.journal import VERSION, Journal, line
 from ottla.coordinator.classic.events import Event
 from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.step import step
-from ottla.coordinator.journal import VERSION, Journal, line
 from ottla.coordinator.notes import Cause, Happened, Note
 from ottla.coordinator.offsets.committed import CommittedOffset
 from ottla.coordinator.offsets.events import DeleteRequested, SweepDue
@@ -22,7 +24,18 @@ from ottla.protocol.errors import ErrorCode
 from tests.coordinator.actors import Actor, Name, bring_in, make_stable, new_group, protocols
 from tests.coordinator.node import running_node
 
-DOCS = Path(__file__).parents[2] / "docs" / "journal.md"
+
+@pytest.fixture
+def ana() -> Actor:
+    return Actor("ana")
+
+
+@pytest.fixture
+def bo() -> Actor:
+    return Actor("bo")
+
+
+DOCS = Path(__file__).parents[3] / "docs" / "journal.md"
 
 
 class Told:
