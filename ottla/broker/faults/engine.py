@@ -276,6 +276,11 @@ def hold_of(fault: Fault) -> HoldBack:
     raise BadFault(f"{fault} holds nothing")
 
 
+def is_hold(fault: Fault) -> bool:
+    """Whether it holds what it is aimed at."""
+    return any(isinstance(action, HoldBack) for action in fault.actions)
+
+
 def _real(storage: LogStorage) -> LogStorage:
     return storage.real if isinstance(storage, FaultyStorage) else storage
 
