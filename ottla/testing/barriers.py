@@ -99,6 +99,7 @@ class Hold:
         self._inside = inside
         self._place = place
         self._fault: BrokerFault = inside.look(lambda server: server.faults.hold(wish))
+        self.number = self._fault.number
         self._hold = hold_of(self._fault)
 
     def __repr__(self) -> str:

@@ -31,7 +31,9 @@ class Faulting(Looking):
         """Hold each request that this is aimed at, or with at="answer" its answer, until it is let go."""
         from ottla.testing.barriers import Hold
 
-        return Hold(self, _wish(apis, aim), _place())
+        hold = Hold(self, _wish(apis, aim), place := _place())
+        self.faults.place(hold.number, place)
+        return hold
 
     @cached_property
     def faults(self) -> Faults:

@@ -35,8 +35,10 @@ class FaultNeverFired(AssertionError):
 class Fault:
     """A fault that is being described, or is set."""
 
-    def __init__(self, inside: Inside, wish: dict[str, Any], place: str, is_set: Callable[[Fault], object]) -> None:
-        """`wish`: its aim. `place`: where in the test it was written. `is_set`: called when it is."""
+    def __init__(
+        self, inside: Inside, wish: dict[str, Any], place: str, is_set: Callable[[Fault, int], object]
+    ) -> None:
+        """`wish`: its aim. `place`: where in the test it was written. `is_set`: called when it is, with its number."""
         self._inside = inside
         self._wish = wish
         self._place = place
@@ -236,7 +238,7 @@ class Fault:
     def _maybe_set(self) -> Self:
         if self._has_verb and self._has_times:
             self._set = self._inside.look(lambda server: server.faults.set(self._wish))
-            self._tell_set(self)
+            self._tell_set(self, self._set.number)
         return self
 
     def _is_set(self) -> BrokerFault:
@@ -251,10 +253,6 @@ class Fault:
         if not self._has_verb:
             return f"the fault at {self._place} does not say what happens, such as .answer(…) or .drop_request()"
         return f"the fault at {self._place} does not say how often: end it with .once(), .until_removed() or the like"
-
-    def place_of(self, number: int) -> str | None:
-        """Where it was written, if it has this number."""
-        return self._place if self._set is not None and self._set.number == number else None
 
     def waiting(self, count: int) -> Waiting:
         """The wait until it has happened so often."""
@@ -283,14 +281,16 @@ class Faults:
 
     def __init__(self, inside: Inside) -> None:
         self._inside = inside
-        #: Those that are not set yet, and then those that are.
+        #: Those that are not set yet, and then those that are, by number.
         self._planned: list[Fault] = []
-        self._known: list[Fault] = []
+        self._set: dict[int, Fault] = {}
+        #: Where in the test each was written, holds among them.
+        self._places: dict[int, str] = {}
 
     def __iter__(self) -> Iterator[Fault]:
         """Those that are set and not removed, in the order in which they were set."""
         numbers = self._inside.look(lambda server: list(server.faults.all))
-        return iter([fault for fault in self._known if any(fault.place_of(number) for number in numbers)])
+        return iter([self._set[number] for number in numbers if number in self._set])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -305,28 +305,35 @@ class Faults:
 
         A test that has the `kafka` fixture does so at its end, and so does the end of `with Broker()`.
         """
-        if not self._planned and not self._known:
+        if not self._planned and not self._places:
             return
         unset = [fault.unset() for fault in self._planned]
         never = self._inside.look(self._never_fired)
         self.clear()
-        self._known.clear()
+        self._set.clear()
+        self._places.clear()
         if unset or never:
             raise FaultNeverFired(_told([*unset, *never]))
 
     def plan(self, wish: dict[str, Any], place: str) -> Fault:
         """Begin to describe one."""
-        fault = Fault(self._inside, wish, place, self._planned_is_set)
+
+        def is_set(fault: Fault, number: int) -> None:
+            self._planned.remove(fault)
+            self._set[number] = fault
+            self.place(number, place)
+
+        fault = Fault(self._inside, wish, place, is_set)
         self._planned.append(fault)
         return fault
 
-    def _planned_is_set(self, fault: Fault) -> None:
-        self._planned.remove(fault)
-        self._known.append(fault)
+    def place(self, number: int, place: str) -> None:
+        """The fault, or hold, with this number was written there."""
+        self._places[number] = place
 
     def _never_fired(self, server: Server) -> list[str]:
         return [
-            _never_fired(fault, next((place for known in self._known if (place := known.place_of(number))), ""))
+            _never_fired(fault, self._places.get(number, ""))
             for number, fault in server.faults.all.items()
             if fault.aim.raised is not None or (not fault.hit_count and not fault.may_not_fire)
         ]
