@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from itertools import filterfalse, groupby
 from time import perf_counter
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
@@ -32,10 +32,16 @@ Parts: TypeAlias = list[Part]
 SLICE_SECONDS: Final = 0.002
 #: After so many elements a look at the clock.
 BREATH_ELEMENTS: Final = 8
+#: With no more elements than these nobody asks whether somebody else is to have a turn.
+FEW_ELEMENTS: Final = 16
 #: So many parts of an answer are made one.
 JOINED_PARTS: Final = 512
 #: How many requests go on in turn; the others wait, hardly begun.
 ACTIVE_MAX: Final = 4
+#: `isinstance(part, memoryview)`, for loops that Python does not run.
+_is_view: Final = memoryview.__instancecheck__
+#: A request that has had more elements than this is heavy: megabytes of it are in memory. Only one goes on.
+HEAVY_ELEMENTS: Final = 10_000
 #: Workers that are kept for the next request.
 _IDLE_MAX: Final = 8
 
@@ -81,6 +87,11 @@ class Costs:
         self.begin(0)
         self.begin_answer([])
 
+    @property
+    def is_heavy(self) -> bool:
+        """Whether the request, or its answer once that is begun, takes much memory."""
+        return self.elements_max - self.elements > HEAVY_ELEMENTS
+
     def begin(self, request_bytes: int) -> None:
         """A request of so many bytes is taken up."""
         self.elements = self.elements_max = REQUEST_ELEMENTS_MAX
@@ -122,6 +133,8 @@ class Worker(greenlet):
         self.costs = Costs()
         #: Is this one of the few that go on in turn?
         self.is_active = False
+        #: May it take no breath, because somebody waits for it?
+        self.is_hurried = False
         self.switch()  # to where it waits for its first task
 
     def run(self) -> None:
@@ -144,6 +157,8 @@ class Pace:
         #: Those out of breath: a few that go on in turn, and those who wait until one of them is done.
         self._active: deque[Worker] = deque()
         self._waiting: deque[Worker] = deque()
+        #: The one that may go on though it is heavy, until it is done.
+        self._heavy: Worker | None = None
         self._idle: list[Worker] = []
 
     @property
@@ -151,29 +166,45 @@ class Pace:
         """Whether nothing is half done."""
         return not self._active and not self._waiting
 
-    def run(self, task: Task) -> None:
-        """Do it now, as far as this turn's slice goes, and the rest in the turns that follow. It must not raise."""
+    def run(self, task: Task) -> Worker | None:
+        """Do it now, as far as this turn's slice goes, and the rest in the turns that follow. It must not raise.
+
+        Returns who does the rest; None: it is done, or is part of what a worker does.
+        """
         if type(getcurrent()) is Worker:
             task()
-            return
+            return None
         if not self._turn_is_begun:
             self._begin_turn()
         if not self._idle:
             Worker(self)
-        self._idle.pop().switch(task)
+        worker = self._idle.pop()
+        worker.switch(task)
+        return worker if self._waiting and self._waiting[-1] is worker else None
+
+    def finish(self, worker: Worker) -> None:
+        """Have a worker do the rest now, because whoever calls this can't go on before."""
+        (self._active if worker.is_active else self._waiting).remove(worker)
+        worker.is_hurried = True
+        worker.parent = getcurrent()  # where it comes back to when it is done
+        worker.switch()
 
     def next_task(self, worker: Worker) -> Task | None:
         """Called by a worker that is done: waits until there is something else for it. None: it is not needed."""
-        worker.is_active = False
+        worker.is_active = worker.is_hurried = False
+        if self._heavy is worker:
+            self._heavy = None
         if len(self._idle) >= _IDLE_MAX:
             return None
         self._idle.append(worker)
-        task: Task = self.loop_stack.switch()
+        asked_by: Any = worker.parent
+        worker.parent = self.loop_stack
+        task: Task = asked_by.switch()
         return task
 
     def breathe(self, worker: Worker) -> None:
         """Called by a worker where it may be interrupted."""
-        if self._now() >= self._turn_ends and not self._is_closed:
+        if self._now() >= self._turn_ends and not self._is_closed and not worker.is_hurried:
             (self._active if worker.is_active else self._waiting).append(worker)
             self.loop_stack.switch()
 
@@ -206,7 +237,20 @@ class Pace:
             worker = self._waiting.popleft()
             worker.is_active = True
             active.append(worker)
-        return active.popleft() if active else None
+        for _ in range(len(active)):
+            worker = active.popleft()
+            if self._may_go_on(worker):
+                return worker
+            active.append(worker)
+        return None
+
+    def _may_go_on(self, worker: Worker) -> bool:
+        """Heavy ones do so one after the other."""
+        if self._heavy is not worker and worker.costs.is_heavy:
+            if self._heavy is not None:
+                return False
+            self._heavy = worker
+        return True
 
 
 def breathe() -> None:
@@ -216,19 +260,32 @@ def breathe() -> None:
         worker.pace.breathe(worker)
 
 
-def paced(items: Iterable[T]) -> Iterable[T]:
-    """The same items, with breath in between."""
+def in_one_go(task: Task) -> None:
+    """Do it without taking breath: nobody may come in between."""
     worker = getcurrent()
-    return _paced(items, worker) if type(worker) is Worker else items
+    if type(worker) is not Worker or worker.is_hurried:
+        task()
+        return
+    worker.is_hurried = True
+    try:
+        task()
+    finally:
+        worker.is_hurried = False
 
 
-def _paced(items: Iterable[T], worker: Worker) -> Iterator[T]:
-    left = BREATH_ELEMENTS
+def paced(items: Iterable[T], elements: int = BREATH_ELEMENTS) -> Iterable[T]:
+    """The same items, with breath in between: after each if they are large, else after some `elements`."""
+    worker = getcurrent()
+    return _paced(items, worker, elements) if type(worker) is Worker else items
+
+
+def _paced(items: Iterable[T], worker: Worker, elements: int = BREATH_ELEMENTS) -> Iterator[T]:
+    left = elements
     for item in items:
         yield item
         left -= 1
         if not left:
-            left = BREATH_ELEMENTS
+            left = elements
             worker.pace.breathe(worker)
 
 
@@ -260,7 +317,7 @@ def join_own(parts: Parts) -> Parts:
 
 def own_bytes(parts: Iterable[Part]) -> int:
     """How long these parts of an answer are together, without records: views of the log are not our own memory."""
-    return sum(len(part) for part in parts if type(part) is not memoryview)
+    return sum(map(len, filterfalse(_is_view, parts)))
 
 
 def fail_long_answer() -> NoReturn:

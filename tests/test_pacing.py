@@ -6,6 +6,7 @@ import gc
 import weakref
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -14,6 +15,7 @@ from ottla.pacing import (
     ANSWER_BYTES_MAX,
     BREATH_ELEMENTS,
     FAULTS_MAX,
+    HEAVY_ELEMENTS,
     JOINED_PARTS,
     MIB,
     REQUEST_ELEMENTS_MAX,
@@ -111,6 +113,33 @@ def test_a_few_go_on_in_turn_and_the_others_wait() -> None:
     assert [work.done for work in works] == [10] * len(works)
 
 
+def test_heavy_ones_go_on_one_after_the_other() -> None:
+    """Each has much in memory until it is done; those who are light pass them by."""
+    loop = Loop()
+    heavy = [Work(loop, 10) for _ in range(ACTIVE_MAX - 1)]
+    light = Work(loop, 10)
+
+    def become_heavy(work: Work) -> None:
+        charge_elements(HEAVY_ELEMENTS + 1)
+        work()
+        begin_answer([])
+        work()
+
+    for work in heavy:
+        loop.pace.run(partial(become_heavy, work))
+    loop.pace.run(light)
+    half_done = 0
+    light_done_with: list[int] = []
+    while not loop.pace.is_settled:
+        loop.turn()
+        half_done = max(half_done, sum(1 < work.done < 20 for work in heavy))
+        if light.done == 10:
+            light_done_with = light_done_with or [work.done for work in heavy]
+    assert half_done == 1
+    assert light_done_with[1:] == [1] * (len(heavy) - 1), "light work waits for none of them"
+    assert [work.done for work in (*heavy, light)] == [20] * len(heavy) + [10]
+
+
 def test_a_look_at_the_clock_after_so_many_elements() -> None:
     loop = Loop()
     seen: list[int] = []
@@ -132,7 +161,12 @@ def test_a_look_at_the_clock_after_so_many_elements() -> None:
 def test_work_within_work_is_done_there() -> None:
     loop = Loop()
     works = [Work(loop, 2), Work(loop, 2)]
-    loop.pace.run(lambda: [loop.pace.run(work) for work in works] and None)
+
+    def work_within() -> None:
+        for work in works:
+            loop.pace.run(work)
+
+    loop.pace.run(work_within)
     assert [work.done for work in works] == [1, 0]
     while not loop.pace.is_settled:
         loop.turn()
@@ -271,7 +305,7 @@ def test_unpacked_records_of_a_request(request_bytes: int, records_max: int) -> 
 
 
 def test_faults_of_a_request() -> None:
-    named = []
+    named: list[bool] = []
     within(0, lambda: named.extend(charge_fault() for _ in range(FAULTS_MAX + 5)))
     assert sum(named) == FAULTS_MAX
 

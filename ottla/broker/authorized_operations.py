@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.authorizer import AclOperation, AclResourceType
+from ottla.broker.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
 
 if TYPE_CHECKING:
     from ottla.broker.network.call import Call
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 #: What the field says when nobody asked.
 NOT_ASKED: Final = -(2**31)
-#: The name of the one resource of type CLUSTER.
-CLUSTER_NAME: Final = "kafka-cluster"
 
 SUPPORTED_OPERATIONS: Final[Mapping[AclResourceType, tuple[AclOperation, ...]]] = {
     AclResourceType.TOPIC: (

@@ -1,7 +1,7 @@
 """Who a client is, and what it may do.
 
-Every connection has a principal: ANONYMOUS, for no listener asks clients who they are. Whoever wants to know whether a
-principal may do something asks the broker's authorizer; the one that is there when nobody brings another allows all.
+Every connection has a principal: ANONYMOUS, for no listener asks clients who they are. What a principal may do is the
+broker's authorizer's to say; the one that is there when the user brings none allows all.
 
 Kafka: KafkaPrincipal, server/authorizer/Authorizer.java.
 """
@@ -49,6 +49,10 @@ class AclOperation(IntEnum):
     DESCRIBE_CONFIGS = 10
     ALTER_CONFIGS = 11
     IDEMPOTENT_WRITE = 12
+
+
+#: The name of the one resource of type CLUSTER.
+CLUSTER_NAME: Final = "kafka-cluster"
 
 
 class Authorizer(Protocol):

@@ -17,7 +17,6 @@ from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
     from ottla.broker.background import Background
-    from ottla.broker.log import Log
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.store import ClusterStore
     from ottla.events.stream import Event
@@ -32,11 +31,10 @@ class Housekeeping:
     Made when the broker serves: a recovery may take longer than the first interval, and then there would be no tasks.
     """
 
-    def __init__(self, cluster: Cluster, timer: Timer, background: Background, log: Log) -> None:
+    def __init__(self, cluster: Cluster, timer: Timer, background: Background) -> None:
         self._cluster = cluster
         self._timer = timer
         self._background = background
-        self._log = log
         if cluster.topics:
             self._start()
         else:
@@ -65,7 +63,7 @@ class Housekeeping:
         if settings["log.cleaner.enable"]:
             from ottla.log.compaction.log_cleaner import LogCleaner
 
-            cleaner = LogCleaner(logs, settings, self._timer.now_ms, self._cluster.wall_ms, self._log)
+            cleaner = LogCleaner(logs, settings, self._cluster.wall_ms, self._cluster.events)
             self._repeat("cleaning", lambda _wall_ms: cleaner.round(), interval="log.cleaner.backoff.ms")
 
     def _look_after_disk(self, store: ClusterStore) -> None:
@@ -82,11 +80,18 @@ class Housekeeping:
     def _care(self, name: str) -> LogCare:
         from ottla.log.care import LogCare
 
-        return LogCare(name, self._timer.now_ms, self._log)
+        return LogCare(name, self._cluster.events)
 
     def _repeat(self, name: str, work: Callable[[int], Job | None], *, interval: str, first: str | None = None) -> None:
         """`interval` and `first` are settings; without `first` the first round comes after an interval too."""
         wall_ms, settings = self._cluster.wall_ms, self._cluster.settings
         interval_ms: int = settings[interval]
-        repeated = Round(self._timer, self._background, self._log, name, lambda: work(wall_ms()), lambda: interval_ms)
+        repeated = Round(
+            self._timer,
+            self._background,
+            self._cluster.events,
+            name,
+            lambda: work(wall_ms()),
+            lambda: interval_ms,
+        )
         repeated.start(None if first is None else settings[first])

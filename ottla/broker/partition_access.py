@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 
 if TYPE_CHECKING:
     from ottla.cluster.cluster import Cluster
@@ -70,7 +70,7 @@ def access_error(
     error = partition.check_leader_epoch(current_leader_epoch)
     if error:
         return error
-    return ErrorCode.NOT_LEADER_OR_FOLLOWER if leader_only and not is_leader else ErrorCode.NONE
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if leader_only and not is_leader else NONE
 
 
 def find_accessible(

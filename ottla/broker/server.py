@@ -12,10 +12,12 @@ from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
 from socket import gethostname
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.assembly import Assembly, assemble
 from ottla.broker.housekeeping import Housekeeping
+from ottla.broker.log_lines import write_log_lines
 from ottla.broker.network.endpoints import Endpoint, check_ports
 from ottla.broker.network.listener import Listener, Shared
 from ottla.broker.rounds import Round
@@ -25,10 +27,13 @@ from ottla.cluster.failover import NodeState
 from ottla.cluster.node import UnknownNode
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.events.kind import Kind
+from ottla.events.stream import Stream
 from ottla.purgatory import Clock, SystemClock, Timer
 from ottla.settings.settings import ConfigError, Settings
 
 if TYPE_CHECKING:
+    from random import Random
+
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
     from ottla.broker.faults.engine import Faults
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.interception import Interceptor
     from ottla.broker.node import BrokerNode
     from ottla.broker.services import Services
+    from ottla.broker.state.requests import RequestRecorder
     from ottla.broker.state.waiting import Waiting
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.node import Node
@@ -66,41 +72,49 @@ class Server:
         wrap_storage: WrapStorage | None = None,
         wrap_group_log: WrapGroupLog | None = None,
         file_operations: FileOperations | None = None,
-        on_groups_loaded: Callable[[], object] = lambda: None,
+        seed: Path | None = None,
+        dice: Random | None = None,
+        stopwatch: Callable[[], float] = perf_counter,
     ) -> None:
         """`endpoints`: the listeners of the first node; node i has its ports + i. `control`: where to answer scripts
         over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file that tells
         what happens in groups. `data_dir`: where to keep everything; None: in memory. `authorizer`: who says what
         clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
         each log, or around the group log, such as a fault. `file_operations`: what changes the data directory; None:
-        the system. `on_groups_loaded`: called once, when the groups that were there at the start have been read, if
-        any. Raises `ConfigError`.
+        the system. `dice`: what ids are drawn from; None: the system's. `stopwatch`: what slices of long work are
+        measured by, in seconds. `seed`: a file with what is to be there from the start. Raises `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings
-        self.log = log
         self.clock = clock or SystemClock()
+        #: What happens in it, from before it runs until after it has.
+        self.events = Stream(self.clock.now_ms, self.clock.wall_ms)
+        write_log_lines(self.events, log)
         #: What it is made of, once it runs.
         self.parts: Assembly
         self._assemble = partial(
             assemble,
             settings,
             self.clock,
-            log,
+            self.events,
             node_count=node_count,
             wrap_storage=wrap_storage,
             wrap_group_log=wrap_group_log,
-            on_groups_loaded=on_groups_loaded,
+            dice=dice,
+            stopwatch=stopwatch,
         )
         self._endpoints = endpoints
         self._listeners: list[Listener] = []
         self._journal_path = journal
         self.data_dir = data_dir
         self._file_operations = file_operations
+        self._seed_path = seed
         self._control_address = control
         self._control_token = control_token
         self._control: ControlListener | None = None
         self._shared = Shared(settings["socket.request.max.bytes"], authorizer)
+        #: What clients have asked and were answered, if it is kept.
+        self.recorder: RequestRecorder | None = None
         self._stopping = asyncio.Event()
         self._advancing = asyncio.Lock()
         self._switching = asyncio.Lock()
@@ -160,8 +174,8 @@ class Server:
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Open the sockets, call `on_ready`, serve until `stop`.
 
-        Raises `MachineRefused` if a socket, the journal or the data directory can't be had, and `ConfigError` if the
-        control API would be open to other machines.
+        Raises `MachineRefused` if a socket, the journal, the data directory or the seed can't be had, and `ConfigError`
+        if the control API would be open to other machines, or the seed makes no sense.
         """
         self.parts = self._assemble(asyncio.get_running_loop())
         with ExitStack() as at_end:
@@ -174,9 +188,11 @@ class Server:
                 return
             async with self.parts.tasks:
                 try:
+                    if self._seed_path is not None:
+                        await self._plant(self._seed_path)
                     await self._accept()
                     self._watch_idle_connections()
-                    Housekeeping(self.cluster, self.timer, self.services.background, self.log)
+                    Housekeeping(self.cluster, self.timer, self.services.background)
                     self._read_groups()
                     on_ready()
                     await self._stopping.wait()
@@ -199,6 +215,14 @@ class Server:
         """Let somebody step in between connections and handlers from now on; None: nobody any more."""
         self._shared.routes.intercept(interceptor)
 
+    def record_requests(self) -> None:
+        """Keep what clients ask from now on, and what they are answered."""
+        from ottla.broker.state.requests import RequestRecorder
+
+        self.recorder = self._shared.recorder = RequestRecorder(self.parts.events)
+        for listener in self._listeners:
+            listener.choose_call()
+
     async def advance(self, ms: int) -> None:
         """Move the virtual clock on; returns when all that was due has happened, each thing at its own time.
 
@@ -208,7 +232,15 @@ class Server:
             if self.cluster.store is not None:
                 self.cluster.store.keep_virtual_date(self.clock.wall_ms() + ms)
             await self.timer.advance(ms, settled=self._is_settled)
-            self.parts.events.tell(Kind.TIME_ADVANCED, ms=ms)
+            self.events.tell(Kind.TIME_ADVANCED, ms=ms)
+
+    async def reset(self) -> None:
+        """Have it as it was at its start, with the clients that are connected. See `state.reset`."""
+        from ottla.broker.state.reset import reset
+
+        if "faults" in self.__dict__:
+            self.faults.clear()
+        await reset(self.parts, self.start_node)
 
     def _is_settled(self) -> bool:
         self._refuse_if_stopping()
@@ -228,7 +260,7 @@ class Server:
             self._refuse_if_stopping()
             if failover.state_of(node) is not NodeState.UP:
                 return
-            self.parts.events.tell(Kind.NODE_STOPPED, node_id=node_id, is_hard=hard)
+            self.events.tell(Kind.NODE_STOPPED, node_id=node_id, is_hard=hard)
             if hard:
                 for listener in listeners:
                     listener.reset()
@@ -259,7 +291,7 @@ class Server:
                 return
             await self._reopen(listeners)
             failover.node_returns(node)
-            self.parts.events.tell(Kind.NODE_STARTED, node_id=node_id)
+            self.events.tell(Kind.NODE_STARTED, node_id=node_id)
 
     def node_state(self, node_id: int) -> NodeState:
         """Whether it is up. Raises `UnknownNode`."""
@@ -292,7 +324,7 @@ class Server:
             await self._bind_control(self._control_address)
         for index, node in enumerate(self.parts.nodes.values()):
             for endpoint in self._endpoints:
-                await self._open(Listener(node, self._shared, self.log, endpoint.name), endpoint, index)
+                await self._open(Listener(node, self._shared, endpoint.name), endpoint, index)
 
     async def _open(self, listener: Listener, endpoint: Endpoint, index: int) -> None:
         """Bind a listener of the node with this index, and let the node know where that is."""
@@ -328,7 +360,7 @@ class Server:
         from ottla.broker.control.http import ControlListener
 
         gate = Gate(self._own_names(address), self._control_token)
-        self._control = listener = ControlListener(Control(self), gate, self.parts.tasks, self.log)
+        self._control = listener = ControlListener(Control(self), gate, self.parts.tasks, self.events)
         try:
             port = await listener.open(address.host, address.port)
         except OSError as error:
@@ -372,7 +404,7 @@ class Server:
             for listener in self._listeners:
                 listener.close_idle()
 
-        Round(self.timer, self.services.background, self.log, "idle connections", look, lambda: idle_ms).start()
+        Round(self.timer, self.services.background, self.events, "idle connections", look, lambda: idle_ms).start()
 
     async def _until_closed(self, listeners: Sequence[Listener | ControlListener]) -> None:
         """Let the last answers leave, for clients that take them."""
@@ -402,11 +434,22 @@ class Server:
             await persistence.open(self._stopping)
             at_end.callback(persistence.close)
 
+    async def _plant(self, path: Path) -> None:
+        """Have what the seed says, unless there are topics already: after a restart they are what became of it."""
+        from ottla.broker.state.seeds import plant, read_seed
+
+        seed, events = read_seed(path), self.parts.events
+        if self.cluster.topics:
+            events.tell(Kind.SEED_SKIPPED, path=str(path), reason="there are topics already")
+            return
+        await plant(self.parts, seed)
+        events.tell(Kind.SEED_PLANTED, path=str(path), entries=len(seed))
+
     def _keep_journal(self, at_end: ExitStack) -> None:
         if self._journal_path is not None:
             from ottla.broker.groups.journal_file import keeping_journal
 
-            at_end.enter_context(keeping_journal(self._journal_path, self.services.note_sinks, self.log))
+            at_end.enter_context(keeping_journal(self._journal_path, self.events))
 
     def _stop_accepting(self) -> None:
         for listener in self._all_listeners:

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from random import Random, SystemRandom
+from typing import TYPE_CHECKING
 
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
@@ -42,17 +43,17 @@ class Cluster:
         settings: Settings,
         wall_ms: Callable[[], int],
         events: Stream,
-        log: Any,
         wrap_storage: WrapStorage | None = None,
+        dice: Random | None = None,
     ) -> None:
         """`wall_ms`: the date, in milliseconds since 1970. `wrap_storage`: what is to stand around each log's storage,
-        if anything is.
+        if anything is. `dice`: what ids are drawn from; None: the system's.
         """
         self.settings = settings
         self.wall_ms = wall_ms
         self.events = events
-        self.log = log
-        self.cluster_id = uuid_text(random_uuid())
+        self.dice: Random = dice or SystemRandom()
+        self.cluster_id = uuid_text(self.new_uuid())
         #: All nodes, by id, be they up or not.
         self.all_nodes: dict[int, Node] = {}
         #: Those that clients are told of, which may lead: nodes that are up, or not missed yet.
@@ -80,6 +81,10 @@ class Cluster:
         self.store: ClusterStore | None = None
         #: The producer ids that may be handed out.
         self._producer_ids: Iterator[int] = count()
+
+    def new_uuid(self) -> bytes:
+        """An id for a topic."""
+        return random_uuid(self.dice.randbytes)
 
     @property
     def node_ids(self) -> list[int]:
@@ -132,7 +137,7 @@ class Cluster:
         Others may have their turn while it is made. They see either nothing or all of it, and the name is taken.
         `client_id`: of the client that wants it; None: it is made on demand. Raises `Refused` if it can't be kept.
         """
-        topic_id = topic_id or random_uuid()
+        topic_id = topic_id or self.new_uuid()
         self.keep_topic(name, topic_id, configs, assignment)
         topic = self.add_topic(name, assignment, configs, topic_id)
         self.events.tell(
@@ -193,7 +198,7 @@ class Cluster:
         )
 
     def delete_topic(self, topic: Topic, client_id: str | None = None) -> None:
-        """Forget a topic and give its memory back; whoever waits on its partitions is told.
+        """Forget a topic and give its memory back; operations that wait on its partitions are told.
 
         Others may have their turn before all its logs are gone; so long its name is taken. Raises `Refused` if that
         can't be kept.
@@ -252,6 +257,10 @@ class Cluster:
             self._producer_ids = iter(self.store.next_producer_ids())
             producer_id = next(self._producer_ids)
         return producer_id
+
+    def skip_producer_ids(self, end: int) -> None:
+        """Hand out no id below `end` any more. Only in memory."""
+        self._producer_ids = count(max(end, self.new_producer_id() + 1))
 
     def change_settings(self, layer: str, texts: Mapping[str, str]) -> None:
         """Have a layer of settings say this from now on. Raises `Refused` if that can't be kept."""

@@ -1,7 +1,7 @@
 """Who leads a partition and who is in sync, after nodes have gone and come: a function of what was before.
 
-A node that goes leaves the in-sync replicas (ISR), and leads nothing any more. Whoever leads must be up and in sync;
-the first such replica in the order of the list is taken, but nobody is replaced who may stay. The ISR may become empty.
+A node that goes leaves the in-sync replicas (ISR), and leads nothing any more. The leader must be up and in sync; the
+first such replica in the order of the list is taken, but no leader is replaced that may stay. The ISR may become empty.
 Who was in it when it became smaller than min.insync.replicas has every record that was acknowledged, and is kept in
 mind: the eligible leader replicas (ELR, KIP-966). With replicas 1 2 3 and min.insync.replicas=2:
 

@@ -1,9 +1,9 @@
-"""What of the cluster outlives the process: its changes go to the data directory's journal, and come back from there.
+"""What of the cluster outlives the process: its changes go to a file of the data directory, and come back.
 
     keep_…     before a change is made: writes it down, or raises `Refused`, and then it must not be made
-    restore    at the start: makes everything again that the journal tells
+    restore    at the start: makes everything again that the file tells
 
-A topic is in the journal before any of its logs is on disk, and out of it before they are removed, so the journal alone
+A topic is in the file before any of its logs is on disk, and out of it before they are removed, so the file alone
 says what exists. Kafka's controller does the same with its metadata log.
 
 Producer ids are handed out in blocks, and only the end of a block is written down: a restart skips the rest of it, and
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.cluster.uuids import uuid_of, uuid_text
+from ottla.events.kind import Kind
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.files import describe
 from ottla.protocol.errors import ErrorCode
@@ -28,7 +29,8 @@ from ottla.protocol.records import read_header
 
 if TYPE_CHECKING:
     from ottla.cluster.topic import Topic
-    from ottla.log.storage.cluster_journal import Change
+    from ottla.events.stream import Stream
+    from ottla.log.storage.cluster_file import Change
     from ottla.log.storage.data_dir import DataDir
     from ottla.log.storage.disk import DiskStorage
     from ottla.settings.settings import Settings
@@ -71,12 +73,12 @@ class EmptyCluster(Protocol):
 class ClusterStore:
     """The cluster's part of a data directory."""
 
-    def __init__(self, data_dir: DataDir, wall_ms: Callable[[], int], log: Any) -> None:
-        """`wall_ms`: the date. `log`: the broker's."""
+    def __init__(self, data_dir: DataDir, wall_ms: Callable[[], int], events: Stream) -> None:
+        """`wall_ms`: the date."""
         self.data_dir = data_dir
         self._wall_ms = wall_ms
-        self._log = log
-        self._journal = data_dir.journal
+        self._events = events
+        self._file = data_dir.cluster_file
         self._leader_epoch_max = 0
         #: What that was before the start.
         self._leader_epoch_before = 0
@@ -123,14 +125,14 @@ class ClusterStore:
         try:
             self.data_dir.save_virtual_date(wall_ms)
         except OSError as error:
-            self._log.warning("virtual.date.failed", path=self.data_dir.path, reason=describe(error))
+            self._events.tell(Kind.VIRTUAL_DATE_FAILED, path=self.data_dir.path, reason=describe(error))
 
     def _keep(self, change: Change) -> None:
         try:
-            self._journal.append(change)
+            self._file.append(change)
         except OSError as error:
             reason = f"cannot write the cluster's journal: {describe(error)}"
-            self._log.error("cluster.journal.failed", reason=reason)
+            self._events.tell(Kind.CLUSTER_JOURNAL_FAILED, reason=reason)
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, reason) from None
 
     # The logs
@@ -160,15 +162,13 @@ class ClusterStore:
     # Restoring
 
     def restore(self, cluster: EmptyCluster) -> Iterator[None]:
-        """Make again what there was, a topic at a time. Raises OSError, `JournalDamagedError`."""
-        changes, bytes_cut = self._journal.open(
-            may_be_new=not self.data_dir.has_logs, was_clean=self.data_dir.was_clean
-        )
+        """Make again what there was, a topic at a time. Raises OSError, `ClusterFileDamagedError`."""
+        changes, bytes_cut = self._file.open(may_be_new=not self.data_dir.has_logs, was_clean=self.data_dir.was_clean)
         if bytes_cut:
-            self._log.warning("cluster.journal.cut", bytes_cut=bytes_cut)
+            self._events.tell(Kind.CLUSTER_JOURNAL_CUT, bytes_cut=bytes_cut)
         latest = {_thing(change): change for change in changes}
         self._forget_deleted(latest.values(), changes)
-        self._journal.rewrite_if_worth_it(_alive(latest.values()))
+        self._file.rewrite_if_worth_it(_alive(latest.values()))
         self._restore_the_rest(cluster, latest.values())
         self._is_restoring, self._leader_epoch_before = True, self._leader_epoch_max
         for change in latest.values():

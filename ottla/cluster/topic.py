@@ -53,7 +53,7 @@ class Placement:
         return self.leader_id == self.replicas[0]
 
     def become(self, other: Placement) -> None:
-        """Be as `other` from now on. Whoever waits for the partition holds on to this one."""
+        """Be as `other` from now on. Operations that wait for the partition hold this one."""
         self.leader_id, self.isr, self.elr, self.last_known_elr = (
             other.leader_id,
             other.isr,
@@ -204,7 +204,7 @@ class Topic:
     def delete(self) -> None:
         """Give back what the logs hold, with turns of others in between if they are many.
 
-        Whoever waits on one of them is told by it.
+        Operations that wait on one of them are told by it.
         """
         for partition in _paced_if_many(self.partitions):
             partition.delete()

@@ -26,6 +26,7 @@ from ottla.cluster.topic_names import (
     TRANSACTION_TOPIC,
     check_name,
 )
+from ottla.events.kind import Kind
 from ottla.protocol.errors import ErrorCode
 from ottla.settings.table import find_setting
 
@@ -135,8 +136,8 @@ def create_on_demand(cluster: Cluster, name: str) -> Topic | None:
         assignment, configs = place_new_topic(cluster, _topic_on_demand(cluster, name))
         return cluster.create_topic(name, assignment, configs)
     except Refused as refused:
-        cluster.log.warning(
-            "topic.autocreation.refused", topic=name, error=refused.error_code.name, reason=refused.message
+        cluster.events.tell(
+            Kind.TOPIC_AUTOCREATION_REFUSED, topic=name, error=refused.error_code.name, reason=refused.message
         )
         return None
 

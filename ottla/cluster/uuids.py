@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import os
+from collections.abc import Callable
 
 
-def random_uuid() -> bytes:
+def random_uuid(random_bytes: Callable[[int], bytes] = os.urandom) -> bytes:
     """Sixteen random bytes for a topic or a cluster: a version 4 uuid that does not start with '-' as text."""
     while True:
-        raw = bytearray(os.urandom(16))
+        raw = bytearray(random_bytes(16))
         raw[6] = raw[6] & 0x0F | 0x40
         raw[8] = raw[8] & 0x3F | 0x80
         if uuid_text(bytes(raw))[0] != "-":

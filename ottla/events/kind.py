@@ -24,6 +24,8 @@ class Kind(Enum):
     """At which it is logged; None: it is not."""
     keys: tuple[str, ...]
     """The details it can have, in the order in which the log has them."""
+    keys_unlogged: tuple[str, ...]
+    """Further details, which the log leaves out."""
     when: str
     """What it means, for people."""
 
@@ -31,6 +33,7 @@ class Kind(Enum):
         kind = object.__new__(cls)
         kind._value_ = row.name
         kind.level, kind.keys, kind.when = row.level, row.keys, row.when
+        kind.keys_unlogged = row.keys_unlogged
         return kind
 
     # The broker
@@ -44,12 +47,16 @@ class Kind(Enum):
     TASK_FAILED = broker.TASK_FAILED
     JOB_FAILED = broker.JOB_FAILED
     TIMER_FAILED = broker.TIMER_FAILED
-    CHANGE_FAILED = broker.CHANGE_FAILED
+    CLOSE_FAILED = broker.CLOSE_FAILED
     ROUND_FAILED = broker.ROUND_FAILED
     ROUND_RECOVERED = broker.ROUND_RECOVERED
     CONTROL_FAILED = broker.CONTROL_FAILED
     LOOP_FAILED = broker.LOOP_FAILED
     TIME_ADVANCED = broker.TIME_ADVANCED
+    BROKER_RESET = broker.BROKER_RESET
+    BROKER_RESTORED = broker.BROKER_RESTORED
+    SEED_PLANTED = broker.SEED_PLANTED
+    SEED_SKIPPED = broker.SEED_SKIPPED
     SETTINGS_CHANGED = broker.SETTINGS_CHANGED
     READER_FAILED = broker.READER_FAILED
 
@@ -64,6 +71,8 @@ class Kind(Enum):
 
     # Connections and requests
 
+    CONNECTION_OPENED = network.CONNECTION_OPENED
+    CONNECTION_CLOSED = network.CONNECTION_CLOSED
     CONNECTION_REFUSED = network.CONNECTION_REFUSED
     CONNECTION_IDLE_CLOSED = network.CONNECTION_IDLE_CLOSED
     CONNECTION_FAILED = network.CONNECTION_FAILED
@@ -132,6 +141,7 @@ class Kind(Enum):
     GROUP_OFFSETS_REMOVED = groups.GROUP_OFFSETS_REMOVED
     GROUP_FAILED = groups.GROUP_FAILED
     GROUP_RECOVERED = groups.GROUP_RECOVERED
+    GROUPS_LOADED = groups.GROUPS_LOADED
     GROUP_LOG_LOADED = groups.GROUP_LOG_LOADED
     GROUP_LOG_LOAD_FAILED = groups.GROUP_LOG_LOAD_FAILED
     GROUP_LOG_RECORDS_IGNORED = groups.GROUP_LOG_RECORDS_IGNORED

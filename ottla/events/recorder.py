@@ -1,4 +1,4 @@
-"""The last events of some kinds, kept for whoever looks later, in whichever thread.
+"""The last events of some kinds, kept for readers that come later, in any thread.
 
     recorder = Recorder(stream, [Kind.GROUP_REBALANCE_STARTED])            in the loop's thread
     recorder.wait_for(lambda event: event.details["group_id"] == "orders", timeout_seconds=5)      in a test's

@@ -1,6 +1,6 @@
 """One ordered stream of what happens in a broker. Whatever wants to learn of something reads it here.
 
-    whoever does something ──tell──▶ stream ──▶ log lines · journal · page · tests · parts that act on it
+    what does something ──tell──▶ stream ──▶ log lines · journal · page · tests · parts that act on it
 
     stream.tell(Kind.TOPIC_CREATED, topic="orders", partitions=4)
     stop = stream.read(print, [Kind.TOPIC_CREATED])
@@ -77,15 +77,23 @@ class Stream:
         self._thread_id, self._call_soon = get_ident(), call_soon
 
     def tell(
-        self, kind: Kind, /, *, node_id: int | None = None, raised: BaseException | None = None, **details: Any
+        self,
+        kind: Kind,
+        /,
+        *,
+        node_id: int | None = None,
+        wall_ms: int | None = None,
+        raised: BaseException | None = None,
+        **details: Any,
     ) -> None:
-        """This has happened. Details of None are left out."""
-        if self._handed_over or get_ident() != self._thread_id:
+        """This has happened. `wall_ms`: the date it is of, where that is known; None: now. Details of None are left
+        out.
+        """
+        if get_ident() != self._thread_id:
             self.tell_soon(kind, node_id=node_id, raised=raised, **details)
-            if get_ident() == self._thread_id:
-                self._take_handed_over()
             return
-        self._tell(kind, node_id, raised, details)
+        self._take_handed_over()
+        self._tell(kind, node_id, wall_ms, raised, details)
 
     def tell_soon(
         self, kind: Kind, /, *, node_id: int | None = None, raised: BaseException | None = None, **details: Any
@@ -94,7 +102,7 @@ class Stream:
 
         For what may be called at any moment, such as within another `tell`: destructors.
         """
-        self._handed_over.append(partial(self._tell, kind, node_id, raised, details))
+        self._handed_over.append(partial(self._tell, kind, node_id, None, raised, details))
         if self._call_soon is not None:
             with suppress(RuntimeError):  # the loop is closed; it is delivered with the next event, if one comes
                 self._call_soon(self._take_handed_over)
@@ -103,12 +111,20 @@ class Stream:
         while self._handed_over:
             self._handed_over.popleft()()
 
-    def _tell(self, kind: Kind, node_id: int | None, raised: BaseException | None, details: Mapping[str, Any]) -> None:
+    def _tell(
+        self,
+        kind: Kind,
+        node_id: int | None,
+        wall_ms: int | None,
+        raised: BaseException | None,
+        details: Mapping[str, Any],
+    ) -> None:
         self._sequence += 1
         if kind not in self._readers:
             return
         said = {key: value for key, value in details.items() if value is not None}
-        self._waiting.append(Event(self._sequence, self.now_ms(), self._wall_ms(), node_id, kind, said, raised))
+        date_ms = self._wall_ms() if wall_ms is None else wall_ms
+        self._waiting.append(Event(self._sequence, self.now_ms(), date_ms, node_id, kind, said, raised))
         if not self._is_delivering:
             self._deliver()
 

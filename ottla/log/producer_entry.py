@@ -3,7 +3,7 @@ ProducerStateEntry, BatchMetadata."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 NO_EPOCH: Final = -1
@@ -41,3 +41,7 @@ class ProducerEntry:
         if self.producer_epoch != producer_epoch:
             self.batches.clear()
             self.producer_epoch = producer_epoch
+
+    def copy(self) -> ProducerEntry:
+        """What it is now: an entry changes with each batch."""
+        return replace(self, batches=self.batches.copy())

@@ -22,7 +22,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias, TypeVar
 
-from ottla.pacing import charge_elements, costs, paced, paced_parts
+from ottla.pacing import FEW_ELEMENTS, charge_elements, costs, paced, paced_parts
 
 T = TypeVar("T")
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -36,7 +36,7 @@ TaggedFields: TypeAlias = dict[int, bytes]
 STRING_BYTES_MAX: Final = 0x7FFF
 
 #: Arrays up to this length are not worth counting on their own.
-FEW: Final = 16
+FEW: Final = FEW_ELEMENTS
 #: Kafka 4.4: MessageUtil.
 ARRAY_ELEMENTS_MAX: Final = 1_000_000
 TAGGED_FIELDS_MAX: Final = 10_000

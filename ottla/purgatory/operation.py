@@ -1,6 +1,6 @@
 """A delayed operation: an answer that waits for a condition, at most until a deadline, and is given exactly once.
 
-Whoever comes first completes it: an event after which `try_complete` finds the condition true, somebody who will not
+The first of three completes it: an event after which `try_complete` finds the condition true, a caller that will not
 wait any longer (`force_complete`), or the deadline. All of them go through `force_complete`, which lets the first one
 in and turns away the rest. So `on_complete` runs once and is the only place from which an answer leaves, whatever it
 then says; `on_expiration` adds what is to happen only because time ran out, after it.

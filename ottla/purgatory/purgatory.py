@@ -85,15 +85,15 @@ class Purgatory(Generic[Op]):
         return False
 
     def check_and_complete(self, key: Hashable) -> int:
-        """Something happened to `key`: complete whoever can be now, in the order they came; return how many that were.
+        """Something happened to `key`: complete what can be now, in the order they came; return how many that were.
 
         An operation that raises is completed or goes on waiting, as far as it got; its error goes to the timer's
-        `on_error`, for whoever caused the event has no part in it, and the others are looked at all the same.
+        `on_error`, for the cause of the event has no part in it, and the others are looked at all the same.
         """
         return self._watchers.complete(key, self.timer.on_error)
 
     def cancel_for_key(self, key: Hashable) -> list[Op]:
-        """Nothing will ever happen to `key` again: return who waited under it, not completed, their deadlines stopped.
+        """Nothing will ever happen to `key` again: return what waited under it, not completed, their deadlines stopped.
 
         What they watch besides can still complete them. A walk of `key` that is under way passes them over, be their
         conditions true by now: they are the caller's, who looks at them. Kafka: cancelForKey, which completes nobody.
@@ -104,7 +104,7 @@ class Purgatory(Generic[Op]):
         return cancelled
 
     def drain(self) -> list[Op]:
-        """Empty the purgatory and return all who waited, each once, for the caller to complete as the program ends."""
+        """Empty the purgatory and return all that waited, each once, for the caller to complete as the program ends."""
         waiting = [operation for key in self._watchers.keys for operation in self.cancel_for_key(key)]
         return list(dict.fromkeys(waiting))
 

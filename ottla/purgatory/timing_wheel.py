@@ -103,7 +103,7 @@ class Wheel:
 
 
 class TimingWheel:
-    """The hierarchy. It reads no clock: whoever drives it says what time it is."""
+    """The hierarchy. It reads no clock: its timer says what time it is."""
 
     __slots__ = ("_bucket_count", "_due", "_queue", "clock_ms", "size", "wheels")
 

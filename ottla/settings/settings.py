@@ -126,6 +126,10 @@ class Settings:
             )
         return texts
 
+    def has_changed(self, layer: str) -> bool:
+        """Whether a layer says anything."""
+        return bool(self._changed_texts.get(layer))
+
     def layers(self, node_id: int, given_to_node: Mapping[str, str]) -> list[Layer]:
         """All layers of one node, the one that counts first. `given_to_node`: what only it was started with."""
         return [

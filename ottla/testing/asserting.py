@@ -9,16 +9,19 @@ and not an assertion that always holds.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from collections import Counter
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from ottla.coordinator.notes import Cause
 from ottla.events.kind import KINDS, Kind
+from ottla.protocol.registry import all_apis
+from ottla.testing.names import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
+    from ottla.broker.state.requests import ReceivedRequest
     from ottla.broker.state.timeline import Timeline
 
 #: Above the table in what a failure says; the pytest plugin does not show it again then.
@@ -43,7 +46,8 @@ def assert_rebalances(
         _check_known(because, [cause.value for cause in Cause], "cause of a rebalance")
     found = timeline.of(Kind.GROUP_REBALANCE_STARTED.value, group=group, member=member, cause=because)
     of_what = f"of group {group}" + (f" because {because}" if because else "") + (f" by {member}" if member else "")
-    _assert_count(len(found), f"rebalances {of_what}", timeline.about(group), exactly, at_least, at_most)
+    what = f"{'rebalance' if len(found) == 1 else 'rebalances'} {of_what}"
+    _assert_count(len(found), what, timeline.about(group), exactly, at_least, at_most)
 
 
 def assert_never(
@@ -63,6 +67,29 @@ def assert_never(
         fail(f"{kind}{f' ({wanted})' if wanted else ''} has happened, {len(found)} in all:\n{found}", timeline)
 
 
+def assert_received(
+    received: Sequence[ReceivedRequest],
+    all_received: Sequence[ReceivedRequest],
+    api: str,
+    of_what: str,
+    timeline: Timeline,
+    *,
+    exactly: int | None,
+    at_least: int | None,
+    at_most: int | None,
+) -> None:
+    """Assert how many requests there were of those that were asked for; at least one without a number."""
+    counts = Counter(request.api for request in all_received)
+    others = ", ".join(f"{name} {count}" for name, count in counts.most_common()) or "none"
+    what = f"{api}{of_what} {'was' if len(received) == 1 else 'were'} received; of all: {others}"
+    _assert_count(len(received), what, timeline, exactly, at_least, at_most)
+
+
+def check_api(api: str) -> None:
+    """Raises `ValueError` if Kafka has no API of this name."""
+    _check_known(api, [known.name for known in all_apis()], "API")
+
+
 def _assert_count(
     count: int, what: str, timeline: Timeline, exactly: int | None, at_least: int | None, at_most: int | None
 ) -> None:
@@ -80,7 +107,7 @@ def _assert_count(
         if number is not None and not holds
     ]
     if wanted:
-        fail(f"{count} {what}, and not {' or '.join(wanted)}", timeline)
+        fail(f"{' and '.join(wanted)} wanted, and {count} {what}", timeline)
 
 
 def fail(sentence: str, timeline: Timeline) -> None:
@@ -91,12 +118,6 @@ def fail(sentence: str, timeline: Timeline) -> None:
 def _check_known(pattern: str, names: Collection[str], what: str) -> None:
     if not any(fnmatchcase(name, pattern) for name in names):
         raise ValueError(f"there is no {what} called {pattern!r}; {nearest(pattern, names)}")
-
-
-def nearest(word: str, names: Collection[str]) -> str:
-    """The most similar name, as half a sentence; or all of them."""
-    close = get_close_matches(word, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"those are {', '.join(names)}"
 
 
 def _too_much(timeline: Timeline) -> str:

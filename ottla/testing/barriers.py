@@ -23,7 +23,7 @@ from ottla.testing.waiting import Waiting
 if TYPE_CHECKING:
     from ottla.broker.faults.barrier import Held
     from ottla.broker.faults.fault import Fault as BrokerFault
-    from ottla.testing.inside import Inside
+    from ottla.testing.inside import Looks
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ class NothingHeld(AssertionError):
 class HeldRequest:
     """A request that is held, or its answer."""
 
-    def __init__(self, inside: Inside, held: Held) -> None:
+    def __init__(self, inside: Looks, held: Held) -> None:
         self._inside = inside
         self._held = held
         self.number = held.number
@@ -93,7 +93,7 @@ class HeldRequest:
 class Hold:
     """Holds what it is aimed at, from when it is made until the end of its block, or `end`."""
 
-    def __init__(self, inside: Inside, wish: dict[str, Any], place: str) -> None:
+    def __init__(self, inside: Looks, wish: dict[str, Any], place: str) -> None:
         from ottla.broker.faults.engine import hold_of
 
         self._inside = inside

@@ -32,9 +32,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from ottla.testing.faulting import Faulting
+from ottla.testing.looking import Looking
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server
+    from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import Recorder, Timeline
 
 T = TypeVar("T")
@@ -79,7 +81,7 @@ class BrokerNode:
         self._broker.call(self._broker._running.start_node(self.node_id))
 
 
-class Broker(Faulting):
+class Broker(Looking, Faulting):
     """A running broker, and what a test may do with it."""
 
     def __init__(
@@ -92,6 +94,8 @@ class Broker(Faulting):
         advertise: str | Sequence[str] = (),
         log_level: str = "warning",
         data_dir: str | Path | None = None,
+        record_requests: bool = False,
+        seed: str | Path | None = None,
     ) -> None:
         """
         nodes: how many brokers the cluster shows (default 1).
@@ -102,23 +106,47 @@ class Broker(Faulting):
         advertise: [NAME://]HOST:PORT that clients of a listener are told instead, or a list of them.
         log_level: what of the broker's log goes to stderr: debug, info, warning or error.
         data_dir: where to keep everything; another broker started there goes on with it (default: in memory).
+        record_requests: keep what clients ask and are answered, for `requests` and `assert_received`.
+        seed: a file with topics, records and committed offsets to begin with; docs/testing.md says how it is written.
         """
         if clock not in ("system", "virtual"):
             raise ValueError(f"clock is system or virtual, not {clock}")
         if log_level not in _LOG_LEVELS:
             raise ValueError(f"log_level is one of {', '.join(_LOG_LEVELS)}, not {log_level}")
         self._nodes = nodes
-        self._clock = clock
-        self._settings = {**TEST_SETTINGS, **{name: _text(value) for name, value in (settings or {}).items()}}
+        self._clock: Literal["system", "virtual"] = clock
+        self._settings = {**TEST_SETTINGS, **{name: setting_text(value) for name, value in (settings or {}).items()}}
         self._listen = _words(listen)
         self._advertise = _words(advertise)
         self._log_level = log_level
+        self._record_requests = record_requests
+        self._seed = None if seed is None else Path(seed)
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._server: Server | None = None
         self._recorder: Recorder | None = None
+        #: What there is from the start on; None: nothing.
+        self._beginning: Snapshot | None = None
         self._ready: Future[None] = Future()
+
+    def fork(self) -> Broker:
+        """Another broker, made as this one was, on free ports, that begins with what this one has now.
+
+            with kafka.fork() as other: ...
+
+        Raises `SnapshotRefused` where logs are on disk.
+        """
+        other = Broker(
+            nodes=self._nodes,
+            clock=self._clock,
+            settings=self._settings,
+            listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
+            log_level=self._log_level,
+            record_requests=self._record_requests,
+        )
+        other._beginning = self.snapshot()
+        return other
 
     @property
     def bootstrap_servers(self) -> str:
@@ -139,6 +167,16 @@ class Broker(Faulting):
             raise ValueError(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
         return BrokerNode(self, node_id)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it answers clients."""
+        return self.has_started and self._thread is not None and self._thread.is_alive()
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it has ever been up."""
+        return self._recorder is not None
+
     def start(self) -> Self:
         """Start it and return when it accepts connections. Raises what kept it from starting."""
         if self._thread is not None:
@@ -146,6 +184,8 @@ class Broker(Faulting):
         self._thread = threading.Thread(target=self._run, name="ottla", daemon=True)
         self._thread.start()
         self._ready.result(_PATIENCE_S)
+        if self._beginning is not None:
+            self.restore(self._beginning)
         return self
 
     def stop(self) -> None:
@@ -203,14 +243,16 @@ class Broker(Faulting):
             self._ready.set_exception(error)
 
     async def _serve(self) -> None:
-        from ottla.broker.log import make_log
         from ottla.broker.network.endpoints import read_endpoints
         from ottla.broker.server import Server
+        from ottla.broker.structured_log import make_log
         from ottla.purgatory import SystemClock, VirtualClock
-        from ottla.settings.settings import Settings
+        from ottla.settings.settings import ConfigError, Settings
 
         self._loop = asyncio.get_running_loop()
         settings = Settings(self._settings)
+        if settings.unknown:
+            raise ConfigError(_unknown_setting(next(iter(settings.unknown))))
         self._server = Server(
             settings,
             endpoints=read_endpoints(settings, self._listen, self._advertise, default="127.0.0.1:0"),
@@ -218,6 +260,7 @@ class Broker(Faulting):
             clock=VirtualClock() if self._clock == "virtual" else SystemClock(),
             log=make_log(self._log_level, "console"),
             data_dir=self._data_dir,
+            seed=self._seed,
         )
         await self._server.run(on_ready=self._begin_to_serve)
 
@@ -225,7 +268,9 @@ class Broker(Faulting):
         from ottla.broker.state.timeline import Recorder
 
         server = self._running
-        self._recorder = Recorder(server.parts.events, server.clock.now_ms())
+        self._recorder = Recorder(server.events, server.clock.now_ms())
+        if self._record_requests:
+            server.record_requests()
         self._ready.set_result(None)
 
     def __enter__(self) -> Self:
@@ -239,11 +284,6 @@ class Broker(Faulting):
                 self.check_faults()
         finally:
             self.stop()
-
-    @property
-    def is_running(self) -> bool:
-        """Whether it was started, and not stopped yet."""
-        return self._thread is not None and self._thread.is_alive()
 
     async def __aenter__(self) -> Self:
         starting = asyncio.get_running_loop().run_in_executor(None, self.start)
@@ -265,6 +305,14 @@ def _words(given: str | Sequence[str]) -> Sequence[str]:
     return (given,) if isinstance(given, str) else given
 
 
-def _text(value: object) -> str:
+def setting_text(value: object) -> str:
     """A setting as a properties file would have it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _unknown_setting(name: str) -> str:
+    """What is said of it: in a test it is a mistake, and the test would be about another broker than it says."""
+    from ottla.settings.table import all_settings
+    from ottla.testing.names import nearest
+
+    return f"there is no setting {name}; {nearest(name, all_settings())}"

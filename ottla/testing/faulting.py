@@ -9,17 +9,25 @@ from __future__ import annotations
 import os
 import sys
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
-from ottla.testing.looking import Looking
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ottla.broker.server import Server
     from ottla.testing.barriers import Hold
     from ottla.testing.faults import Fault, Faults
 
 
-class Faulting(Looking):
-    """Whatever runs a broker that things may go wrong in."""
+T = TypeVar("T")
+
+
+class Faulting:
+    """Whatever has a broker that things may go wrong in derives from this, and says how to get inside."""
+
+    def look(self, at: Callable[[Server], T], /) -> T:
+        """Call this in the broker's event loop and return what it returns."""
+        raise NotImplementedError
 
     def fault(self, *apis: str, **aim: Any) -> Fault:
         """Describe a fault, beginning with what it is aimed at: some of Kafka's APIs by name, and what else has to

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ottla.broker.faults.fault import Fault as BrokerFault
     from ottla.broker.faults.fault import Hit
     from ottla.broker.server import Server
-    from ottla.testing.inside import Inside
+    from ottla.testing.inside import Looks
 
 
 class FaultNeverFired(AssertionError):
@@ -35,9 +35,7 @@ class FaultNeverFired(AssertionError):
 class Fault:
     """A fault that is being described, or is set."""
 
-    def __init__(
-        self, inside: Inside, wish: dict[str, Any], place: str, is_set: Callable[[Fault, int], object]
-    ) -> None:
+    def __init__(self, inside: Looks, wish: dict[str, Any], place: str, is_set: Callable[[Fault, int], object]) -> None:
         """`wish`: its aim. `place`: where in the test it was written. `is_set`: called when it is, with its number."""
         self._inside = inside
         self._wish = wish
@@ -279,7 +277,7 @@ class AsyncFault:
 class Faults:
     """The faults of a broker: `kafka.faults`."""
 
-    def __init__(self, inside: Inside) -> None:
+    def __init__(self, inside: Looks) -> None:
         self._inside = inside
         #: Those that are not set yet, and then those that are, by number.
         self._planned: list[Fault] = []

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ottla.broker.state import conditions
+from ottla.broker.state.changes import commit_offsets
 from ottla.broker.state.groups import GroupView, MemberView, Place, look_at_group
 from ottla.testing.asserting import assert_rebalances
 from ottla.testing.inside import TIMEOUT_S
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from ottla.testing.inside import Inside
 
 
-class Group:
-    """A group of a running broker, be it there or not."""
+class GroupLooks:
+    """What is seen of a group of a running broker, be it there or not."""
 
     def __init__(self, inside: Inside, group_id: str) -> None:
         self._inside = inside
@@ -65,32 +66,12 @@ class Group:
         """How much is left to read, by (topic, partition), where something is committed."""
         return self.look().lag
 
-    def wait_for(
-        self,
-        predicate: Callable[[GroupView], bool] | None = None,
-        *,
-        state: str | None = None,
-        members: int | None = None,
-        generation: int | None = None,
-        lag: int | None = None,
-        timeout_s: float = TIMEOUT_S,
-    ) -> GroupView:
-        """Return the group as it is when all that is asked for is so, and `predicate` says so too.
+    def commit(self, topic: str, partition: int, offset: int) -> None:
+        """Have it go on to read there, as one does who is no member: it must have none.
 
-        members: how many there are. lag: how much is left to read, over all partitions. Raises `NotInTime`.
+        Raises `NoSuchTopic`, `ChangeRefused`.
         """
-        wanted = conditions.group_is(
-            self.group_id, predicate, state=state, members=members, generation=generation, lag=lag
-        )
-        return self._inside.wait(wanted, timeout_s)
-
-    def wait_for_assignment(self, *, timeout_s: float = TIMEOUT_S) -> GroupView:
-        """Return when it is Stable and all partitions of what its members subscribe to are assigned."""
-        return self._inside.wait(conditions.group_has_all(self.group_id), timeout_s)
-
-    def wait_for_commit(self, topic: str, partition: int, *, at_least: int, timeout_s: float = TIMEOUT_S) -> GroupView:
-        """Return when this offset of the partition is committed, or a later one."""
-        return self._inside.wait(conditions.commit_is(self.group_id, topic, partition, at_least=at_least), timeout_s)
+        self._inside.run(lambda server: commit_offsets(server.parts, self.group_id, {(topic, partition): offset}))
 
     def assert_rebalances(
         self,
@@ -118,12 +99,39 @@ class Group:
         )
 
 
-class AsyncGroup:
-    """The same group's waits, for `await`."""
+class Group(GroupLooks):
+    """A group of a running broker, be it there or not, and waiting for it."""
 
-    def __init__(self, inside: Inside, group_id: str) -> None:
-        self._inside = inside
-        self.group_id = group_id
+    def wait_for(
+        self,
+        predicate: Callable[[GroupView], bool] | None = None,
+        *,
+        state: str | None = None,
+        members: int | None = None,
+        generation: int | None = None,
+        lag: int | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> GroupView:
+        """Return the group as it is when all that is asked for is so, and `predicate` says so too.
+
+        members: how many there are. lag: how much is left to read, over all partitions. Raises `NotInTime`.
+        """
+        wanted = conditions.group_is(
+            self.group_id, predicate, state=state, members=members, generation=generation, lag=lag
+        )
+        return self._inside.wait(wanted, timeout_s)
+
+    def wait_for_assignment(self, *, timeout_s: float = TIMEOUT_S) -> GroupView:
+        """Return when it is Stable and all partitions of what its members subscribe to are assigned."""
+        return self._inside.wait(conditions.group_has_all(self.group_id), timeout_s)
+
+    def wait_for_commit(self, topic: str, partition: int, *, at_least: int, timeout_s: float = TIMEOUT_S) -> GroupView:
+        """Return when this offset of the partition is committed, or a later one."""
+        return self._inside.wait(conditions.commit_is(self.group_id, topic, partition, at_least=at_least), timeout_s)
+
+
+class AsyncGroup(GroupLooks):
+    """The same, and its waits are awaited."""
 
     async def wait_for(
         self,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server
@@ -16,17 +16,27 @@ T = TypeVar("T")
 TIMEOUT_S = 10.0
 
 
-class Inside(Protocol):
-    """What runs in the broker's event loop for somebody outside."""
+class Looks(Protocol):
+    """Who can look into a broker."""
 
     def look(self, at: Callable[[Server], T], /) -> T:
-        """Call this there and return what it returns, at once."""
+        """Call this in its event loop and return what it returns, at once."""
+
+
+class Inside(Looks, Protocol):
+    """What runs in the broker's event loop for somebody outside."""
 
     def wait(self, condition: Condition[T], timeout_s: float, /) -> T:
         """Return what there is when the condition holds. Raises `NotInTime`."""
 
     def wait_in_loop(self, condition: Condition[T], timeout_s: float, /) -> Awaitable[T]:
         """The same for a test that has an event loop of its own, which goes on meanwhile."""
+
+    def run(self, work: Callable[[Server], Coroutine[Any, Any, T]], /) -> T:
+        """Run a coroutine there and return what it returns."""
+
+    def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]], /) -> Awaitable[T]:
+        """Have a coroutine run there while the test's own event loop goes on."""
 
     def timeline_since(self, mark: int, /) -> Timeline:
         """What has happened since this mark."""

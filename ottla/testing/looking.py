@@ -4,7 +4,7 @@
     kafka.topic("orders").wait_for_records(7)
     await kafka.aio.group("kitchen").wait_for_assignment()      # in a test with an event loop of its own
 
-Looks are quick, so they are the same everywhere; what waits is there twice, and under `aio` it is awaited.
+Looks are quick, so they are the same everywhere; what waits is there twice, and under `aio` it is awaited: see `aio`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ottla.testing.inside import TIMEOUT_S
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
     from ottla.broker.server import Server
     from ottla.broker.state.conditions import Condition
     from ottla.broker.state.connections import ConnectionView
+    from ottla.broker.state.requests import ReceivedRequest
+    from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import Timeline
-    from ottla.testing.groups import AsyncGroup, Group
-    from ottla.testing.topics import AsyncTopic, Topic
+    from ottla.testing.aio import AsyncLooking
+    from ottla.testing.groups import Group
+    from ottla.testing.topics import Topic
 
 T = TypeVar("T")
 
@@ -65,8 +69,48 @@ class Looking:
         return self.timeline_since(0)
 
     def mark(self) -> int:
-        """This moment, for `since`."""
-        return self.timeline.last_sequence
+        """This moment, for `since`: what happens from now on."""
+        return perf_counter_ns()
+
+    def requests(
+        self, api: str = "*", *, group: str | None = None, client_id: str | None = None, since: int = 0
+    ) -> list[ReceivedRequest]:
+        """What clients have asked, decoded, with what they were answered: the last some thousands, in order.
+
+        api: by Kafka's name, such as OffsetCommit. since: after this `mark()`. A `*` stands for anything. For a broker
+        made with record_requests=True; else raises `RuntimeError`.
+        """
+        from ottla.testing.requests import requests_of
+
+        return requests_of(self, api, group=group, client_id=client_id, since=since)
+
+    def assert_received(
+        self,
+        api: str,
+        *,
+        group: str | None = None,
+        client_id: str | None = None,
+        since: int = 0,
+        exactly: int | None = None,
+        at_least: int | None = None,
+        at_most: int | None = None,
+    ) -> None:
+        """Assert how many such requests have come, at least one unless a number is given; they are those of `requests`.
+
+        Raises `AssertionError` with the timeline.
+        """
+        from ottla.testing.requests import assert_requests
+
+        assert_requests(
+            self,
+            api,
+            group=group,
+            client_id=client_id,
+            since=since,
+            exactly=exactly,
+            at_least=at_least,
+            at_most=at_most,
+        )
 
     def assert_never(
         self, kind: str, *, group: str | None = None, member: str | None = None, since: int = 0, **details: object
@@ -80,10 +124,34 @@ class Looking:
 
         assert_never(self.timeline_since(since), kind, group=group, member=member, **details)
 
+    def reset(self) -> None:
+        """Put it back to how it was at its start: no topics, no groups, no changed settings, all nodes up.
+
+        Connections stay, and consumers that are still there join again. The timeline begins anew.
+        """
+        self.run(lambda server: server.reset())
+
+    def snapshot(self) -> Snapshot:
+        """All topics and groups as they are now, to go back to. Raises `SnapshotRefused` where logs are on disk."""
+        from ottla.broker.state.snapshot import snapshot
+
+        return self.look(lambda server: snapshot(server.parts))
+
+    def restore(self, to: Snapshot) -> None:
+        """Have topics and groups as they were at the snapshot, of this broker or of another. Sessions begin anew.
+
+        Raises `SnapshotRefused`.
+        """
+        from ottla.broker.state.snapshot import restore
+
+        self.run(lambda server: restore(server.parts, to))
+
     @property
-    def aio(self) -> Aio:
-        """What waits, for `await`."""
-        return Aio(self)
+    def aio(self) -> AsyncLooking:
+        """The same, and what waits is awaited."""
+        from ottla.testing.aio import AsyncLooking
+
+        return AsyncLooking(self)
 
     # --- the way inside ---
 
@@ -101,10 +169,15 @@ class Looking:
 
     def wait_in_loop(self, condition: Condition[T], timeout_s: float) -> Awaitable[T]:
         """The same for a test that has an event loop of its own, which goes on meanwhile."""
-        return asyncio.wrap_future(self._begin(lambda server: server.waiting.until(condition, timeout_s)))
+        return self.run_in_loop(lambda server: server.waiting.until(condition, timeout_s))
 
-    def wait_until_idle_in_loop(self, timeout_s: float) -> Awaitable[None]:
-        return asyncio.wrap_future(self._begin(lambda server: server.waiting.until_idle(timeout_s)))
+    def run(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine in the broker's event loop and return what it returns."""
+        return self._result(self._begin(work), 0)
+
+    def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Awaitable[T]:
+        """Have a coroutine run in the broker's event loop while that of the test goes on."""
+        return asyncio.wrap_future(self._begin(work))
 
     def timeline_since(self, mark: int) -> Timeline:
         """What has happened since this mark."""
@@ -120,26 +193,3 @@ class Looking:
         except BaseException:
             future.cancel()
             raise
-
-
-class Aio:
-    """What waits, for a test with an event loop of its own."""
-
-    def __init__(self, inside: Looking) -> None:
-        self._inside = inside
-
-    def group(self, group_id: str) -> AsyncGroup:
-        """The waits of a consumer group."""
-        from ottla.testing.groups import AsyncGroup
-
-        return AsyncGroup(self._inside, group_id)
-
-    def topic(self, name: str) -> AsyncTopic:
-        """The waits of a topic."""
-        from ottla.testing.topics import AsyncTopic
-
-        return AsyncTopic(self._inside, name)
-
-    async def wait_until_idle(self, *, timeout_s: float = TIMEOUT_S) -> None:
-        """As `Broker.wait_until_idle`."""
-        await self._inside.wait_until_idle_in_loop(timeout_s)

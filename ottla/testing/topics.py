@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ottla.testing.inside import Inside
 
 
-class Topic:
-    """A topic of a running broker, be it there or not."""
+class TopicLooks:
+    """What a test sees of a topic of a running broker and does to it, be it there or not."""
 
     def __init__(self, inside: Inside, name: str) -> None:
         self._inside = inside
@@ -89,23 +89,23 @@ class Topic:
         """
         self._inside.look(lambda server: changes.delete_records(server.cluster, self.name, partition, before))
 
+
+class Topic(TopicLooks):
+    """A topic of a running broker, be it there or not, and waiting for it."""
+
     def wait_for_records(self, count: int, *, timeout_s: float = TIMEOUT_S) -> list[Record]:
         """Return all records when there are so many, or more. Raises `NotInTime`."""
         self._inside.wait(conditions.records_are(self.name, count), timeout_s)
         return self.records()
 
 
-class AsyncTopic:
-    """The same topic's waits, for `await`."""
-
-    def __init__(self, inside: Inside, name: str) -> None:
-        self._inside = inside
-        self.name = name
+class AsyncTopic(TopicLooks):
+    """The same, and its waits are awaited."""
 
     async def wait_for_records(self, count: int, *, timeout_s: float = TIMEOUT_S) -> list[Record]:
         """As `Topic.wait_for_records`."""
         await self._inside.wait_in_loop(conditions.records_are(self.name, count), timeout_s)
-        return self._inside.look(lambda server: records_of(server.cluster, self.name))
+        return self.records()
 
 
 def _bytes(value: bytes | str | None) -> bytes | None:

@@ -11,14 +11,14 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from ottla.testing.inside import Inside
+    from ottla.testing.inside import Looks
 
 
 class Waiting:
     """One wait."""
 
     def __init__(
-        self, inside: Inside, register: Callable[[Callable[[], object]], object], instead: Callable[[], str]
+        self, inside: Looks, register: Callable[[Callable[[], object]], object], instead: Callable[[], str]
     ) -> None:
         """`register`: gets what is to be called when it is there. `instead`: what was there until now. Both are called
         in the broker's loop.

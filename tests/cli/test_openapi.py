@@ -34,7 +34,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     for method, operation in methods.items()
 }
 #: What JSON Schema calls what `json` makes of it.
-_TYPES: Final = {
+_TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
     "object": dict,
     "array": list,
     "string": str,

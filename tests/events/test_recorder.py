@@ -40,7 +40,7 @@ def test_an_event_that_is_kept_already_is_found_at_once() -> None:
         events.tell(Kind.TOPIC_CREATED, topic=topic)
 
     def is_of_orders(event: Event) -> bool:
-        return event.details["topic"] == "orders"
+        return bool(event.details["topic"] == "orders")
 
     first = recorder.wait_for(is_of_orders, timeout_seconds=0)
     assert first is not None
@@ -58,7 +58,7 @@ def test_who_waits_in_another_thread_is_woken_by_the_event() -> None:
     def is_wanted(event: Event) -> bool:
         seen.append(event.details["ms"])
         is_waiting.set()
-        return event.details["ms"] == 3
+        return bool(event.details["ms"] == 3)
 
     with ThreadPoolExecutor(1) as other:
         found = other.submit(recorder.wait_for, is_wanted, timeout_seconds=PATIENCE_SECONDS)

@@ -47,7 +47,8 @@ def out_of_breath_now(pace: Pace) -> None:
 def halt(broker: RunningBroker) -> Callable[[], None]:
     """From now on whoever is out of breath, at the first chance, stays so; until what this returns is called."""
     pace = broker.server.services.pace
-    call_soon, held = pace._call_soon, []
+    call_soon = pace._call_soon
+    held: list[Callable[[], None]] = []
 
     def go_on() -> None:
         pace._call_soon = call_soon

@@ -140,7 +140,7 @@ def test_rebalance_stands_still_while_its_leader_is_held() -> None:
         with kafka.hold("SyncGroup", group="kitchen", role="leader") as held:
             polls = [threads.submit(consumer.poll, 1) for consumer in consumers]
             kitchen.wait_for(members=2)
-            kafka.advance(3_000)
+            kafka.advance(10_000)  # it waits once more, for somebody came
             request = held.wait()
             assert kitchen.state == "CompletingRebalance"
             assert request.request.member_id == kitchen.leader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from kafka import KafkaConsumer
 
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.testing import BadFault, Broker, FaultNeverFired, NotInTime
+from ottla.testing.faults import Fault
 from tests.broker.faults.scene import create, find, heartbeat, metadata_request
 from tests.support.client import Client
 
@@ -42,10 +43,11 @@ def client(broker: Broker) -> Iterator[Client]:
 
 def test_fault_is_set_when_it_says_what_happens_and_how_often(broker: Broker, client: Client) -> None:
     """In either order; and is told in words."""
-    for describe in (
+    describing: list[Callable[[], Fault]] = [
         lambda: broker.fault("ApiVersions", client_id="an*").throttle(ms=9).times(2),
         lambda: broker.fault("ApiVersions", client_id="an*").times(2).throttle(ms=9),
-    ):
+    ]
+    for describe in describing:
         fault = describe()
         assert re.fullmatch(r"fault \d+ \(ApiVersions client_id=an\*: throttle_time_ms 9, 2 times\)", repr(fault))
         assert [client.ask(ApiVersionsRequest(), 1).throttle_time_ms for _ in range(3)] == [9, 9, 0]
@@ -225,9 +227,18 @@ def test_predicate_that_raised_is_told_at_the_end() -> None:
             client.ask(ApiVersionsRequest(), 1)
 
 
-def test_cleared_faults_need_not_fire() -> None:
+@pytest.mark.parametrize("end", [Broker.reset, lambda broker: broker.faults.clear()], ids=["reset", "clear"])
+def test_cleared_faults_need_not_fire(end: Callable[[Broker], object]) -> None:
+    """Nor do those of a broker that is reset."""
     with Broker() as broker:
         broker.fault("Heartbeat").delay(ms=1).once()
+        broker.hold("Heartbeat")
+        end(broker)
+        assert len(broker.faults) == 0
+
+
+def test_unset_faults_are_forgotten_when_all_are_cleared() -> None:
+    with Broker() as broker:
         broker.fault("Heartbeat").delay(ms=1)
         broker.faults.clear()
 

@@ -29,7 +29,9 @@ def test_group_is_seen_as_its_member_sees_it(kafka: Broker) -> None:
         "kitchen",
         "orders",
         settings={"group.instance.id": "stove"},
-        on_message=lambda consumer, message: message.offset() == 1 and consumer.commit(message, asynchronous=False),
+        on_message=lambda consumer, message: (
+            message.offset() == 1 and consumer.commit(message=message, asynchronous=False)
+        ),
     ):
         assert kitchen.wait_for_assignment().state == "Stable"
         seen = kitchen.wait_for_commit("orders", 1, at_least=2)

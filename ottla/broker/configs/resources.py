@@ -130,7 +130,7 @@ class TopicResource:
         return {} if self._topic is None else self._topic.configs
 
     def check_operation(self, name: str, operation: int) -> None:
-        """Kafka stumbles over what is no operation, but only when it gets there."""
+        """Kafka fails on what is no operation, but only when it gets there."""
 
     def check(self, texts: Mapping[str, str]) -> None:
         if not self._name:

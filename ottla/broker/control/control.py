@@ -10,8 +10,8 @@
     GET  /counters        connections, logs, timers, purgatories
     … /faults, … /holds   what is to go wrong, and what is held: see `faults`
 
-Answers are JSON objects with Kafka's words for keys, and units. Whatever can't be done is a `Refused` with a sentence.
-docs/control.md is for who writes such scripts.
+Answers are JSON objects with Kafka's words for keys, and units. Whatever can't be done is an `HttpRefused` with a
+sentence. docs/control.md is for who writes such scripts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla import __version__
 from ottla.broker.control.fault_routes import FAULT_ROUTES
 from ottla.broker.control.feed import Feed, read_kinds
-from ottla.broker.control.refused import Refused
+from ottla.broker.control.http_refused import HttpRefused
 from ottla.broker.control.route import Answer, Route, any_name, read_object
 from ottla.broker.groups.notes import LastRebalances
 from ottla.broker.stopping import Stopping
@@ -49,7 +49,7 @@ class Control:
     def __init__(self, server: RunningBroker) -> None:
         self._server = server
         self._cluster = server.cluster
-        self._last_rebalances = LastRebalances(server.parts.events)
+        self._last_rebalances = LastRebalances(server.events)
 
     @cached_property
     def faults(self) -> FaultControl:
@@ -59,7 +59,7 @@ class Control:
         return FaultControl(self._server)
 
     async def answer(self, method: str, path: str, wish: bytes) -> Answer | Feed:
-        """The answer to one request; `wish` is the body of a POST, or the query of a GET. Raises `Refused`."""
+        """The answer to one request; `wish` is the body of a POST, or the query of a GET. Raises `HttpRefused`."""
         route = _ROUTES.get((method, path))
         if route is None and (route := _ROUTES.get((method, any_name(path)))) is not None:
             wish = wish or path.rpartition("/")[2].encode()
@@ -67,11 +67,11 @@ class Control:
             try:
                 return await route.answer(self, wish)
             except Stopping as stopping:
-                raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(stopping)) from None
+                raise HttpRefused(HTTPStatus.SERVICE_UNAVAILABLE, str(stopping)) from None
         methods = [known_method for known_method, known_path in _ROUTES if known_path in (path, any_name(path))]
         if methods:
-            raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {' and '.join(methods)}, not {method}")
-        raise Refused(HTTPStatus.NOT_FOUND, f"there is no {path}; GET / lists what there is")
+            raise HttpRefused(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {' and '.join(methods)}, not {method}")
+        raise HttpRefused(HTTPStatus.NOT_FOUND, f"there is no {path}; GET / lists what there is")
 
     async def list_routes(self, _body: bytes) -> Answer:
         """GET /"""
@@ -125,9 +125,9 @@ class Control:
         try:
             await work
         except UnknownNode as unknown:
-            raise Refused(HTTPStatus.NOT_FOUND, str(unknown)) from None
+            raise HttpRefused(HTTPStatus.NOT_FOUND, str(unknown)) from None
         except MachineRefused as refused:
-            raise Refused(HTTPStatus.CONFLICT, str(refused)) from None
+            raise HttpRefused(HTTPStatus.CONFLICT, str(refused)) from None
 
     async def groups(self, _body: bytes) -> Answer:
         """GET /groups"""
@@ -152,7 +152,7 @@ class Control:
         """POST /clock/advance"""
         ms = _read_ms(body)
         if not self._server.clock.stands_still:
-            raise Refused(
+            raise HttpRefused(
                 HTTPStatus.CONFLICT,
                 "the clock is the system's and can't be moved; start the broker with --clock virtual",
             )
@@ -161,7 +161,7 @@ class Control:
 
     async def events(self, query: bytes) -> Feed:
         """GET /events"""
-        return Feed(self._server.parts.events, read_kinds(query.decode("latin-1")))
+        return Feed(self._server.events, read_kinds(query.decode("latin-1")))
 
     async def counters(self, _body: bytes) -> Answer:
         """GET /counters"""
@@ -220,10 +220,10 @@ class Control:
 def _read_ms(body: bytes) -> int:
     wish = read_object(body)
     if wish is None or wish.keys() != {"ms"}:
-        raise Refused(HTTPStatus.BAD_REQUEST, 'the body says by how much, such as {"ms": 45000}, and nothing else')
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, 'the body says by how much, such as {"ms": 45000}, and nothing else')
     ms = wish["ms"]
     if type(ms) is not int or not 0 <= ms <= ADVANCE_MS_MAX:
-        raise Refused(HTTPStatus.BAD_REQUEST, f"ms is a whole number from 0 to {ADVANCE_MS_MAX}, which is 366 days")
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, f"ms is a whole number from 0 to {ADVANCE_MS_MAX}, which is 366 days")
     return ms
 
 
@@ -232,7 +232,7 @@ def _read_wish(body: bytes, example: str, **optional: type) -> dict[str, Any]:
     types = {"node_id": int, **optional}
     wish = read_object(body)
     if wish is None or "node_id" not in wish or any(type(wish[key]) is not types.get(key) for key in wish):
-        raise Refused(HTTPStatus.BAD_REQUEST, f"the body says which node, such as {example}, and nothing else")
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, f"the body says which node, such as {example}, and nothing else")
     return wish
 
 

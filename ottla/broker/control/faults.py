@@ -24,7 +24,7 @@ from dataclasses import fields
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ottla.broker.control.refused import Refused
+from ottla.broker.control.http_refused import HttpRefused
 from ottla.broker.control.route import Answer, read_object
 from ottla.broker.faults.barrier import Held
 from ottla.broker.faults.engine import hold_of, is_hold
@@ -49,7 +49,7 @@ _COUNT_MAX: Final = 2**31 - 1
 
 
 class FaultControl:
-    """Answers what concerns faults and holds of one broker. Raises `Refused`."""
+    """Answers what concerns faults and holds of one broker. Raises `HttpRefused`."""
 
     def __init__(self, server: RunningBroker) -> None:
         self._server = server
@@ -116,7 +116,7 @@ class FaultControl:
         """POST /holds/refuse"""
         wish = _read_wish(body, fault_id=int, number=int, error=str)
         if "error" not in wish:
-            raise Refused(HTTPStatus.BAD_REQUEST, "the body says with which error, such as REBALANCE_IN_PROGRESS")
+            raise HttpRefused(HTTPStatus.BAD_REQUEST, "the body says with which error, such as REBALANCE_IN_PROGRESS")
         held = self._find_held(wish)
         _may_fail(lambda: held.refuse(error_code(wish["error"])))
         return _tell_held(held)
@@ -135,7 +135,7 @@ class FaultControl:
         try:
             return self._faults.find(number)
         except BadFault as unknown:
-            raise Refused(HTTPStatus.NOT_FOUND, str(unknown)) from None
+            raise HttpRefused(HTTPStatus.NOT_FOUND, str(unknown)) from None
 
     def _find_held(self, wish: dict[str, Any]) -> Held:
         """The held request with this number; without one the first that is held still."""
@@ -144,13 +144,13 @@ class FaultControl:
         for held in hold.all:
             if held.number == wish["number"] if "number" in wish else held.how is None:
                 return held
-        raise Refused(HTTPStatus.NOT_FOUND, f"{fault} holds no such request; {fault.seen_instead()}")
+        raise HttpRefused(HTTPStatus.NOT_FOUND, f"{fault} holds no such request; {fault.seen_instead()}")
 
 
 async def _until(milestones: Milestones, wish: dict[str, Any], now: Callable[[], str], fault: Fault) -> None:
     count, timeout_ms = wish.get("count", 1), wish.get("timeout_ms", _WAIT_MS)
     if not 1 <= count <= _COUNT_MAX or not 0 <= timeout_ms <= WAIT_MS_MAX:
-        raise Refused(HTTPStatus.BAD_REQUEST, f"count is at least 1, and timeout_ms at most {WAIT_MS_MAX}")
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, f"count is at least 1, and timeout_ms at most {WAIT_MS_MAX}")
     reached = asyncio.Event()
     milestones.call_at(count, reached.set)
     try:
@@ -158,20 +158,20 @@ async def _until(milestones: Milestones, wish: dict[str, Any], now: Callable[[],
             await reached.wait()
     except TimeoutError:
         sentence = f"waited {timeout_ms} ms in vain: {fault} {now()}, not {count}; {fault.seen_instead()}"
-        raise Refused(HTTPStatus.CONFLICT, sentence) from None
+        raise HttpRefused(HTTPStatus.CONFLICT, sentence) from None
 
 
 def _may_fail(do: Callable[[], T]) -> T:
     try:
         return do()
     except BadFault as bad:
-        raise Refused(HTTPStatus.BAD_REQUEST, str(bad)) from None
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, str(bad)) from None
 
 
 def _read(body: bytes) -> dict[str, Any]:
     wish = read_object(body)
     if wish is None:
-        raise Refused(HTTPStatus.BAD_REQUEST, 'the body is an object, such as {"api": "Produce", "delay": 500}')
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, 'the body is an object, such as {"api": "Produce", "delay": 500}')
     return wish
 
 
@@ -180,7 +180,7 @@ def _read_wish(body: bytes, **types: type) -> dict[str, Any]:
     wish = read_object(body)
     if wish is None or "fault_id" not in wish or any(type(wish[key]) is not types.get(key) for key in wish):
         words = ", ".join(types)
-        raise Refused(
+        raise HttpRefused(
             HTTPStatus.BAD_REQUEST, f'the body says which fault, such as {{"fault_id": 1}}; it may have {words}'
         )
     return wish
@@ -188,7 +188,7 @@ def _read_wish(body: bytes, **types: type) -> dict[str, Any]:
 
 def _read_number(text: bytes) -> int:
     if not text.isdigit():
-        raise Refused(HTTPStatus.NOT_FOUND, f"a fault_id is a number, not {text.decode('latin-1')!r}")
+        raise HttpRefused(HTTPStatus.NOT_FOUND, f"a fault_id is a number, not {text.decode('latin-1')!r}")
     return int(text)
 
 

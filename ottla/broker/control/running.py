@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ottla.broker.assembly import Assembly
     from ottla.broker.faults.engine import Faults
     from ottla.broker.services import Services
     from ottla.cluster.cluster import Cluster
+    from ottla.events.stream import Stream
     from ottla.purgatory import Clock, Timer
 
 
@@ -16,8 +16,8 @@ class RunningBroker(Protocol):
     """What the control API needs of the server it belongs to."""
 
     clock: Clock
-    #: What it is made of.
-    parts: Assembly
+    #: What happens in it.
+    events: Stream
 
     @property
     def cluster(self) -> Cluster:

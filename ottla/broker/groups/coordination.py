@@ -9,12 +9,12 @@ Kafka: BrokerMetadataPublisher (who is told of partitions won and lost), Coordin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from ottla.broker.groups.loading import GroupLoading
-from ottla.broker.groups.notes import NotesToStream, tell_all
+from ottla.broker.groups.notes import NotesToStream
 from ottla.broker.rounds import PAUSE_MS_MIN
 from ottla.cluster.topic import NO_LEADER
 from ottla.cluster.topic_names import GROUP_TOPIC
@@ -31,14 +31,13 @@ if TYPE_CHECKING:
     from asyncio import TaskGroup
 
     from ottla.broker.background import Background
-    from ottla.broker.log import Log
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.topic import Topic
-    from ottla.coordinator.notes import NoteSink
     from ottla.coordinator.runtime.owner import Log as GroupLog
     from ottla.coordinator.runtime.records import Record
     from ottla.events.stream import Event
     from ottla.log.partition import Partition
+    from ottla.pacing import Pace
     from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
 
@@ -92,24 +91,19 @@ class GroupCoordination:
         timer: Timer,
         tasks: TaskGroup,
         background: Background,
-        log: Log,
+        pace: Pace,
         *,
-        note_sinks: Iterable[NoteSink],
         wrap_group_log: WrapGroupLog | None,
-        on_loaded: Callable[[], object],
     ) -> None:
-        """`note_sinks`: who, besides the stream of events, is told what happens in groups. `wrap_group_log`: what is to
-        stand around the group log, if anything is. `on_loaded`: called once, when the groups that were there at the
-        start have been read, if any.
-        """
+        """`wrap_group_log`: what is to stand around the group log, if anything is."""
         config = group_config(cluster.settings, cluster.group_partitions_count)
         group_log: GroupLog = GroupLogOnTopic(cluster)
         if wrap_group_log is not None:
             group_log = wrap_group_log(group_log)
-        notes = tell_all([NotesToStream(cluster.events), *note_sinks], log)
+        notes = NotesToStream(cluster.events)
         self._timer = timer
-        self._log = log
-        self._loading = GroupLoading(background, timer.now_ms, log, on_loaded)
+        self._events = cluster.events
+        self._loading = GroupLoading(background, cluster.events)
         self._setbacks: Setbacks[str] = Setbacks(timer.now_ms, _QUIET_MS)
         self.of_node = {
             node_id: Coordinator(
@@ -120,6 +114,7 @@ class GroupCoordination:
                 notes,
                 partial(self._group_failed, node_id),
                 lambda steps: background.start(steps, "expired offsets"),
+                pace,
             )
             for node_id in cluster.all_nodes
         }
@@ -137,7 +132,7 @@ class GroupCoordination:
         return all(coordinator.is_settled for coordinator in self.of_node.values())
 
     def close(self) -> None:
-        """Release whoever waits in a group, and coordinate nothing any more."""
+        """Answer all members that wait, and coordinate nothing any more."""
         for coordinator in self.of_node.values():
             coordinator.close()
 
@@ -149,7 +144,7 @@ class GroupCoordination:
     def take_over(self, log: Partition, node_id: int) -> None:
         """A node leads this partition of __consumer_offsets now: it reads the groups in it, and then coordinates them.
 
-        Until then clients are told to wait. Whoever coordinated them before has to resign first.
+        Until then clients are told to wait. The node that coordinated them before has to resign first.
         """
         self._loading.load(self.of_node[node_id].runtime, log)
 
@@ -186,7 +181,7 @@ class GroupCoordination:
         setbacks = self._setbacks
         cause = error.__cause__ or error
         if setbacks.failed(group_id, cause):
-            self._log.exception("group.failed", group_id=group_id, reason=reason_of(cause))
+            self._events.tell(Kind.GROUP_FAILED, raised=error, group_id=group_id, reason=reason_of(cause))
         recovery = Alarm(lambda: self._recover(node_id, group_id))
         self._timer.add_in(recovery, 0 if setbacks.failures(group_id) == 1 else setbacks.backoff_ms(group_id))
 
@@ -199,7 +194,7 @@ class GroupCoordination:
             if error is not None:
                 self._group_failed(node_id, group_id, error)
             elif self._setbacks.failures(group_id) == 1:
-                self._log.info("group.recovered", group_id=group_id)
+                self._events.tell(Kind.GROUP_RECOVERED, group_id=group_id)
 
         self._loading.recover(coordinator.runtime, topic.partitions[coordinator.partition_of(group_id)], group_id, then)
 

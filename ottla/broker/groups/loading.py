@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ottla.broker.supervision import tell
 from ottla.coordinator.runtime.records import CorruptRecordError
+from ottla.events.kind import Kind
 from ottla.events.setbacks import reason_of
 from ottla.log.storage.contract import StorageError
 from ottla.log.transaction_marker import read_marker
@@ -27,9 +27,9 @@ from ottla.protocol.records import batch_spans, read_header
 
 if TYPE_CHECKING:
     from ottla.broker.background import Background
-    from ottla.broker.log import Log
     from ottla.coordinator.runtime.runtime import Loading, Runtime
     from ottla.coordinator.runtime.shard import Shard
+    from ottla.events.stream import Stream
     from ottla.log.job import Job
     from ottla.log.partition import Partition
 
@@ -44,14 +44,12 @@ Then: TypeAlias = Callable[[Exception | None], None]
 class GroupLoading:
     """The partitions of the group log that are being read, or are to be."""
 
-    def __init__(
-        self, background: Background, now_ms: Callable[[], int], log: Log, on_loaded: Callable[[], object]
-    ) -> None:
-        """`on_loaded`: called once, when there is nothing more to be read for the first time."""
+    def __init__(self, background: Background, events: Stream) -> None:
         self._background = background
-        self._now_ms = now_ms
-        self._log = log
-        self._on_loaded: list[Callable[[], object]] = [on_loaded]
+        self._now_ms = events.now_ms
+        self._events = events
+        #: Whether there has once been nothing more to be read.
+        self._has_loaded = False
         self._waiting: deque[Job] = deque()
         self._is_reading = False
 
@@ -80,10 +78,11 @@ class GroupLoading:
             try:
                 yield from self._waiting.popleft()
             except Exception as error:  # in what is said of it, or in bringing a group to life again
-                self._log.exception("job.failed", job="group loading", reason=reason_of(error))
+                self._events.tell(Kind.JOB_FAILED, raised=error, job="group loading", reason=reason_of(error))
         self._is_reading = False
-        while self._on_loaded:
-            tell(self._log, [self._on_loaded.pop()])
+        if not self._has_loaded:
+            self._has_loaded = True
+            self._events.tell(Kind.GROUPS_LOADED)
 
     def _load(self, runtime: Runtime[Any], loading: Loading[Any], log: Partition) -> Job:
         """Go on as long as the partition is still to be loaded there."""
@@ -95,18 +94,18 @@ class GroupLoading:
                 yield
         except (BatchError, CorruptRecordError, StorageError) as error:
             runtime.fail_loading(index, loading)
-            self._log.error("group_log.load.failed", partition=index, reason=str(error))
+            self._events.tell(Kind.GROUP_LOG_LOAD_FAILED, partition=index, reason=str(error))
             return
         except Exception as error:
             runtime.fail_loading(index, loading)
-            self._log.exception("group_log.load.failed", partition=index, reason=reason_of(error))
+            self._events.tell(Kind.GROUP_LOG_LOAD_FAILED, raised=error, partition=index, reason=reason_of(error))
             return
         shard = loading.shard
         for record_type, records in shard.unknown_types.items():
-            self._log.warning("group_log.records.ignored", partition=index, record_type=record_type, records=records)
+            self._events.tell(Kind.GROUP_LOG_RECORDS_IGNORED, partition=index, record_type=record_type, records=records)
         if shard.machines:
-            duration_ms = self._now_ms() - begun_ms
-            self._log.info("group_log.loaded", partition=index, groups=len(shard.machines), duration_ms=duration_ms)
+            groups, duration_ms = len(shard.machines), self._now_ms() - begun_ms
+            self._events.tell(Kind.GROUP_LOG_LOADED, partition=index, groups=groups, duration_ms=duration_ms)
 
     def _recover(self, runtime: Runtime[Any], log: Partition, group_id: str, then: Then) -> Job:
         """Go on as long as the group is still to be read there."""

@@ -31,6 +31,16 @@ _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _METADATA_VERSION: Final = ("metadata.version", 7, 33)
 #: Any number that never falls; Java clients pass over features whose epoch is negative.
 _FEATURES_EPOCH: Final = 1
+#: What everybody is told. Nobody changes it, so it is encoded once.
+_SERVED: Final = ApiVersionsResponse(
+    ErrorCode.NONE,
+    [ApiVersionsResponse.ApiVersion(api.key, api.version_first, api.version_last) for api in SERVED.values()],
+    supported_features=[ApiVersionsResponse.SupportedFeatureKey(*_METADATA_VERSION)],
+    finalized_features_epoch=_FEATURES_EPOCH,
+    finalized_features=[
+        ApiVersionsResponse.FinalizedFeatureKey(_METADATA_VERSION[0], _METADATA_VERSION[2], _METADATA_VERSION[2])
+    ],
+)
 #: A client that has just begun knows no node.
 _NO_NODE_ID: Final = -1
 
@@ -42,14 +52,7 @@ def handle(request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
         return ApiVersionsResponse(ErrorCode.REBOOTSTRAP_REQUIRED)
     call.connection.client_id = call.client_id
     call.connection.client_software = f"{request.client_software_name} {request.client_software_version}".strip()
-    name, level_min, level_max = _METADATA_VERSION
-    return ApiVersionsResponse(
-        ErrorCode.NONE,
-        [ApiVersionsResponse.ApiVersion(s.key, s.version_first, s.version_last) for s in SERVED.values()],
-        supported_features=[ApiVersionsResponse.SupportedFeatureKey(name, level_min, level_max)],
-        finalized_features_epoch=_FEATURES_EPOCH,
-        finalized_features=[ApiVersionsResponse.FinalizedFeatureKey(name, level_max, level_max)],
-    )
+    return _SERVED
 
 
 def _is_valid(request: ApiVersionsRequest, version: int) -> bool:

@@ -7,7 +7,7 @@ that advertises no address on the client's listener is offline to it, and leads 
 
 Errors, by topic, where topics are listed: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for a bad name; on all of
 them INVALID_REQUEST for a cursor whose topic is not listed or whose partition is negative, and UNKNOWN_SERVER_ERROR for
-a topic without a name, on which Kafka stumbles if there is no cursor.
+a topic without a name, where Kafka fails if there is no cursor.
 Kafka: DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.describeTopicResponse.
 """
 

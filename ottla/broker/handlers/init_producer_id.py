@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
+from ottla.events.kind import Kind
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
@@ -34,8 +35,8 @@ def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse
             return refuse(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     if not 0 < request.transaction_timeout_ms <= call.node.settings["transaction.max.timeout.ms"]:
         return refuse(request, ErrorCode.INVALID_TRANSACTION_TIMEOUT)
-    call.node.log.warning(
-        "transaction.refused",
+    call.node.events.tell(
+        Kind.TRANSACTION_REFUSED,
         transactional_id=request.transactional_id,
         client_id=call.client_id,
         reason="transactions are not served",

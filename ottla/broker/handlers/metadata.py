@@ -12,7 +12,7 @@ more. v13 adds a top-level error_code.
 
 Errors, by topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for a bad name, UNKNOWN_TOPIC_ID; on all of them
 INVALID_REQUEST for an id or a null name in v10 and v11, and UNKNOWN_SERVER_ERROR for a null name without any id in v12,
-on which Kafka stumbles. By partition: LEADER_NOT_AVAILABLE while nobody leads it; LISTENER_NOT_FOUND, up to v5
+where Kafka fails. By partition: LEADER_NOT_AVAILABLE while nobody leads it; LISTENER_NOT_FOUND, up to v5
 LEADER_NOT_AVAILABLE, if its leader advertises no address on the client's listener; REPLICA_NOT_AVAILABLE in v0, which
 leaves out the replicas that are down. Kafka: KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache.getTopicMetadata.
 """

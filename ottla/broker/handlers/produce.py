@@ -32,7 +32,7 @@ from ottla.cluster.topic import Topic
 from ottla.log.partition_answers import AppendResult
 from ottla.pacing import paced
 from ottla.protocol.batch_error import BatchError
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse
 from ottla.protocol.primitives import Buffer
 from ottla.protocol.record_validation import only_batch
@@ -66,16 +66,17 @@ class _Sent(NamedTuple):
 
 def is_long(request: ProduceRequest, _node: BrokerNode) -> bool:
     """Many partitions are, and what has to be unpacked."""
-    partitions = 0
-    for topic in request.topic_data:
-        partitions += len(topic.partition_data)
-        if partitions > BRIEF_PARTITIONS_MAX:
-            return True
+    topics = request.topic_data
+    partitions_left = BRIEF_PARTITIONS_MAX
+    for topic in topics:
         for partition in topic.partition_data:
             records = partition.records
             if records and len(records) > BATCH_OVERHEAD and records[_ATTRIBUTES_AT] & COMPRESSION_MASK:
                 return True
-    return len(request.topic_data) > BRIEF_PARTITIONS_MAX
+            partitions_left -= 1
+            if partitions_left < 0:
+                return True
+    return len(topics) > BRIEF_PARTITIONS_MAX
 
 
 def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
@@ -85,7 +86,9 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
     except Refused as refused:
         return refuse(request, refused.error_code, refused.message)
     lagging: list[PendingAcks] = []
-    appended = {key: _append(key[1], batch, acks, call, lagging) for key, batch in paced(sent.items())}
+    appended = {}
+    for key in list(sent) if call.is_brief else paced(list(sent), 1):
+        appended[key] = _append(key[1], sent.pop(key), acks, call, lagging)  # which lets go of what is in the log
     results = appended | results
     if acks == _ACKS_NONE:
         failed = [f"{key[0]!r}-{key[1]}: {result.error.name}" for key, result in results.items() if result.error]
@@ -120,20 +123,21 @@ def refuse(request: ProduceRequest, error_code: int, message: str | None = None)
 
 def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], dict[Key, AppendResult]]:
     """What may be appended, and what is refused already. Raises `Refused` if that is the whole request."""
-    cluster, version = call.node.cluster, call.api_version
+    cluster, version, is_brief = call.node.cluster, call.api_version, call.is_brief
     sent: dict[Key, _Sent] = {}
     refused: dict[Key, AppendResult] = {}
     #: Whose records are null, unless the partition is listed again with others.
     without_records: set[Key] = set()
     is_transactional = False
-    for listed_topic in paced(request.topic_data):
+    for listed_topic in request.topic_data if is_brief else paced(request.topic_data):
         if version >= 13:
             name: str | bytes = listed_topic.topic_id
             topic = cluster.topics_by_id.get(listed_topic.topic_id)
         else:
             name = listed_topic.name
             topic = cluster.topics.get(listed_topic.name)
-        for listed in paced(listed_topic.partition_data):
+        partitions = listed_topic.partition_data
+        for listed in partitions if is_brief else paced(partitions, 1):
             key = name, listed.index
             try:
                 header, batch = only_batch(listed.records, version)
@@ -141,8 +145,8 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
                 error = fault.error
                 is_transactional = is_transactional or _begins_transactional(listed.records)
             else:
-                error = ErrorCode.NONE
-                is_transactional = is_transactional or header.is_transactional
+                error = NONE
+                is_transactional = is_transactional or header.attributes & TRANSACTIONAL_FLAG != 0
             if topic is None and version >= 13:
                 refused[key] = AppendResult(ErrorCode.UNKNOWN_TOPIC_ID)
             elif topic is None or find_partition(topic, listed.index) is None:
@@ -154,6 +158,8 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
             else:
                 sent[key] = _Sent(topic, header, batch)
                 without_records.discard(key)
+            if not is_brief:
+                listed.records = None  # `sent` has what is needed of it
     for key in without_records:
         sent.pop(key, None)
         refused.setdefault(key, AppendResult(ErrorCode.INVALID_RECORD))
@@ -165,7 +171,7 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
 def _begins_transactional(records: Buffer | None) -> bool:
     """Whether the first batch is of a transaction, where there is more or less than one. Raises `Refused`.
 
-    Kafka asks this before anything else, and stumbles over bytes that are no batch.
+    Kafka asks this before anything else, and fails on bytes that are no batch.
     """
     records = records or b""
     try:
@@ -213,7 +219,7 @@ def _append(index: int, sent: _Sent, acks: int, call: Call, lagging: list[Pendin
 def _answer(results: dict[Key, AppendResult], call: Call) -> ProduceResponse:
     topics: dict[str | bytes, ProduceResponse.TopicProduceResponse] = {}
     endpoints: dict[int, ProduceResponse.NodeEndpoint] = {}
-    for (name, index), result in paced(results.items()):
+    for (name, index), result in results.items() if call.is_brief else paced(results.items()):
         topic = topics.get(name)
         if topic is None:
             topic = topics[name] = (

@@ -4,18 +4,22 @@ The connection makes it from a frame, a handler gets it beside the decoded reque
 `answer`, now or later, from wherever it happens: the handler itself, a group's task, an operation in a purgatory. The
 answer is encoded on the spot and leaves when it is its turn on the connection.
 
-Answering never raises: an answer that can't be encoded, like any other failure of ours, is logged, and the client is
+Answering never raises: an answer that can't be encoded, like any other failure of ours, is told, and the client is
 told UNKNOWN_SERVER_ERROR in the form of its request. Kafka: RequestHandlerHelper.handleError.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from greenlet import getcurrent
+
 from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
-from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, costs, fail_long_answer, own_bytes
+from ottla.events.kind import Kind
+from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, Worker, fail_long_answer, own_bytes
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
 
@@ -140,15 +144,15 @@ class Call:
             self.fail()
 
     def fail(self, unwritten: Message | None = None) -> None:
-        """Something of ours has raised: log it, and answer UNKNOWN_SERVER_ERROR if there is no answer yet.
+        """Something of ours has raised: tell it, and answer UNKNOWN_SERVER_ERROR if there is no answer yet.
 
         For `except` blocks. `unwritten`: the answer, if it was there and could not be written.
         """
-        connection, log = self.connection, self.connection.log
-        api, api_version = self.route.name, self.api_version
+        connection, api, api_version = self.connection, self.route.name, self.api_version
+        tell = partial(self.node.events.tell, node_id=self.node.node_id, api=api, api_version=api_version)
         is_clients_fault = unwritten is not None and has_long_text(unwritten)
         if not is_clients_fault:
-            log.exception("request.failed", api=api, api_version=api_version)
+            tell(Kind.REQUEST_FAILED, raised=sys.exception())
         if self.answered is not None:
             return
         try:
@@ -159,7 +163,7 @@ class Call:
             connection.refuse(f"{api} v{api_version} cannot be answered: {error}")
         else:
             if is_clients_fault:
-                log.warning("request.refused", api=api, api_version=api_version, reason=_LONG_TEXT)
+                tell(Kind.REQUEST_REFUSED, reason=_LONG_TEXT)
             connection.emit(self)
 
     def encode(self, response: Message) -> list[Buffer]:
@@ -170,8 +174,8 @@ class Call:
             self.answer_bytes = len(body)
             return [route.pack_header(len(body) + route.header_bytes, self.correlation_id) + body]
         parts: list[Buffer] = [b""]
-        if (spent := costs()) is not None:
-            spent.begin_answer(parts)
+        if type(worker := getcurrent()) is Worker:
+            worker.costs.begin_answer(parts)
         route.write(response, parts)
         self.answer_bytes = size = sum(map(len, parts))
         if size > ANSWER_BYTES_MAX and own_bytes(parts) > ANSWER_BYTES_MAX:

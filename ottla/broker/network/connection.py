@@ -42,7 +42,8 @@ from ottla.broker.network.limits import (
     UNSENT_ANSWER_BYTES_MAX,
 )
 from ottla.broker.network.routes import NotServed
-from ottla.pacing import TooCostly, costs
+from ottla.events.kind import Kind
+from ottla.pacing import TooCostly, costs, own_bytes
 from ottla.protocol.primitives import Buffer, DecodeError
 
 if TYPE_CHECKING:
@@ -86,8 +87,6 @@ class Connection(asyncio.BufferedProtocol):
         "_last_bytes",
         "_last_request",
         "_last_route",
-        "_new_call",
-        "_new_long_call",
         "_out",
         "_out_bytes",
         "_out_bytes_max",
@@ -100,9 +99,11 @@ class Connection(asyncio.BufferedProtocol):
         "_writing_is_paused",
         "client_host",
         "client_id",
+        "client_port",
         "client_software",
         "listener",
-        "log",
+        "new_call",
+        "new_long_call",
         "node",
         "pace",
         "principal",
@@ -110,16 +111,16 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, listener: Listener) -> None:
         self.node = listener.node
-        self.log = listener.log
         self.client_host = ""
+        self.client_port = 0
         #: What the client has said of itself in ApiVersions.
         self.client_id: str | None = None
         self.client_software = ""
         self.principal = ANONYMOUS
         self.listener = listener
         self._routes = listener.routes
-        self._new_call = listener.new_call
-        self._new_long_call = listener.new_long_call
+        self.new_call = listener.new_call
+        self.new_long_call = listener.new_long_call
         self._shared_buffer = listener.receive_buffer
         self.pace = listener.pace
         self._transport: asyncio.Transport
@@ -165,7 +166,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is one in all but name
         peer = transport.get_extra_info("peername")
-        self.client_host = f"/{peer[0]}" if peer else "/"
+        self.client_host, self.client_port = (f"/{peer[0]}", peer[1]) if peer else ("/", 0)
         self.listener.remember(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -254,7 +255,7 @@ class Connection(asyncio.BufferedProtocol):
             if frame_end > end:
                 self._begin_frame(buffer[position:end], 4 + size)
                 break
-            if not self._take(buffer[position + 4 : frame_end].tobytes(), self._new_call):
+            if not self._take(buffer[position + 4 : frame_end].tobytes(), self.new_call):
                 self._keep(buffer[position:end])
                 break
             position = frame_end
@@ -296,7 +297,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_closed:
             return
         frame = body.getvalue()
-        if self._writing_is_paused or not self._take(frame, self._new_call):
+        if self._writing_is_paused or not self._take(frame, self.new_call):
             behind = self._kept or b""
             self._keep(memoryview(b"".join((_SIZE.pack(len(frame)), frame, behind))))
         self._flush_soon()
@@ -340,7 +341,7 @@ class Connection(asyncio.BufferedProtocol):
             route = self._routes.get(frame[:4]) or self._routes.find(frame[:4])
             if unanswered and not route.is_in_group_lane:
                 return False
-            if len(frame) > route.brief_bytes_max and new_call is self._new_call:
+            if len(frame) > route.brief_bytes_max and new_call is self.new_call:
                 return self._take_long(frame)
             correlation_id, length = _read_correlation_id_and_client_id_length(frame)
             if route is self._last_route and frame[_CLIENT_ID_AT:] == self._last_bytes:
@@ -349,7 +350,7 @@ class Connection(asyncio.BufferedProtocol):
                 client_id, request = route.decode(frame, length)
                 if route.repeats and len(frame) <= REMEMBERED_REQUEST_BYTES_MAX:
                     self._remember(route, frame, client_id, request)
-            if route.is_long is not None and new_call is self._new_call and route.is_long(request, self.node):
+            if route.is_long is not None and new_call is self.new_call and route.is_long(request, self.node):
                 return self._take_long(frame)
             if self._is_closed:
                 return True  # while it was decoded
@@ -387,7 +388,7 @@ class Connection(asyncio.BufferedProtocol):
         assert spent is not None, "a worker does this"
         spent.begin(len(frame))
         try:
-            self._take(frame, self._new_long_call)
+            self._take(frame, self.new_long_call)
         finally:
             self._is_at_work = False
             self._hasten()
@@ -448,7 +449,7 @@ class Connection(asyncio.BufferedProtocol):
         """A large answer goes out, or waits in our memory until the client reads; records wait in the log."""
         if not self._writing_is_paused and not self._transport.get_write_buffer_size():
             self._unread_bytes = 0
-        self._unread_bytes += sum(len(part) for part in out if type(part) is bytes)
+        self._unread_bytes += own_bytes(out)
         if self._writing_is_paused:
             self.listener.unread.hold(self, self._unread_bytes)
 
@@ -522,7 +523,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def give_up(self, reason: str) -> None:
         """Close at once because the client has too much of what all clients share."""
-        self.log.warning("connection.refused", client_host=self.client_host, reason=reason, frame="")
+        self._tell(Kind.CONNECTION_REFUSED, reason=reason, frame="")
         self.abort()
 
     def finish(self) -> None:
@@ -545,7 +546,7 @@ class Connection(asyncio.BufferedProtocol):
         """Close because of something the client sent, and say why in the log."""
         shown = frame[:_SHOWN_BYTES].hex(" ")
         reason = reason[:_REASON_CHARACTERS_MAX]
-        self.log.warning("connection.refused", client_host=self.client_host, reason=reason, frame=shown)
+        self._tell(Kind.CONNECTION_REFUSED, reason=reason, frame=shown)
         self.close()
 
     def _refuse_frame(self, frame: bytes, error: Exception) -> None:
@@ -556,5 +557,9 @@ class Connection(asyncio.BufferedProtocol):
             self.refuse(f"a frame of {len(frame)} bytes does not parse: {error}", frame)
         else:
             shown = frame[:_SHOWN_BYTES].hex(" ")
-            self.log.exception("connection.failed", client_host=self.client_host, frame=shown)
+            self._tell(Kind.CONNECTION_FAILED, raised=error, frame=shown)
             self.close()
+
+    def _tell(self, kind: Kind, *, frame: str, reason: str | None = None, raised: Exception | None = None) -> None:
+        node, client_host = self.node, self.client_host
+        node.events.tell(kind, node_id=node.node_id, raised=raised, client_host=client_host, reason=reason, frame=frame)

@@ -44,6 +44,10 @@ def _client(details: Details) -> str:
     return f"{details.get('client_id')} at {details.get('client_host')}{instance}"
 
 
+def _peer(details: Details) -> str:
+    return f"{details['client_host']}:{details['client_port']} on {details['listener']}"
+
+
 def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
@@ -80,5 +84,8 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.NODE_STARTED: lambda _d: "started",
     Kind.LEADERS_MOVED: lambda d: f"another leader for {_count(d['partitions'], 'partition')}",
     Kind.PARTITION_LEADER_CHANGED: lambda d: f"{d['topic']}-{d['partition']} is led by {d['leader_id']}",
+    Kind.CONNECTION_OPENED: lambda d: f"connected: {_peer(d)}",
+    Kind.CONNECTION_CLOSED: lambda d: f"gone: {_peer(d)}",
+    Kind.CONNECTION_REFUSED: lambda d: f"connection of {d['client_host']} refused: {d['reason']}",
     Kind.TIME_ADVANCED: lambda d: f"time moved by {d['ms']} ms",
 }

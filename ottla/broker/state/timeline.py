@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from time import perf_counter
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.state.sentences import sentence, shortened
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ottla.events.stream import Event, Stream
 
 EVENTS_KEPT_MAX: Final = 20_000
-#: What is told of each request, and so of no use here, and would push everything else out.
-_LEFT_OUT: Final = (Kind.REQUEST_HANDLED,)
 #: What a table that is to be short can do without.
 _MINOR: Final = frozenset(
     kind.value
@@ -35,6 +33,9 @@ _MINOR: Final = frozenset(
         Kind.GROUP_UNLOADED,
         Kind.GROUP_MEMBER_ID_HANDED_OUT,
         Kind.GROUP_LOG_LOADED,
+        Kind.GROUPS_LOADED,
+        Kind.CONNECTION_OPENED,
+        Kind.CONNECTION_CLOSED,
         Kind.SETTINGS_CHANGED,
         Kind.LEADERS_MOVED,
     )
@@ -82,31 +83,38 @@ class Recorder:
     """Keeps what happens in one broker from when it is made."""
 
     def __init__(self, events: Stream, now_ms: int, kept_max: int = EVENTS_KEPT_MAX) -> None:
-        self._kept: deque[tuple[float, Event]] = deque(maxlen=kept_max)
-        self._began_at = perf_counter()
+        self._kept: deque[tuple[int, Event]] = deque(maxlen=kept_max)
+        #: In nanoseconds of the machine's clock, as all instants here.
+        self._began_ns = perf_counter_ns()
         self._began_ms = now_ms
         self._taken = 0
-        self._stop = events.read(self._take, [kind for kind in Kind if kind not in _LEFT_OUT])
+        self._stop = events.read(self._take)
 
     def close(self) -> None:
-        """Keep nothing more."""
+        """Keep nothing more. What is kept can still be had."""
         self._stop()
 
-    def timeline(self, since: int = 0) -> Timeline:
-        """What has happened after the event of this sequence, as far as it is kept."""
-        moments = [self._moment(at, event) for at, event in tuple(self._kept) if event.sequence > since]
-        first_kept = self._kept[0][1].sequence if self._kept else 0
-        has_lost = self._taken > len(self._kept) and since < first_kept - 1
-        return Timeline(moments, lost=self._taken - len(self._kept) if has_lost else 0)
+    def timeline(self, since_ns: int = 0) -> Timeline:
+        """What has happened since this instant of `perf_counter_ns`, as far as it is kept."""
+        kept = tuple(self._kept)
+        lost = self._taken - len(kept)
+        has_lost = lost > 0 and since_ns < kept[0][0]
+        return Timeline(
+            [self._moment(at_ns, event) for at_ns, event in kept if at_ns > since_ns], lost=lost if has_lost else 0
+        )
 
     def _take(self, event: Event) -> None:
-        self._kept.append((perf_counter(), event))
+        if event.kind is Kind.BROKER_RESET:
+            self._kept.clear()
+            self._taken = 0
+            return
+        self._kept.append((perf_counter_ns(), event))
         self._taken += 1
 
-    def _moment(self, at: float, event: Event) -> Moment:
+    def _moment(self, at_ns: int, event: Event) -> Moment:
         return Moment(
             event.sequence,
-            at - self._began_at,
+            (at_ns - self._began_ns) / 1e9,
             (event.now_ms - self._began_ms) / 1000,
             event.wall_ms,
             event.kind.value,
@@ -156,11 +164,6 @@ class Timeline(Sequence[Moment]):
         """The last ones, without what is minor."""
         major = [moment for moment in self._moments if not moment.is_minor]
         return Timeline(major[-rows_max:], lost=self.lost + max(0, len(major) - rows_max))
-
-    @property
-    def last_sequence(self) -> int:
-        """That of the last event; 0: there is none."""
-        return self._moments[-1].sequence if self._moments else 0
 
     def __str__(self) -> str:
         rows = [_HEAD, *map(_row, self._moments)]

@@ -162,17 +162,15 @@ _STEPS: Final[Mapping[JoinStep, Callable[[Group, int, JoinRequested, Effects], M
 
 
 def _note_rejoined(group: Group, member: Member, event: JoinRequested, effects: Effects) -> None:
-    if group.is_journaled:
-        is_changed = member.protocols != event.request.protocols
-        reason = event.request.reason
-        note(
-            group,
-            effects,
-            Happened.MEMBER_REJOINED,
-            member_id=member.member_id,
-            is_changed=is_changed,
-            reason=reason,
-        )
+    is_wanted = Happened.MEMBER_REJOINED in group.notes_wanted
+    note(
+        group,
+        effects,
+        Happened.MEMBER_REJOINED,
+        member_id=member.member_id,
+        is_changed=is_wanted and member.protocols != event.request.protocols,
+        reason=event.request.reason,
+    )
 
 
 # ── Turned away ──────────────────────────────────────────────────────────────────────────────────────────────────────

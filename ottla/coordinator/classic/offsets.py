@@ -44,7 +44,7 @@ def commit_offsets(group: Group, now_ms: int, event: OffsetCommitRequested, effe
     if creates_group:
         note(group, effects, Happened.GROUP_CREATED, cause=Cause.COMMIT)
     error, keeps_session = OFFSET_COMMIT[group.state][situate_commit(group, request)]
-    if error is not ErrorCode.NONE:
+    if error:
         effects.append(Reply(event.token, answers.commit_refused(request, error)))
         return
     if keeps_session:
@@ -60,7 +60,7 @@ def commit_offsets(group: Group, now_ms: int, event: OffsetCommitRequested, effe
 def offsets_written(group: Group, now_ms: int, written: OffsetsWritten, error: ErrorCode, effects: Effects) -> None:
     """The offsets are in the log; or they are not, and a group that was there only for them never was."""
     keep_offsets(group, written, error, effects)
-    if error is not ErrorCode.NONE and written.creates_group:
+    if error and written.creates_group:
         end_unwritten(group, now_ms, WRITE_ERRORS.get(error, error), effects)
 
 

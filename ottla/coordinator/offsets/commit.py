@@ -19,7 +19,8 @@ from ottla.coordinator.runtime.effects import Append, Completion, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.write_errors import WRITE_ERRORS
-from ottla.protocol.errors import ErrorCode
+from ottla.pacing import FEW_ELEMENTS, paced
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 
 if TYPE_CHECKING:
@@ -50,11 +51,11 @@ def write_offsets(
     committed: list[tuple[str, int, CommittedOffset]] = []
     records: list[Record] = []
     topics = []
-    for topic in request.topics:
+    for topic in paced(request.topics) if len(request.topics) > FEW_ELEMENTS else request.topics:
         partitions = []
-        for partition in topic.partitions:
+        for partition in paced(topic.partitions) if len(topic.partitions) > FEW_ELEMENTS else topic.partitions:
             index = partition.partition_index
-            error = ErrorCode.NONE
+            error = NONE
             metadata = partition.committed_metadata
             if metadata and _is_too_long(group, metadata):
                 error = ErrorCode.OFFSET_METADATA_TOO_LARGE
@@ -101,8 +102,9 @@ def keep_offsets(group: AnyGroup, written: OffsetsWritten, error: ErrorCode, eff
     offsets = group.offsets
     offsets.writes -= 1
     event = written.event
-    if error is ErrorCode.NONE:
-        for topic, partition, committed in written.committed:
+    if not error:
+        kept = written.committed
+        for topic, partition, committed in paced(kept) if len(kept) > FEW_ELEMENTS else kept:
             offsets.keep(topic, partition, committed)
         effects.append(Reply(event.token, written.response))
     else:

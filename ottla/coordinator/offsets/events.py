@@ -7,16 +7,16 @@ sender, to be answered.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ottla.coordinator.runtime.effects import Token
+from ottla.coordinator.runtime.frozen import frozen
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 
 
-@dataclass(slots=True)
+@frozen
 class OffsetCommitRequested:
     """Topics by name, and by id where the id is known. Answered with an OffsetCommitResponse of these topics.
 
@@ -29,7 +29,7 @@ class OffsetCommitRequested:
     is_too_large: bool = False
 
 
-@dataclass(slots=True)
+@frozen
 class OffsetFetchRequested:
     """One group of an OffsetFetch; topics None: all. Answered with an OffsetFetchResponseGroup."""
 
@@ -39,7 +39,7 @@ class OffsetFetchRequested:
     require_stable: bool = False
 
 
-@dataclass(slots=True)
+@frozen
 class OffsetDeleteRequested:
     """Answered with an OffsetDeleteResponse of these topics."""
 
@@ -47,21 +47,21 @@ class OffsetDeleteRequested:
     request: OffsetDeleteRequest
 
 
-@dataclass(slots=True)
+@frozen
 class DeleteRequested:
     """One group of a DeleteGroups. Answered with a DeletableGroupResult."""
 
     token: Token
 
 
-@dataclass(slots=True)
+@frozen
 class TopicsDeleted:
     """Topics were deleted: their ids by name. Offsets committed for them go."""
 
     topic_ids: Mapping[str, bytes]
 
 
-@dataclass(slots=True)
+@frozen
 class SweepDue:
     """Time to look for expired offsets, and for groups that are no longer needed."""
 

@@ -20,6 +20,7 @@ from ottla.coordinator.runtime.kind import M
 from ottla.coordinator.runtime.owner import Log, NoticeSink, Owner, Surroundings
 from ottla.coordinator.runtime.shard import Shard
 from ottla.coordinator.runtime.sweep import Sweep, send_all
+from ottla.pacing import Pace
 from ottla.purgatory import Purgatory, Timer
 
 #: Where the owners of machines live.
@@ -67,6 +68,7 @@ class Runtime(Generic[M]):
         failed: Callable[[str, Exception], None] | None = None,
         start: Callable[[Iterator[None]], None] = exhaust,
         sweep: tuple[object, int] | None = None,
+        pace: Pace | None = None,
     ) -> None:
         """`new_shard`: makes the shard of a partition, for all its machines or only that of this key.
 
@@ -83,12 +85,14 @@ class Runtime(Generic[M]):
         `start`: takes up what is long and can be done in steps; by default all of it is done at once.
 
         `sweep`: an event that every machine is sent, and the interval in ms.
+
+        `pace`: requests that may be long are handled in its slices; None: in one go.
         """
         self.owners: dict[str, Owner[M]] = {}
         """The owners of all machines that requests find, by the machines' keys. To look at, not to change."""
         self._new_shard = new_shard
         self._with = Surroundings(
-            log, timer, purgatories, notices, self._forget, refuse, None if failed is None else self._give_up
+            log, timer, purgatories, notices, self._forget, refuse, None if failed is None else self._give_up, pace
         )
         self._tasks = tasks
         self._resubmit = resubmit
@@ -110,7 +114,7 @@ class Runtime(Generic[M]):
     @property
     def is_settled(self) -> bool:
         """Whether nothing is on its way in any inbox."""
-        return not any(owner.inbox for owner in self.owners.values())
+        return not any(owner.inbox or owner.is_at_work for owner in self.owners.values())
 
     @property
     def is_any_loading(self) -> bool:

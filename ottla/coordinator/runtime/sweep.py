@@ -14,7 +14,8 @@ def send_all(event: object, owners: Mapping[str, Owner[Any]]) -> Iterator[None]:
     for owner in list(owners.values()):
         if not owner.is_ended:
             owner.post(event)
-            owner.drain()
+            if not owner.is_at_work:
+                owner.drain()
         yield
 
 

@@ -30,11 +30,11 @@ TIMER_FAILED: Final = Row(
     ("timer", "reason"),
     "The same of what a timer called, or of who waited for something. Said once for a reason.",
 )
-CHANGE_FAILED: Final = Row(
-    "change.failed",
+CLOSE_FAILED: Final = Row(
+    "close.failed",
     "error",
-    ("listener", "reason"),
-    "The same of who was told what happens in groups, or that the broker stops.",
+    ("service", "reason"),
+    "The same of a part that was to end with the broker; the other parts end.",
 )
 ROUND_FAILED: Final = Row(
     "round.failed",
@@ -49,6 +49,21 @@ CONTROL_FAILED: Final = Row(
 LOOP_FAILED: Final = Row("loop.failed", "error", ("reason",), "Something failed that is no request's; a bug of ours.")
 TIME_ADVANCED: Final = Row(
     "time.advanced", None, ("ms",), "The virtual clock was moved, and all that was due has happened."
+)
+BROKER_RESET: Final = Row(
+    "broker.reset",
+    "info",
+    (),
+    "Topics, groups and settings are as at the start; what others have been told until then is of the past.",
+)
+BROKER_RESTORED: Final = Row(
+    "broker.restored", "info", ("topics",), "Topics and groups are as they were at a snapshot."
+)
+SEED_PLANTED: Final = Row(
+    "seed.planted", "info", ("path", "entries"), "Topics, records and offsets of a seed are there."
+)
+SEED_SKIPPED: Final = Row(
+    "seed.skipped", "info", ("path", "reason"), "A seed was not planted, for the broker has topics already."
 )
 SETTINGS_CHANGED: Final = Row(
     "settings.changed",

@@ -6,6 +6,12 @@ from typing import Final
 
 from ottla.events.kinds.row import Row
 
+CONNECTION_OPENED: Final = Row(
+    "connection.opened", None, ("listener", "client_host", "client_port"), "A client has connected."
+)
+CONNECTION_CLOSED: Final = Row(
+    "connection.closed", None, ("listener", "client_host", "client_port"), "A connection is gone, whoever ended it."
+)
 CONNECTION_REFUSED: Final = Row(
     "connection.refused",
     "warning",

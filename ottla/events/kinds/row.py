@@ -16,3 +16,4 @@ class Row:
     level: Level | None
     keys: tuple[str, ...]
     when: str
+    keys_unlogged: tuple[str, ...] = ()

@@ -77,13 +77,13 @@ CLUSTER_JOURNAL_CUT: Final = Row(
     "cluster.journal.cut",
     "warning",
     ("bytes_cut",),
-    "The last changes in the cluster's journal were not whole: they were cut off.",
+    "The last changes in cluster.journal were not whole: they were cut off.",
 )
 CLUSTER_JOURNAL_FAILED: Final = Row(
     "cluster.journal.failed",
     "error",
     ("reason",),
-    "A change of the cluster could not be kept, and was refused; or the journal could not be flushed, and "
+    "A change of the cluster could not be kept, and was refused; or cluster.journal could not be flushed, and "
     "takes no more changes.",
 )
 

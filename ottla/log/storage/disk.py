@@ -8,7 +8,7 @@
         leader-epoch-checkpoint        the epochs and where they began
         log-start-offset               where the log begins, if that is not where its first segment does
 
-The directory is made with the first batch, so a topic nobody writes to costs a line in the cluster's journal and no
+The directory is made with the first batch, so a topic nobody writes to costs a line in the file of the cluster and no
 more. Names with an end of their own are on their way: `.deleted` out, `.swap.log` in, see `DiskReplacement`.
 
 Everything up to `flushed_offset` is on the device; a recovery after a crash looks only at what is beyond it. It moves
@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
+from ottla.events.kind import Kind
 from ottla.log.storage import checkpoints
 from ottla.log.storage.contract import LogState, StorageError
 from ottla.log.storage.disk_replacement import DiskReplacement
@@ -349,12 +350,12 @@ class DiskStorage:
         """The log can't be relied on any more."""
         if not self.is_offline:
             self.is_offline = True
-            self.disk.log.error("log.offline", directory=self.directory, reason=_reason(what, path, error))
+            self.disk.events.tell(Kind.LOG_OFFLINE, directory=self.directory, reason=_reason(what, path, error))
             for segment in self.segments:
                 segment.let_go()
 
     def note_index_rebuilt(self, path: str) -> None:
-        self.disk.log.warning("index.rebuilt", path=path)
+        self.disk.events.tell(Kind.INDEX_REBUILT, path=path)
 
     def check_online(self) -> None:
         """Raise `StorageError` if it is offline."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ottla.log.storage.files import OpenFiles
 
 if TYPE_CHECKING:
+    from ottla.events.stream import Stream
     from ottla.log.storage.file_operations import FileOperations
     from ottla.log.storage.worker import Then, Worker
 
@@ -43,8 +44,7 @@ class Disk:
 
     files: OpenFiles
     worker: Worker
-    #: The broker's log.
-    log: Any
+    events: Stream
     #: Has on the device which topics and directories there are. Raises OSError.
     sync_cluster: Callable[[], None] = _nothing
     #: Has it noted there that a log is flushed up to its `flushed_offset`, before `then` is called.

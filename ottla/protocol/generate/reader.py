@@ -149,7 +149,7 @@ def _emit_array(f: Field, nullable: bool, version: int, body: _Body) -> None:
     if body.flexible:
         body.line("_n -= 1")
     size = least_bytes(f, version, flexible=body.flexible)
-    body.line(f"if _n > {'len(frame) - pos' if size == 1 else f'(len(frame) - pos) // {size}'}:")
+    body.line(f"if {'_n' if size == 1 else f'_n * {size}'} > len(frame) - pos:")
     body.line(f'fail_count("{f.name}", _n)', 4)
     if f.element_type in FIXED:
         body.line("if _n > FEW:")

@@ -60,7 +60,7 @@ def produce(client: Client, *places: tuple[str, int], version: int = 7) -> Mappi
     }
 
 
-def fetch_request(*places: tuple[str, int], max_wait_ms: int = 0, **session: int) -> FetchRequest:
+def fetch_request(*places: tuple[str, int], max_wait_ms: int = 0, **session: Any) -> FetchRequest:
     """From the beginning of each of these partitions."""
     topics: dict[str, list[FetchRequest.FetchPartition]] = {}
     for topic, index in places:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import partial
 from typing import Any
 
 from ottla.broker.faults.fault import HITS_KEPT_MAX
@@ -21,12 +22,17 @@ def is_in_the_way(broker: RunningBroker) -> bool:
     return route.handle is not route.handler
 
 
+def turns_away(broker: RunningBroker) -> bool:
+    """Whether those who connect are looked at."""
+    return broker.server._shared.turn_away is not None
+
+
 def test_nobody_stands_in_the_way_before_and_after(broker: RunningBroker, client: Client) -> None:
     """Neither when the last fault is removed, nor when it is spent; spent ones keep their hits."""
     assert not is_in_the_way(broker)
     first, second = fault(broker, api="Heartbeat", throttle=0, once=True), fault(broker, node=2, turn_away=True)
     assert is_in_the_way(broker)
-    assert broker.server._shared.turn_away is not None
+    assert turns_away(broker)
     client.ask(heartbeat(), 0)
     assert not is_in_the_way(broker)
     assert (first.is_spent, first.hit_count) == (True, 1)
@@ -34,9 +40,9 @@ def test_nobody_stands_in_the_way_before_and_after(broker: RunningBroker, client
     assert is_in_the_way(broker)
     faults = faults_of(broker)
     for one in (second, third, first):
-        broker.look(lambda number=one.number: faults.remove(number))
+        broker.look(partial(faults.remove, one.number))
     assert not is_in_the_way(broker)
-    assert broker.server._shared.turn_away is None
+    assert not turns_away(broker)
     assert faults.all == {}
 
 

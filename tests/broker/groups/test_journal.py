@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.groups.journal import VERSION, Journal, line
-from ottla.coordinator.classic.events import Event
+from ottla.broker.groups.journal import JOURNALED, VERSION, Journal, line
+from ottla.broker.groups.notes import NotesToStream
+from ottla.coordinator.classic.events import Event as GroupEvent
 from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.step import step
@@ -20,6 +21,7 @@ from ottla.coordinator.offsets.committed import CommittedOffset
 from ottla.coordinator.offsets.events import DeleteRequested, SweepDue
 from ottla.coordinator.runtime.effects import Append
 from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, Unloaded
+from ottla.events.stream import Event, Stream
 from ottla.protocol.errors import ErrorCode
 from tests.coordinator.actors import Actor, Name, bring_in, make_stable, new_group, protocols
 from tests.coordinator.node import running_node
@@ -46,17 +48,20 @@ class Told:
         self.text = b""
         self.turns: list[Any] = []
         self.journal = Journal(self._write, self.turns.append)
+        events = Stream(lambda: 0, lambda: 0)
+        events.read(self.journal, JOURNALED)
+        self.tell = NotesToStream(events)
 
     def _write(self, lines: bytes) -> None:
         self.text += lines
 
-    def play(self, now_ms: int, *events: Event, error: ErrorCode = ErrorCode.NONE) -> None:
+    def play(self, now_ms: int, *events: GroupEvent, error: ErrorCode = ErrorCode.NONE) -> None:
         for event in events:
-            waiting: list[Event] = [event]
+            waiting: list[GroupEvent] = [event]
             while waiting:
                 for effect in step(self.group, now_ms, waiting.pop(0)):
                     if isinstance(effect, Note):
-                        self.journal(self.group.group_id, now_ms, effect)
+                        self.tell(self.group.group_id, now_ms, effect)
                     elif isinstance(effect, Append):
                         waiting.append(AppendCompleted(effect.completion, error))
 
@@ -71,7 +76,7 @@ class Told:
 
 def test_the_life_of_a_group(ana: Actor, bo: Actor) -> None:
     """From the first join to the last tombstone: who came and went, why it rebalanced, for how long."""
-    group = new_group(is_journaled=True)
+    group = new_group(is_noted=True)
     told = Told(group)
     ana.version = bo.version = 3
     told.play(0, ana.joins(reason="first")())
@@ -233,10 +238,10 @@ def test_the_life_of_a_group(ana: Actor, bo: Actor) -> None:
 
 def test_the_state_at_any_time_can_be_derived(ana: Actor) -> None:
     """It is that of the last line before: every change of state has one. And no line is missing."""
-    group = new_group(is_journaled=True)
+    group = new_group(is_noted=True)
     told = Told(group)
     ana.version = 3
-    play: list[tuple[int, Callable[[], Event]]] = [
+    play: list[tuple[int, Callable[[], GroupEvent]]] = [
         (0, ana.joins()),
         (3_000, lambda: TimerExpired("join")),
         (4_000, ana.syncs(member_id="ana-1", generation_id=1)),
@@ -252,7 +257,7 @@ def test_the_state_at_any_time_can_be_derived(ana: Actor) -> None:
 
 def test_what_goes_wrong_is_told(ana: Actor, bo: Actor) -> None:
     """Refused joins, failed writes, rebalances that find no protocol."""
-    group = new_group(is_unwritten=False, is_journaled=True)
+    group = new_group(is_unwritten=False, is_noted=True)
     told = Told(group)
     bring_in(group, ana)
     told.play(1, bo.joins(protocols=protocols("unheard of"))())
@@ -273,16 +278,16 @@ def test_everything_that_can_happen_is_told_somewhere(ana: Actor, bo: Actor) -> 
     """Each name of `Happened` is written by some story; so none is only a promise."""
     seen = set()
 
-    def play(group: Group, *events: Event, error: ErrorCode = ErrorCode.NONE) -> None:
+    def play(group: Group, *events: GroupEvent, error: ErrorCode = ErrorCode.NONE) -> None:
         told = Told(group)
         told.play(0, *events, error=error)
         seen.update(told.events())
 
-    group = new_group(is_journaled=True)
+    group = new_group(is_noted=True)
     play(group, ana.joins()(), bo.joins(version=3)(), bo.joins(protocols=[])(), TimerExpired("join"))
     ana.member_id = ""
     static = Actor("static", group_instance_id="i")
-    group = new_group(is_journaled=True)
+    group = new_group(is_noted=True)
     make_stable(group, static)
     group.offsets.keep("payments", 0, CommittedOffset(1, -1, "", 0))
     play(group, static.joins()(), static.syncs(generation_id=2)(), static.joins(member_id="")())
@@ -291,19 +296,37 @@ def test_everything_that_can_happen_is_told_somewhere(ana: Actor, bo: Actor) -> 
     group.state_timestamp_ms = -group.config.offsets_retention_ms
     play(group, Loaded(), SweepDue())
     stuck = Actor("stuck", "range", "range", version=3)
-    group = new_group(is_journaled=True)
+    group = new_group(is_noted=True)
     play(group, stuck.joins()(), TimerExpired("join"), Unloaded())
-    group = new_group(is_journaled=True)
+    group = new_group(is_noted=True)
     play(group, ana.joins()(), DeleteRequested(Name("delete")))
     assert {happened.value for happened in Happened} == seen
 
 
 def test_nothing_is_noted_without_a_journal(ana: Actor) -> None:
-    """No note is made at all."""
+    """They are only counted."""
     group = new_group()
     make_stable(group, ana)
+    noted = group.notes
     assert not [effect for effect in step(group, 0, ana.leaves()()) if isinstance(effect, Note)]
-    assert group.notes == 0
+    assert group.notes > noted > 0
+
+
+def test_of_the_notes_those_are_made_that_somebody_reads(ana: Actor) -> None:
+    """The others are counted."""
+    group = new_group()
+    make_stable(group, ana)
+    group.notes_wanted = {Happened.GROUP_EMPTIED}
+    (note,) = [effect for effect in step(group, 0, ana.leaves()()) if isinstance(effect, Note)]
+    assert (note.happened, note.sequence) == (Happened.GROUP_EMPTIED, group.notes)
+
+
+def told(note: Note, group_id: str = "group") -> Event:
+    """A note as the stream has it."""
+    events, heard = Stream(lambda: 0, lambda: 0), list[Event]()
+    events.read(heard.append)
+    NotesToStream(events)(group_id, 5, note)
+    return heard[0]
 
 
 def test_lines_are_written_once_a_turn() -> None:
@@ -312,22 +335,22 @@ def test_lines_are_written_once_a_turn() -> None:
     later: list[Any] = []
     journal = Journal(written.append, later.append)
     assert later == []
-    note = Note(1, Happened.GROUP_CREATED, GroupState.EMPTY, 0, {"cause": Cause.JOIN})
+    event = told(Note(1, Happened.GROUP_CREATED, GroupState.EMPTY, 0, {"cause": Cause.JOIN}))
     for _ in range(3):
-        journal("group", 5, note)
+        journal(event)
     assert (written, len(later)) == ([], 1)
     later[0]()
-    assert written == [b"".join(line(number, "group", 5, note) for number in (1, 2, 3))]
+    assert written == [b"".join(line(number, event) for number in (1, 2, 3))]
     later[0]()
     assert len(written) == 1
-    journal("group", 5, note)
+    journal(event)
     assert len(later) == 2
 
 
 def test_a_line_is_one_line_whatever_ids_are_made_of() -> None:
     """Line feeds, quotes and what lies beyond ASCII are escaped."""
     note = Note(1, Happened.MEMBER_JOINED, GroupState.EMPTY, 0, {"member_id": 'é"\n\u2028-1'})
-    text = line(1, 'gr"oup\n', 5, note)
+    text = line(1, told(note, 'gr"oup\n'))
     assert text.count(b"\n") == 1
     assert text.isascii()
     assert json.loads(text)["member_id"] == 'é"\n\u2028-1'

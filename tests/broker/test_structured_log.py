@@ -12,9 +12,9 @@ from typing import Any, Final
 import pytest
 
 import ottla
-from ottla.broker.log import FORMATS, make_log
-from ottla.broker.loop_errors import log_loop_errors
-from tests.broker.scene import Log
+from ottla.broker.loop_errors import tell_loop_errors
+from ottla.broker.structured_log import FORMATS, make_log
+from tests.support.told import Told
 
 #: Moves the cursor, colours, rings, turns the direction, begins lines; C0, DEL, C1, and half of a surrogate pair.
 HOSTILE: Final = (
@@ -82,29 +82,17 @@ def test_no_traceback_does_either(log_format: str, capsys: pytest.CaptureFixture
 
 async def test_what_the_loop_complains_of_is_logged_too() -> None:
     """A callback that raises belongs to no request."""
-    log = KeepsWhatIsBound()
+    events = Told()
     loop = asyncio.get_running_loop()
-    log_loop_errors(loop, log)
+    tell_loop_errors(loop, events)
     try:
         loop.call_soon(lambda: 1 // 0)
         await asyncio.sleep(0)
     finally:
         loop.set_exception_handler(None)
-    ((name, keys),) = log.events
-    assert name == "loop.failed"
-    assert isinstance(keys["exc_info"], ZeroDivisionError)
+    (keys,) = events.named("loop.failed")
+    assert isinstance(events.raised[0], ZeroDivisionError)
     assert "callback" in keys["reason"]
-
-
-class KeepsWhatIsBound(Log):
-    """A log that keeps events with the keys that were bound for them."""
-
-    def bind(self, **keys: Any) -> Any:
-        self.bound = keys
-        return self
-
-    def error(self, event: str, **keys: Any) -> None:
-        self.events.append((event, {**self.bound, **keys}))
 
 
 def test_nothing_prints_but_through_the_door() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 
-class Refused(Exception):
+class HttpRefused(Exception):
     """A request that can't be served: the HTTP status, a sentence, and what else the head of the answer has to say."""
 
     def __init__(self, status: HTTPStatus, sentence: str, headers: Mapping[str, str] | None = None) -> None:

@@ -12,7 +12,7 @@ start the file is written anew when most of it is past.
 
 A last line without an end is one that a crash has torn: nobody was told, and it is cut off. So is, unless the broker
 was stopped as it should be, all from the first line on that has zeros in it: it had not been flushed when the machine
-went down. Any other line that is not right was changed from outside, and nothing is guessed about it. A journal that
+went down. Any other line that is not right was changed from outside, and nothing is guessed about it. A file that
 could not be flushed takes no more changes: nobody knows then what of it is kept.
 """
 
@@ -23,34 +23,36 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ottla.events.kind import Kind
 from ottla.log.storage.files import describe, read_file
 from ottla.protocol.crc32c import crc32c
 
 if TYPE_CHECKING:
+    from ottla.events.stream import Stream
     from ottla.log.storage.file_operations import FileOperations
     from ottla.log.storage.worker import Worker
 
-JOURNAL: Final = "cluster.journal"
+CLUSTER_FILE: Final = "cluster.journal"
 
 _HEAD: Final[Mapping[str, Any]] = {"format": 1}
-#: A journal is left as it is up to this size, whatever is in it.
+#: It is left as it is up to this size, whatever is in it.
 _BYTES_MIN: Final = 64 * 1024
 
 Change: TypeAlias = Mapping[str, Any]
 
 
-class JournalDamagedError(Exception):
+class ClusterFileDamagedError(Exception):
     """A line that was written is not right any more. The text says where."""
 
 
-class ClusterJournal:
+class ClusterFile:
     """The file of a data directory."""
 
-    def __init__(self, directory: str, worker: Worker, operations: FileOperations, log: Any) -> None:
-        self._path = f"{directory}/{JOURNAL}"
+    def __init__(self, directory: str, worker: Worker, operations: FileOperations, events: Stream) -> None:
+        self._path = f"{directory}/{CLUSTER_FILE}"
         self._worker = worker
         self._operations = operations
-        self._log = log
+        self._events = events
         self._fd = -1
         self._size = 0
         self._size_synced = 0
@@ -62,12 +64,12 @@ class ClusterJournal:
         """(the changes, oldest first; how many bytes of torn ones were cut off).
 
         `may_be_new`: whether it is made if it is not there. `was_clean`: whether all of it had been flushed. Raises
-        OSError, or `JournalDamagedError`.
+        OSError, or `ClusterFileDamagedError`.
         """
         data = read_file(self._path)
         if data is None:
             if not may_be_new:
-                raise JournalDamagedError("it is gone, and there are logs")
+                raise ClusterFileDamagedError("it is gone, and there are logs")
             data = _line(_HEAD)
             self._operations.write_file(self._path, data)
         whole = data[: data.rfind(b"\n") + 1]
@@ -75,7 +77,7 @@ class ClusterJournal:
             whole = whole[: whole.rfind(b"\n", 0, lost) + 1]
         changes = [_parse(line, number) for number, line in enumerate(whole.splitlines(), 1)]
         if not changes or changes[0] != _HEAD:
-            raise JournalDamagedError("line 1 is not what a journal begins with")
+            raise ClusterFileDamagedError("line 1 is not what such a file begins with")
         self._fd = self._operations.open_file(self._path, os.O_RDWR)
         self._size = len(whole)
         if was_clean:
@@ -102,7 +104,7 @@ class ClusterJournal:
 
     def _synced(self, error: Exception | None) -> None:
         if error is not None:
-            self._log.error("cluster.journal.failed", reason=f"cannot flush {self._path}: {describe(error)}")
+            self._events.tell(Kind.CLUSTER_JOURNAL_FAILED, reason=f"cannot flush {self._path}: {describe(error)}")
 
     def sync(self) -> None:
         """Have all changes on the device. Raises OSError, and from then on always."""
@@ -146,6 +148,6 @@ def _line(change: Change) -> bytes:
 def _parse(line: bytes, number: int) -> Change:
     text = line[9:]
     if line[:9] != b"%08x " % crc32c(text):
-        raise JournalDamagedError(f"line {number} does not match its checksum")
+        raise ClusterFileDamagedError(f"line {number} does not match its checksum")
     change: Change = json.loads(text)
     return change

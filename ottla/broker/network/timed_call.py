@@ -1,10 +1,11 @@
-"""A call that tells the log when it is answered: one line a request. Loaded, and used, at the level debug only."""
+"""A call that tells when it is answered. Loaded, and used, only while somebody reads of each request."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ottla.broker.network.call import Call, LongCall
+from ottla.events.kind import Kind
 from ottla.protocol.primitives import Message
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.routes import Route
 
 
-class LoggedCall(Call):
+class TimedCall(Call):
     """A `Call` that knows when it came."""
 
     __slots__ = ("taken_up_ms",)
@@ -32,8 +33,9 @@ class LoggedCall(Call):
         super().answer_nothing()
 
     def _tell(self) -> None:
-        self.connection.log.debug(
-            "request.handled",
+        self.node.events.tell(
+            Kind.REQUEST_HANDLED,
+            node_id=self.node.node_id,
             api=self.route.name,
             api_version=self.api_version,
             correlation_id=self.correlation_id,
@@ -43,7 +45,7 @@ class LoggedCall(Call):
         )
 
 
-class LoggedLongCall(LoggedCall, LongCall):
+class TimedLongCall(TimedCall, LongCall):
     """A `LongCall` that knows when it came."""
 
     __slots__ = ()

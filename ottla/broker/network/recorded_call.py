@@ -1,0 +1,60 @@
+"""A call that is kept, with its answer, for who wants to look at it later. Loaded, and used, only when asked for.
+
+The answer is noted when it is encoded, so it is the one that leaves, or of which a part leaves, whatever a fault has
+made of the handler's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ottla.broker.network.call import Call, LongCall
+from ottla.broker.network.timed_call import TimedCall
+from ottla.protocol.primitives import Buffer, Message
+
+if TYPE_CHECKING:
+    from ottla.broker.network.connection import Connection
+    from ottla.broker.network.routes import Route
+
+
+class CallRecorder(Protocol):
+    """Who keeps them."""
+
+    def take(self, call: Call, /) -> Any:
+        """A request has come; returns what `answered` is given with its answer."""
+
+    def answered(self, taken: Any, response: Message | None, /) -> None:
+        """It has its answer; None: it is dealt with and gets none."""
+
+
+class RecordedCall(TimedCall):
+    """A `Call` that is kept."""
+
+    __slots__ = ("_taken",)
+
+    def __init__(
+        self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Message
+    ) -> None:
+        super().__init__(connection, route, correlation_id, client_id, request)
+        self._taken = self._recorder.take(self)
+
+    def encode(self, response: Message) -> list[Buffer]:
+        parts = super().encode(response)
+        self._recorder.answered(self._taken, response)
+        return parts
+
+    def answer_nothing(self) -> None:
+        self._recorder.answered(self._taken, None)
+        super().answer_nothing()
+
+    @property
+    def _recorder(self) -> CallRecorder:
+        recorder = self.connection.listener.recorder
+        assert recorder is not None
+        return recorder
+
+
+class RecordedLongCall(RecordedCall, LongCall):
+    """A `LongCall` that is kept."""
+
+    __slots__ = ()
