@@ -49,6 +49,8 @@ MIB: Final = 1024 * 1024
 #: Elements of arrays and tagged fields in one request; short arrays within others count as well. Each costs some
 #: hundred bytes and some microseconds more than it has on the wire. Kafka 4.4 allows a million in each array.
 REQUEST_ELEMENTS_MAX: Final = 100_000
+#: What the texts in the longer arrays of one request take in memory: up to four bytes a letter, if one is rare enough.
+TEXT_BYTES_MAX: Final = 24 * MIB
 #: Elements of the longer arrays in one answer, which may tell of all there is.
 ANSWER_ELEMENTS_MAX: Final = 500_000
 #: Bytes of one answer, apart from records, which are views of the log. More than the largest request has: the leader of
@@ -79,6 +81,7 @@ class Costs:
         "faults",
         "parts_counted",
         "parts_joined",
+        "text_bytes",
         "unpacked_bytes",
         "unpacked_records",
     )
@@ -96,6 +99,7 @@ class Costs:
         """A request of so many bytes is taken up."""
         self.elements = self.elements_max = REQUEST_ELEMENTS_MAX
         self.faults = FAULTS_MAX
+        self.text_bytes = TEXT_BYTES_MAX
         self.unpacked_bytes = max(UNPACKED_BYTES_MAX, UNPACKED_TIMES_MAX * request_bytes)
         self.unpacked_records = max(UNPACKED_RECORDS_MAX, request_bytes // BYTES_PER_RECORD)
 
@@ -358,10 +362,17 @@ def charge_fault() -> bool:
     return worker.costs.faults >= 0
 
 
-def charge_elements(count: int) -> None:
-    """So many elements are about to be read or written. Raises `TooCostly`."""
+def charge_elements(count: int, text_bytes: int = 0) -> None:
+    """So many elements are about to be read or written, or were read, with texts that take so much memory.
+
+    Raises `TooCostly`.
+    """
     worker = getcurrent()
     if type(worker) is Worker:
-        worker.costs.elements -= count
-        if worker.costs.elements < 0:
-            raise TooCostly(f"it has more than {worker.costs.elements_max} elements")
+        spent = worker.costs
+        spent.elements -= count
+        if spent.elements < 0:
+            raise TooCostly(f"it has more than {spent.elements_max} elements")
+        spent.text_bytes -= text_bytes
+        if spent.text_bytes < 0:
+            raise TooCostly(f"its texts take more than {TEXT_BYTES_MAX} bytes")

@@ -45,7 +45,7 @@ class Round:
         self._name = name
         self._work = work
         self._interval_ms = interval_ms
-        self._alarm = Alarm(self._begin)
+        self._alarm = Alarm(self._begin, name)
         self._setbacks: Setbacks[str] = Setbacks(timer.now_ms)
 
     def start(self, first_ms: int | None = None) -> None:

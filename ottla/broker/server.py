@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.interception import Interceptor
     from ottla.broker.node import BrokerNode
     from ottla.broker.services import Services
+    from ottla.broker.state.clock_hand import ClockHand
     from ottla.broker.state.requests import RequestRecorder
     from ottla.broker.state.waiting import Waiting
     from ottla.cluster.cluster import Cluster
@@ -75,6 +76,7 @@ class Server:
         seed: Path | None = None,
         dice: Random | None = None,
         stopwatch: Callable[[], float] = perf_counter,
+        autojump_threshold_ms: int | None = None,
     ) -> None:
         """`endpoints`: the listeners of the first node; node i has its ports + i. `control`: where to answer scripts
         over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file that tells
@@ -82,7 +84,9 @@ class Server:
         clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
         each log, or around the group log, such as a fault. `file_operations`: what changes the data directory; None:
         the system. `dice`: what ids are drawn from; None: the system's. `stopwatch`: what slices of long work are
-        measured by, in seconds. `seed`: a file with what is to be there from the start. Raises `ConfigError`.
+        measured by, in seconds. `seed`: a file with what is to be there from the start. `autojump_threshold_ms`: for
+        how long of real time nothing must have come for the virtual clock to jump by itself; None: it doesn't. Raises
+        `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings
@@ -116,7 +120,7 @@ class Server:
         #: What clients have asked and were answered, if it is kept.
         self.recorder: RequestRecorder | None = None
         self._stopping = asyncio.Event()
-        self._advancing = asyncio.Lock()
+        self._autojump_threshold_ms = autojump_threshold_ms
         self._switching = asyncio.Lock()
         #: Where scripts are answered, once that socket is open.
         self.control_url: str | None = None
@@ -187,16 +191,20 @@ class Server:
             if self._stopping.is_set():
                 return
             async with self.parts.tasks:
+                jumping: asyncio.Task[None] | None = None
                 try:
                     if self._seed_path is not None:
                         await self._plant(self._seed_path)
                     await self._accept()
                     self._watch_idle_connections()
+                    jumping = self._jump_by_itself()
                     Housekeeping(self.cluster, self.timer, self.services.background)
                     self._read_groups()
                     on_ready()
                     await self._stopping.wait()
                 finally:
+                    if jumping is not None:
+                        jumping.cancel()
                     self._close()
                 await self._until_closed(self._all_listeners)
 
@@ -228,11 +236,14 @@ class Server:
 
         One at a time: who comes meanwhile waits. Raises `Stopping` at the deadline at which the broker is stopped.
         """
-        async with self._advancing:
-            if self.cluster.store is not None:
-                self.cluster.store.keep_virtual_date(self.clock.wall_ms() + ms)
-            await self.timer.advance(ms, settled=self._is_settled)
-            self.events.tell(Kind.TIME_ADVANCED, ms=ms)
+        await self.clock_hand.advance(ms)
+
+    @cached_property
+    def clock_hand(self) -> ClockHand:
+        """What moves the virtual clock."""
+        from ottla.broker.state.clock_hand import ClockHand
+
+        return ClockHand(self.parts, self._stopping.is_set)
 
     async def reset(self) -> None:
         """Have it as it was at its start, with the clients that are connected. See `state.reset`."""
@@ -241,10 +252,6 @@ class Server:
         if "faults" in self.__dict__:
             self.faults.clear()
         await reset(self.parts, self.start_node)
-
-    def _is_settled(self) -> bool:
-        self._refuse_if_stopping()
-        return self.services.is_settled
 
     def _refuse_if_stopping(self) -> None:
         if self._stopping.is_set():
@@ -405,6 +412,15 @@ class Server:
                 listener.close_idle()
 
         Round(self.timer, self.services.background, self.events, "idle connections", look, lambda: idle_ms).start()
+
+    def _jump_by_itself(self) -> asyncio.Task[None] | None:
+        """Have the virtual clock jump, if that is wanted."""
+        if self._autojump_threshold_ms is None:
+            return None
+        from ottla.broker.state.autojump import AutoJump
+
+        jump = AutoJump(self.parts, self.clock_hand, lambda: self.connections, self._autojump_threshold_ms)
+        return self.parts.tasks.create_task(jump.run(), name="autojump")
 
     async def _until_closed(self, listeners: Sequence[Listener | ControlListener]) -> None:
         """Let the last answers leave, for clients that take them."""

@@ -1,7 +1,7 @@
 """Logging: structlog to stderr, pretty on a terminal, JSON lines where machines read.
 
-Events are dotted and in the past tense, their keys are Kafka's words with units; `events.py` lists them all. The logger
-is made here and handed down: nothing is configured for the process, which in a test run is the user's, not ours.
+The logger is made here and handed down to the one who writes to it, `log_lines`: nothing is configured for the process,
+which in a test run is the user's, not ours.
 
 What clients have chosen, ids and reasons say, never gets to a terminal as it is. The console shows a text that isn't
 printable as Python writes it, `'a\\x1b[2Jb'`, and sets tracebacks off, so that nothing in them passes for a line of the

@@ -181,7 +181,7 @@ class Topic:
             self.hold_or_release(index)
 
     def hold_or_release(self, index: int) -> None:
-        """Let readers see what is appended as long as everybody in sync is there to have it too, and they are enough.
+        """Let readers see what is appended as long as all replicas in sync are there to have it, and enough.
 
         Not so in internal topics: what the broker itself writes counts as written at once.
         """

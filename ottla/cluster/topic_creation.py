@@ -1,7 +1,7 @@
 """Making topics: what is checked before one exists, and the topics that nobody creates by name.
 
 A new topic passes three gates, in this order: its name (`check_new_name`), its configs, and where it shall lie (both
-`place_new_topic`). CreateTopics brings topics here that a client describes; `create_on_demand` those that somebody
+`place_new_topic`). CreateTopics brings topics here that a client describes; `create_on_demand` those that a client
 only asked for: a topic of a Metadata request gets the broker's defaults, an internal one the settings made for it.
 
 Replication factors of internal topics are capped by the number of nodes. Kafka would refuse to create them: on a
@@ -53,7 +53,7 @@ BROKER_DEFAULT: Final = -1
 
 @dataclass(slots=True)
 class NewTopic:
-    """A topic somebody wants. `assignments`: (partition, node ids), where the client places it itself."""
+    """A topic that is wanted. `assignments`: (partition, node ids), where the client places it itself."""
 
     name: str
     partitions: int = BROKER_DEFAULT
@@ -128,7 +128,7 @@ def _placed(cluster: Cluster, topic: NewTopic) -> list[list[int]]:
 
 
 def create_on_demand(cluster: Cluster, name: str) -> Topic | None:
-    """Make a topic that somebody asked for and that is not there; None if it can't be, which is logged."""
+    """Make a topic that was asked for and is not there; None if it can't be, which is logged."""
     try:
         if name == METADATA_TOPIC:
             raise Refused(ErrorCode.INVALID_REQUEST, "nobody may have a topic of this name")

@@ -69,6 +69,7 @@ class Cause(Enum):
     GROUP_FULL = "group_full"
     WRITE_FAILED = "write_failed"
     REQUESTED = "requested"
+    ENFORCED = "enforced"
     RETENTION = "retention"
     TOPICS_DELETED = "topics_deleted"
 

@@ -10,8 +10,8 @@ once, in the order in which they came. An event that a reader causes is delivere
 readers see the same order. A reader that raises hurts nobody else.
 
 Readers are called in the thread of the event loop, and come and go there. `tell` may be called in any thread: what
-another one tells is delivered in the loop, and before anything that is told there later. `recorder.py` keeps events for
-other threads, `waiting.py` waits for them in the loop.
+another one tells is delivered in the loop, and before anything that is told there later. A `Recorder` keeps events for
+whoever looks later, in any thread.
 
 Not for what happens with each request or batch: heartbeats, fetches and produces tell nothing. Of requests there is
 `request.handled`, for which `when_read` says whether anybody wants it.

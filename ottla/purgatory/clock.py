@@ -22,7 +22,7 @@ class Clock(Protocol):
 
     @property
     def stands_still(self) -> bool:
-        """Whether waiting is of no use, since the time changes only when somebody changes it."""
+        """Whether waiting is of no use, since the time changes only when it is moved."""
 
     def now_ms(self) -> int:
         """Milliseconds on the clock that deadlines are set by. It never goes back."""

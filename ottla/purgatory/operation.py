@@ -45,7 +45,7 @@ class DelayedOperation(TimerEntry):
     __slots__ = ("_is_delayed", "_purgatory", "_watch_count", "is_completed")
 
     is_completed: bool
-    """True from the moment somebody has won the right to complete it, before `on_complete` has run."""
+    """True from the moment a caller has won the right to complete it, before `on_complete` has run."""
     _purgatory: WaitingRoom | None
     """Where it waits, or has waited; None: it never did."""
     _is_delayed: bool

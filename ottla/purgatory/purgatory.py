@@ -1,9 +1,9 @@
 """A purgatory: where operations of one kind wait, watched under keys and with a deadline each.
 
 `try_complete_else_watch` is how an operation gets here, `check_and_complete(key)` is what every event calls that might
-let somebody under `key` complete; the timer does the rest. No wake-up is lost: an operation is tested once more after
-it is watched under all its keys, so an event before that moment is seen by the test and an event after it finds the
-operation in the list.
+let an operation under `key` complete; the timer does the rest. No wake-up is lost: an operation is tested once more
+after it is watched under all its keys, so an event before that moment is seen by the test and an event after it finds
+the operation in the list.
 
 Three numbers can be read at any time: `watched` (places in lists of watchers), `delayed` (operations whose deadline is
 running), `expired` (operations completed by their deadline, ever). Completed operations may linger in the lists of keys
@@ -58,13 +58,13 @@ class Purgatory(Generic[Op]):
 
     @property
     def watched_keys(self) -> list[Hashable]:
-        """The keys anybody is watched under."""
+        """The keys that operations are watched under."""
         return self._watchers.keys
 
     def try_complete_else_watch(self, operation: Op, keys: Collection[Hashable]) -> bool:
         """Complete the operation, or let it wait under every one of `keys` until its deadline.
 
-        True if this very call completed it, so False also when somebody else did meanwhile. An operation can be given
+        True if this very call completed it, so False also when another did meanwhile. An operation can be given
         to one purgatory, once.
         """
         if not keys:

@@ -229,6 +229,13 @@ class TimingWheel:
             wheel.clock_ms = now_ms - now_ms % wheel.tick_ms
             wheel.end_ms = wheel.clock_ms + wheel.span_ms
 
+    def pending(self) -> Iterator[TimerEntry]:
+        """Every entry that waits, in no order. It walks all buckets: for people who ask, not for work."""
+        yield from _walk(self._due)
+        for wheel in self.wheels:
+            for bucket in wheel.buckets:
+                yield from _walk(bucket)
+
     def check(self) -> None:
         """Assert what always holds between calls. It walks every entry: for tests."""
         queued = {id(bucket) for _, _, bucket in self._queue}

@@ -38,7 +38,7 @@ class Watchers(Generic[Op]):
 
     @property
     def keys(self) -> list[Hashable]:
-        """The keys under which anybody stands, dead or alive."""
+        """The keys under which operations stand, dead or alive."""
         return list(self._by_key)
 
     def watch(self, key: Hashable, operation: Op) -> None:

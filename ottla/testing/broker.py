@@ -31,18 +31,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
+from ottla.testing.clockwork import Clockwork
 from ottla.testing.faulting import Faulting
 from ottla.testing.looking import Looking
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server
     from ottla.broker.state.snapshot import Snapshot
-    from ottla.broker.state.timeline import Recorder, Timeline
+    from ottla.broker.state.timeline import History, Timeline
 
 T = TypeVar("T")
 
 #: Settings that differ from Kafka's defaults because this is a test.
 TEST_SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
+#: For how long clients must have been silent for the clock "auto" to jump.
+AUTOJUMP_THRESHOLD_MS: Final = 50
 _LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 #: How long starting and stopping may take before something must be wrong.
 _PATIENCE_S: Final = 30.0
@@ -81,14 +84,14 @@ class BrokerNode:
         self._broker.call(self._broker._running.start_node(self.node_id))
 
 
-class Broker(Looking, Faulting):
+class Broker(Looking, Clockwork, Faulting):
     """A running broker, and what a test may do with it."""
 
     def __init__(
         self,
         *,
         nodes: int = 1,
-        clock: Literal["system", "virtual"] = "system",
+        clock: Literal["system", "virtual", "auto"] = "system",
         settings: Mapping[str, object] | None = None,
         listen: str | Sequence[str] = (),
         advertise: str | Sequence[str] = (),
@@ -96,10 +99,12 @@ class Broker(Looking, Faulting):
         data_dir: str | Path | None = None,
         record_requests: bool = False,
         seed: str | Path | None = None,
+        autojump_threshold_ms: int = AUTOJUMP_THRESHOLD_MS,
     ) -> None:
         """
         nodes: how many brokers the cluster shows (default 1).
-        clock: "virtual" has time stand still until `advance` (default "system").
+        clock: "virtual" has time stand still until `advance`; "auto" has it jump to the next deadline when every client
+            waits, besides: see docs/time.md first (default "system").
         settings: broker settings by Kafka's names, such as {"num.partitions": 3}.
         listen: [NAME://]HOST:PORT of the first node, or a list of them; port 0 picks a free one for each (default:
             127.0.0.1:0, unless the settings have listeners).
@@ -108,13 +113,15 @@ class Broker(Looking, Faulting):
         data_dir: where to keep everything; another broker started there goes on with it (default: in memory).
         record_requests: keep what clients ask and are answered, for `requests` and `assert_received`.
         seed: a file with topics, records and committed offsets to begin with; docs/testing.md says how it is written.
+        autojump_threshold_ms: with the clock "auto", for how long of real time nothing must have come (default 50).
         """
-        if clock not in ("system", "virtual"):
-            raise ValueError(f"clock is system or virtual, not {clock}")
+        if clock not in ("system", "virtual", "auto"):
+            raise ValueError(f"clock is system, virtual or auto, not {clock}")
         if log_level not in _LOG_LEVELS:
             raise ValueError(f"log_level is one of {', '.join(_LOG_LEVELS)}, not {log_level}")
         self._nodes = nodes
-        self._clock: Literal["system", "virtual"] = clock
+        self._clock: Literal["system", "virtual", "auto"] = clock
+        self._autojump_threshold_ms = autojump_threshold_ms
         self._settings = {**TEST_SETTINGS, **{name: setting_text(value) for name, value in (settings or {}).items()}}
         self._listen = _words(listen)
         self._advertise = _words(advertise)
@@ -125,7 +132,7 @@ class Broker(Looking, Faulting):
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._server: Server | None = None
-        self._recorder: Recorder | None = None
+        self._history: History | None = None
         #: What there is from the start on; None: nothing.
         self._beginning: Snapshot | None = None
         self._ready: Future[None] = Future()
@@ -144,6 +151,7 @@ class Broker(Looking, Faulting):
             listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
             log_level=self._log_level,
             record_requests=self._record_requests,
+            autojump_threshold_ms=self._autojump_threshold_ms,
         )
         other._beginning = self.snapshot()
         return other
@@ -175,7 +183,7 @@ class Broker(Looking, Faulting):
     @property
     def has_started(self) -> bool:
         """Whether it has ever been up."""
-        return self._recorder is not None
+        return self._history is not None
 
     def start(self) -> Self:
         """Start it and return when it accepts connections. Raises what kept it from starting."""
@@ -198,10 +206,6 @@ class Broker(Looking, Faulting):
         if thread.is_alive():
             raise RuntimeError(f"the broker has not stopped within {_PATIENCE_S:.0f} s")
 
-    def advance(self, ms: int) -> None:
-        """Move the virtual clock on by `ms` milliseconds; returns when everything due has happened, in its order."""
-        self.call(self._running.advance(ms))
-
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the broker's loop and return its result. Raises `RuntimeError` once it has stopped."""
         if self._thread is None or not self._thread.is_alive():
@@ -211,12 +215,15 @@ class Broker(Looking, Faulting):
 
     def timeline_since(self, mark: int) -> Timeline:
         """What has happened since this mark, be the broker running or not."""
-        recorder = self._recorder
-        if recorder is None:
+        history = self._history
+        if history is None:
             raise RuntimeError("this broker has not been started: use it in a with block, or call start()")
         if self._thread is None or not self._thread.is_alive():
-            return recorder.timeline(mark)
-        return self.look(lambda _server: recorder.timeline(mark))
+            return history.timeline(mark)
+        return self.look(lambda _server: history.timeline(mark))
+
+    def _move(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
+        return self.call(work(self._running))
 
     def _begin(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Future[T]:
         server = self._running
@@ -257,7 +264,8 @@ class Broker(Looking, Faulting):
             settings,
             endpoints=read_endpoints(settings, self._listen, self._advertise, default="127.0.0.1:0"),
             node_count=self._nodes,
-            clock=VirtualClock() if self._clock == "virtual" else SystemClock(),
+            clock=SystemClock() if self._clock == "system" else VirtualClock(),
+            autojump_threshold_ms=self._autojump_threshold_ms if self._clock == "auto" else None,
             log=make_log(self._log_level, "console"),
             data_dir=self._data_dir,
             seed=self._seed,
@@ -265,10 +273,10 @@ class Broker(Looking, Faulting):
         await self._server.run(on_ready=self._begin_to_serve)
 
     def _begin_to_serve(self) -> None:
-        from ottla.broker.state.timeline import Recorder
+        from ottla.broker.state.timeline import History
 
         server = self._running
-        self._recorder = Recorder(server.events, server.clock.now_ms())
+        self._history = History(server.events, server.clock.now_ms())
         if self._record_requests:
             server.record_requests()
         self._ready.set_result(None)

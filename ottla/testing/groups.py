@@ -3,6 +3,7 @@
     kitchen = kafka.group("kitchen")
     kitchen.wait_for(state="Stable", members=2)
     assert kitchen.committed["orders", 0] == 7
+    kitchen.expire("ana-*")                                # that one member's session is over; more in `group_verbs`
 
 Everything is looked at anew each time it is asked for; `look()` gives all of it as it is at one moment.
 """
@@ -16,13 +17,14 @@ from ottla.broker.state import conditions
 from ottla.broker.state.changes import commit_offsets
 from ottla.broker.state.groups import GroupView, MemberView, Place, look_at_group
 from ottla.testing.asserting import assert_rebalances
+from ottla.testing.group_verbs import GroupVerbs
 from ottla.testing.inside import TIMEOUT_S
 
 if TYPE_CHECKING:
     from ottla.testing.inside import Inside
 
 
-class GroupLooks:
+class GroupLooks(GroupVerbs):
     """What is seen of a group of a running broker, be it there or not."""
 
     def __init__(self, inside: Inside, group_id: str) -> None:

@@ -153,6 +153,15 @@ class Looking:
 
         return AsyncLooking(self)
 
+    def move_leader(self, topic: str, partition: int, *, to: int) -> None:
+        """Have the node `to` lead this partition, as after a reassignment.
+
+        Raises `NoSuchTopic`, and `ChangeRefused` if the node is not up.
+        """
+        from ottla.broker.state.leader_changes import move_leader
+
+        self.look(lambda server: move_leader(server.services, server.cluster, topic, partition, to))
+
     # --- the way inside ---
 
     def look(self, at: Callable[[Server], T]) -> T:

@@ -8,7 +8,7 @@ from time import perf_counter_ns
 import pytest
 
 from ottla.broker.state.sentences import sentence, shortened
-from ottla.broker.state.timeline import Recorder, Timeline
+from ottla.broker.state.timeline import History, Timeline
 from ottla.events.kind import Kind
 from ottla.events.stream import Event, Stream
 from ottla.testing import Broker
@@ -117,23 +117,23 @@ def test_what_can_never_be_is_an_error_and_no_proof(kafka: Broker) -> None:
         kafka.group("kitchen").assert_rebalances(exactly=0, because="left")
 
 
-def test_recorder_is_bounded_and_owns_up_to_it() -> None:
+def test_history_is_bounded_and_owns_up_to_it() -> None:
     """What was before is lost; an assertion that would need it says so instead of holding."""
     stream = Stream(lambda: 5, lambda: 1000)
-    recorder = Recorder(stream, 0, kept_max=2)
+    history = History(stream, 0, kept_max=2)
     for number in range(3):
         stream.tell(Kind.TIME_ADVANCED, ms=number)
-    timeline = recorder.timeline()
+    timeline = history.timeline()
     assert ([moment.details["ms"] for moment in timeline], timeline.lost) == ([1, 2], 1)
     assert "... 1 more before" in str(timeline)
     from ottla.testing.asserting import assert_never
 
     with pytest.raises(RuntimeError, match="the first 1 events are not kept any more"):
         assert_never(timeline, "group.*")
-    assert_never(recorder.timeline(perf_counter_ns()), "group.*")
-    recorder.close()
+    assert_never(history.timeline(perf_counter_ns()), "group.*")
+    history.close()
     stream.tell(Kind.TIME_ADVANCED, ms=3)
-    assert len(recorder.timeline()) == 2
+    assert len(history.timeline()) == 2
 
 
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)

@@ -5,6 +5,7 @@
     POST /nodes/stop      {"node_id": 2, "hard": true}: stop a node; without hard in an orderly way
     POST /nodes/start     {"node_id": 2}: start it again
     GET  /groups          every group, its members, and why it last rebalanced
+    GET  /events          what happens from now on, as it happens
     GET  /clock           what time it is
     POST /clock/advance   {"ms": 45000}: move the virtual clock; answered when all that was due has happened
     GET  /counters        connections, logs, timers, purgatories

@@ -19,8 +19,7 @@ from ottla.broker.network.apis import SERVED
 from ottla.protocol.registry import Api, all_apis, api
 
 if TYPE_CHECKING:
-    from ottla.broker.network.call import Call
-    from ottla.broker.network.connection import Connection
+    from ottla.broker.network.call import Asker, Call
 
 
 class Target(Enum):
@@ -158,7 +157,7 @@ class Aim:
             return any(self.is_of_topic(topic, None) for topic in call.node.cluster.topics)
         return any(self.is_of_topic(topic, index) for topic, index in topics(call))
 
-    def is_of_connection(self, connection: Connection) -> bool:
+    def is_of_connection(self, connection: Asker) -> bool:
         """Whether a connection that is being made is aimed at."""
         if not fits(self.listener, connection.listener.name):
             return False
@@ -180,7 +179,7 @@ class Aim:
             return False
 
 
-def view_of(connection: Connection, client_id: str) -> ConnectionView:
+def view_of(connection: Asker, client_id: str) -> ConnectionView:
     """A connection as predicates see it."""
     host, port = connection.peer
     return ConnectionView(

@@ -182,7 +182,7 @@ class GroupCoordination:
         cause = error.__cause__ or error
         if setbacks.failed(group_id, cause):
             self._events.tell(Kind.GROUP_FAILED, raised=error, group_id=group_id, reason=reason_of(cause))
-        recovery = Alarm(lambda: self._recover(node_id, group_id))
+        recovery = Alarm(lambda: self._recover(node_id, group_id), f"recovery of group {group_id}")
         self._timer.add_in(recovery, 0 if setbacks.failures(group_id) == 1 else setbacks.backoff_ms(group_id))
 
     def _recover(self, node_id: int, group_id: str) -> None:

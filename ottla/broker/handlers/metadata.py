@@ -51,8 +51,8 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
     if asked is None or (call.api_version == 0 and not asked):
         found = [_describe(topic, addresses) for topic in paced(list(cluster.topics.values()))]
     else:
-        nameless = any(topic.name is None for topic in asked)
-        topic_ids = [topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID]
+        nameless = any(topic.name is None for topic in paced(asked))
+        topic_ids = [topic.topic_id for topic in paced(asked) if topic.topic_id != ZERO_UUID]
         if call.api_version < 12 and (nameless or topic_ids):
             return refuse(request, ErrorCode.INVALID_REQUEST)
         if nameless and not topic_ids:
@@ -61,7 +61,7 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
             found = [_by_id(topic_id, cluster, addresses) for topic_id in paced(dict.fromkeys(topic_ids))]
         else:
             create = request.allow_auto_topic_creation and cluster.settings["auto.create.topics.enable"]
-            names = dict.fromkeys(topic.name or "" for topic in asked)
+            names = dict.fromkeys(topic.name or "" for topic in paced(asked))
             found = [_by_name(name, cluster, addresses, create=create) for name in paced(names)]
     if call.api_version <= _WITHOUT_LISTENER_NOT_FOUND:
         for topic in found:
@@ -86,7 +86,7 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
 
 def refuse(request: MetadataRequest, error_code: ErrorCode) -> MetadataResponse:
     return MetadataResponse(
-        topics=[_Topic(error_code, topic.name or "", topic.topic_id) for topic in request.topics or ()],
+        topics=[_Topic(error_code, topic.name or "", topic.topic_id) for topic in paced(request.topics or ())],
         error_code=error_code,
     )
 

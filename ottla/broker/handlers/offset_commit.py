@@ -70,9 +70,12 @@ def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | N
         _refuse_unknown(request, token, call)
         if not request.topics:
             return OffsetCommitResponse(topics=token.topics)
-    is_too_large = not call.is_brief and _is_too_large(request, call)
-    commit = OffsetCommitRequested(token, request, call.api_version, is_too_large=is_too_large)
-    call.node.coordinator.submit(request.group_id, commit, is_long=not call.is_brief)
+    if call.is_brief:
+        commit = OffsetCommitRequested(token, request, call.api_version)
+    else:
+        is_too_large = _is_too_large(request, call)
+        commit = OffsetCommitRequested(token, request, call.api_version, is_long=True, is_too_large=is_too_large)
+    call.node.coordinator.submit(request.group_id, commit, is_long=commit.is_long)
     return None
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from greenlet import getcurrent
 
@@ -21,13 +21,12 @@ from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
 from ottla.events.kind import Kind
 from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, Worker, fail_long_answer, own_bytes
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
+from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message, Writer
 
 if TYPE_CHECKING:
     from ottla.broker.authorizer import Authorizer, Principal
-    from ottla.broker.network.connection import Connection
-    from ottla.broker.network.routes import Route
     from ottla.broker.node import BrokerNode
+    from ottla.pacing import Pace
 
 
 _LONG_TEXT: Final = "the answer would have a text of more than 32,767 bytes"
@@ -35,6 +34,92 @@ _LONG_TEXT: Final = "the answer would have a text of more than 32,767 bytes"
 
 class CloseConnection(Exception):
     """Raised by a handler where Kafka gives no answer and closes the connection. The text goes to the log."""
+
+
+class Form(Protocol):
+    """In which form an API's version is answered: what a call knows of its route."""
+
+    name: str
+    version: int
+    write: Writer
+    refuse: Callable[[Message, ErrorCode], Message]
+    #: Makes the header from the size and the correlation id; the size is that of the body and so much more.
+    pack_header: Callable[[int, int], bytes]
+    header_bytes: int
+    #: Whether the same answer is given again and again; then the last one, and its bytes.
+    repeats: bool
+    last_answer: Message | None
+    last_body: bytes
+
+    def __init__(self, key: int, version: int) -> None:
+        """That of an API and a version."""
+
+
+class CallRecorder(Protocol):
+    """Who keeps them."""
+
+    def take(self, call: Call, /) -> Any:
+        """A request has come; returns what `answered` is given with its answer."""
+
+    def answered(self, taken: Any, response: Message | None, /) -> None:
+        """It has its answer; None: it is dealt with and gets none."""
+
+
+class Home(Protocol):
+    """What a call knows of the listener."""
+
+    name: str
+    authorizer: Authorizer
+
+    @property
+    def recorder(self) -> CallRecorder | None:
+        """Who keeps its calls, if somebody does."""
+
+
+class Asker(Protocol):
+    """What a call knows of the connection it has come by, and whoever has the call."""
+
+    node: BrokerNode
+    client_host: str
+    client_port: int
+    #: What the client has said of itself.
+    client_id: str | None
+    client_software: str
+    principal: Principal
+    pace: Pace
+
+    @property
+    def listener(self) -> Home:
+        """Where it connected to."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more will leave."""
+
+    @property
+    def peer(self) -> tuple[str, int]:
+        """The client's host and port; "" and 0 when it was gone before anybody asked."""
+
+    def emit(self, answered: Call, /) -> None:
+        """The call has its answer."""
+
+    def send_ahead(self, call: Call, part: bytes, /) -> bool:
+        """Send the beginning of an answer that is not given yet; False: it is not its turn, or nobody is there."""
+
+    def wait_for_answers(self) -> None:
+        """Take up nothing more until all that was taken up is answered."""
+
+    def end_behind(self, last: Call, *, reset: bool) -> None:
+        """Close, or break off, when what is given of this call's answer has left."""
+
+    def refuse(self, reason: str) -> None:
+        """Close because of something the client sent, and say why."""
+
+    def close(self) -> None:
+        """Close when what is written has left."""
+
+    def reset(self) -> None:
+        """Break the connection off as a process that crashes does."""
 
 
 class Call:
@@ -62,9 +147,7 @@ class Call:
         "route",
     )
 
-    def __init__(
-        self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Message
-    ) -> None:
+    def __init__(self, connection: Asker, route: Form, correlation_id: int, client_id: str, request: Message) -> None:
         self.connection = connection
         self.node: BrokerNode = connection.node
         self.route = route

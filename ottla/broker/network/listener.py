@@ -29,7 +29,7 @@ from ottla.broker.node import BrokerNode
 from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
-    from ottla.broker.network.recorded_call import CallRecorder
+    from ottla.broker.network.call import CallRecorder
 
 #: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
 #: hundreds of clients in one breath.

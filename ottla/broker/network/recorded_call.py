@@ -6,25 +6,9 @@ made of the handler's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
-
-from ottla.broker.network.call import Call, LongCall
+from ottla.broker.network.call import Asker, CallRecorder, Form, LongCall
 from ottla.broker.network.timed_call import TimedCall
 from ottla.protocol.primitives import Buffer, Message
-
-if TYPE_CHECKING:
-    from ottla.broker.network.connection import Connection
-    from ottla.broker.network.routes import Route
-
-
-class CallRecorder(Protocol):
-    """Who keeps them."""
-
-    def take(self, call: Call, /) -> Any:
-        """A request has come; returns what `answered` is given with its answer."""
-
-    def answered(self, taken: Any, response: Message | None, /) -> None:
-        """It has its answer; None: it is dealt with and gets none."""
 
 
 class RecordedCall(TimedCall):
@@ -32,9 +16,7 @@ class RecordedCall(TimedCall):
 
     __slots__ = ("_taken",)
 
-    def __init__(
-        self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Message
-    ) -> None:
+    def __init__(self, connection: Asker, route: Form, correlation_id: int, client_id: str, request: Message) -> None:
         super().__init__(connection, route, correlation_id, client_id, request)
         self._taken = self._recorder.take(self)
 

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ottla.broker.network.call import Call, LongCall
+from ottla.broker.network.call import Asker, Call, Form, LongCall
 from ottla.events.kind import Kind
 from ottla.protocol.primitives import Message
-
-if TYPE_CHECKING:
-    from ottla.broker.network.connection import Connection
-    from ottla.broker.network.routes import Route
 
 
 class TimedCall(Call):
@@ -18,9 +12,7 @@ class TimedCall(Call):
 
     __slots__ = ("taken_up_ms",)
 
-    def __init__(
-        self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Message
-    ) -> None:
+    def __init__(self, connection: Asker, route: Form, correlation_id: int, client_id: str, request: Message) -> None:
         super().__init__(connection, route, correlation_id, client_id, request)
         self.taken_up_ms = self.node.clock.now_ms()
 

@@ -10,7 +10,6 @@ virtual. How many events are kept is bounded, and how many were lost is known.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -19,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.state.sentences import sentence, shortened
 from ottla.events.kind import Kind
+from ottla.events.recorder import EVENTS_MAX, Recorder
 
 if TYPE_CHECKING:
     from ottla.events.stream import Event, Stream
 
-EVENTS_KEPT_MAX: Final = 20_000
 #: What a table that is to be short can do without.
 _MINOR: Final = frozenset(
     kind.value
@@ -79,37 +78,28 @@ class Moment:
         return self.kind in _MINOR or str(self.details.get("topic", "")).startswith(_INTERNAL)
 
 
-class Recorder:
-    """Keeps what happens in one broker from when it is made."""
+class History:
+    """What happens in one broker from when this is made, or since the broker was put back to its start."""
 
-    def __init__(self, events: Stream, now_ms: int, kept_max: int = EVENTS_KEPT_MAX) -> None:
-        self._kept: deque[tuple[int, Event]] = deque(maxlen=kept_max)
+    def __init__(self, events: Stream, now_ms: int, kept_max: int = EVENTS_MAX) -> None:
         #: In nanoseconds of the machine's clock, as all instants here.
         self._began_ns = perf_counter_ns()
         self._began_ms = now_ms
-        self._taken = 0
-        self._stop = events.read(self._take)
+        self._recorder = Recorder(events, events_max=kept_max)
+        self._stop_clearing = events.read(lambda _event: self._recorder.clear(), [Kind.BROKER_RESET])
 
     def close(self) -> None:
         """Keep nothing more. What is kept can still be had."""
-        self._stop()
+        self._recorder.close()
+        self._stop_clearing()
 
     def timeline(self, since_ns: int = 0) -> Timeline:
         """What has happened since this instant of `perf_counter_ns`, as far as it is kept."""
-        kept = tuple(self._kept)
-        lost = self._taken - len(kept)
-        has_lost = lost > 0 and since_ns < kept[0][0]
+        kept, lost = self._recorder.kept, self._recorder.lost
+        has_lost = lost > 0 and bool(kept) and since_ns < kept[0].at_ns
         return Timeline(
             [self._moment(at_ns, event) for at_ns, event in kept if at_ns > since_ns], lost=lost if has_lost else 0
         )
-
-    def _take(self, event: Event) -> None:
-        if event.kind is Kind.BROKER_RESET:
-            self._kept.clear()
-            self._taken = 0
-            return
-        self._kept.append((perf_counter_ns(), event))
-        self._taken += 1
 
     def _moment(self, at_ns: int, event: Event) -> Moment:
         return Moment(

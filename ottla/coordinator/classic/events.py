@@ -97,7 +97,22 @@ class DescribeRequested:
     api_version: int
 
 
+@frozen
+class SessionEnded:
+    """This member's session is over, whenever it would have been."""
+
+    member_id: str
+
+
+@frozen
+class RebalanceWanted:
+    """Somebody outside the group wants it to rebalance."""
+
+    reason: str | None = None
+
+
+Intervention: TypeAlias = SessionEnded | RebalanceWanted
 Request: TypeAlias = (
     JoinRequested | SyncRequested | HeartbeatRequested | LeaveRequested | DescribeRequested | OffsetsRequest
 )
-Event: TypeAlias = Request | TopicsDeleted | SweepDue | RuntimeEvent
+Event: TypeAlias = Request | Intervention | TopicsDeleted | SweepDue | RuntimeEvent

@@ -1,6 +1,6 @@
 """What a classic group has to say about its offsets: who may commit, what expires, when they and the group may go.
 
-A commit is checked once for the whole request (`decisions.OFFSET_COMMIT`): members commit in their generation, anybody
+A commit is checked once for the whole request (`decisions.OFFSET_COMMIT`): members commit in their generation, a client
 may commit without one as long as the group is Empty. From when on an offset's retention counts depends on the group's
 state: `decisions.EXPIRY`. Topics that the group reads never expire. A group that is Empty and keeps no offsets goes
 with the next sweep, however young it is. All else is the same for groups of every kind: `coordinator/offsets/`.

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ottla.coordinator.classic.describe import listed
-from ottla.coordinator.classic.events import JoinRequested, Request
+from ottla.coordinator.classic.events import Intervention, JoinRequested, LeaveRequested, Request
 from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.timers import REBALANCES, SESSIONS
 from ottla.coordinator.groups.refusals import REFUSALS, Outside, creates_group, refusal
@@ -49,7 +49,7 @@ class Coordinator:
         start: Callable[[Iterator[None]], None] = exhaust,
         pace: Pace | None = None,
     ) -> None:
-        """`tasks`: where the owners of groups live; `notes`: who is given what happens in groups, if anybody.
+        """`tasks`: where the owners of groups live; `notes`: what is given what happens in groups, if anything is.
 
         `failed`, `start` and `pace`: as for a `Runtime`.
         """
@@ -111,6 +111,12 @@ class Coordinator:
         else:
             owner = owner or self._create(group_id)
             (owner.post_long if is_long else owner.post)(event)
+
+    def intervene(self, group_id: str, event: Intervention | LeaveRequested) -> None:
+        """Do this to a group that is here, before anything else happens; it is done when this returns."""
+        owner = self._owners[group_id]
+        owner.post(event)
+        owner.drain()
 
     def list_groups(self, request: ListGroupsRequest) -> ListGroupsResponse:
         """ListGroups (api key 16). As long as one partition is being loaded, the answer is only that."""

@@ -19,7 +19,7 @@ from ottla.coordinator.runtime.effects import Append, Completion, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.write_errors import WRITE_ERRORS
-from ottla.pacing import FEW_ELEMENTS, paced
+from ottla.pacing import paced
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 
@@ -51,9 +51,10 @@ def write_offsets(
     committed: list[tuple[str, int, CommittedOffset]] = []
     records: list[Record] = []
     topics = []
-    for topic in paced(request.topics) if len(request.topics) > FEW_ELEMENTS else request.topics:
+    is_long = event.is_long
+    for topic in paced(request.topics) if is_long else request.topics:
         partitions = []
-        for partition in paced(topic.partitions) if len(topic.partitions) > FEW_ELEMENTS else topic.partitions:
+        for partition in paced(topic.partitions) if is_long else topic.partitions:
             index = partition.partition_index
             error = NONE
             metadata = partition.committed_metadata
@@ -103,8 +104,7 @@ def keep_offsets(group: AnyGroup, written: OffsetsWritten, error: ErrorCode, eff
     offsets.writes -= 1
     event = written.event
     if not error:
-        kept = written.committed
-        for topic, partition, committed in paced(kept) if len(kept) > FEW_ELEMENTS else kept:
+        for topic, partition, committed in paced(written.committed) if event.is_long else written.committed:
             offsets.keep(topic, partition, committed)
         effects.append(Reply(event.token, written.response))
     else:

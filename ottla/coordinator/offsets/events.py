@@ -20,12 +20,14 @@ from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 class OffsetCommitRequested:
     """Topics by name, and by id where the id is known. Answered with an OffsetCommitResponse of these topics.
 
-    `is_too_large`: what would be written is more than the group log takes in one batch, so it is not tried.
+    `is_long`: it is worth stopping for breath. `is_too_large`: what would be written is more than the group log takes
+    in one batch, so it is not tried.
     """
 
     token: Token
     request: OffsetCommitRequest
     api_version: int
+    is_long: bool = False
     is_too_large: bool = False
 
 

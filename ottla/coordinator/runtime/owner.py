@@ -132,7 +132,11 @@ class Owner(Generic[M]):
     def post(self, item: Any) -> None:
         """Put something into the inbox, and wake the task."""
         self.inbox.append(item)
-        self._wake()
+        waiter = self._waiter
+        if waiter is not None:  # `_wake` without its call, which each event would pay for
+            self._waiter = None
+            if not waiter.done():
+                waiter.set_result(None)
 
     def post_long(self, item: Any) -> None:
         """The same, with something that may be long to do."""
@@ -146,17 +150,22 @@ class Owner(Generic[M]):
             if not waiter.done():
                 waiter.set_result(None)
 
+    @property
+    def timers(self) -> Mapping[str, MachineTimer]:
+        """The machine's timers that run, by key. To look at."""
+        return self._timers.armed
+
     async def run(self) -> None:
         """Live as long as the machine does."""
         loop = asyncio.get_running_loop()
         while not self.is_ended:
-            if not self.inbox or self._worker is not None:
-                self._waiter = loop.create_future()
-                await self._waiter
-            elif self._takes_long:
+            if self.inbox and not self._takes_long:
+                self._drain()
+            elif self.inbox and self._worker is None:
                 self._drain_in_slices()
             else:
-                self._drain()
+                self._waiter = loop.create_future()
+                await self._waiter
 
     def drain(self) -> None:
         """Take everything out of the inbox, now, from outside the task: what is half done is finished first."""

@@ -36,7 +36,7 @@ class Sweep:
         self._owners = owners
         self._timer = timer
         self._start = start
-        self._alarm = Alarm(self._send)
+        self._alarm = Alarm(self._send, "sweep")
         self._began_ms = timer.now_ms()
 
     def keep_going(self) -> None:

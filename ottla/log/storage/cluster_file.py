@@ -6,7 +6,7 @@
     77d09c11 {"deleted": "orders", "id": "MXf…"}
 
 Before each change stands its checksum. A change says all there is to say about its thing, so the last one about a thing
-is the one that counts; `kind` of a change is its first key. A line is handed to the operating system before anybody is
+is the one that counts; `kind` of a change is its first key. A line is handed to the operating system before a client is
 told of the change, and flushed soon after by the worker; nothing that depends on it counts as flushed before that. At a
 start the file is written anew when most of it is past.
 

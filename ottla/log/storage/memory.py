@@ -1,7 +1,7 @@
 """Logs in memory: nothing before the first batch, then one copy per batch in and none out.
 
 A segment's bytes lie in chunks. A chunk is one block of memory that is filled from front to back and never moved while
-anybody looks at it, so a fetch gets a view of it instead of a copy.
+a reader looks at it, so a fetch gets a view of it instead of a copy.
 
     segment  ┌ chunk 0 ───────────────┐┌ chunk 1 ────────────┐
              │ batch batch … batch    ││ batch batch          │

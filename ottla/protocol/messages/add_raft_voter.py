@@ -148,7 +148,7 @@ def _read_add_raft_voter_request_v0(frame: bytes, pos: int) -> tuple[AddRaftVote
     if _n * 5 > len(frame) - pos:
         fail_count("listeners", _n)
     listeners: list[AddRaftVoterRequest.Listener] = []
-    for _ in range(_n) if _n <= FEW else many("listeners", _n):
+    for _ in range(_n) if _n <= FEW else many("listeners", _n, listeners):
         _listeners_item, pos = _read_add_raft_voter_request_listener_v0(frame, pos)
         listeners.append(_listeners_item)
     if frame[pos]:
@@ -187,7 +187,7 @@ def _read_add_raft_voter_request_v1(frame: bytes, pos: int) -> tuple[AddRaftVote
     if _n * 5 > len(frame) - pos:
         fail_count("listeners", _n)
     listeners: list[AddRaftVoterRequest.Listener] = []
-    for _ in range(_n) if _n <= FEW else many("listeners", _n):
+    for _ in range(_n) if _n <= FEW else many("listeners", _n, listeners):
         _listeners_item, pos = _read_add_raft_voter_request_listener_v0(frame, pos)
         listeners.append(_listeners_item)
     (ack_when_committed,) = unpack_o(frame, pos)

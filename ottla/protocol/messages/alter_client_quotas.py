@@ -156,7 +156,7 @@ def _read_alter_client_quotas_request_entry_data_v0(frame: bytes, pos: int) -> t
     if _n * 4 > len(frame) - pos:
         fail_count("entity", _n)
     entity: list[AlterClientQuotasRequest.EntityData] = []
-    for _ in range(_n) if _n <= FEW else many("entity", _n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n, entity):
         _entity_item, pos = _read_alter_client_quotas_request_entity_data_v0(frame, pos)
         entity.append(_entity_item)
     (_n,) = unpack_i(frame, pos)
@@ -166,7 +166,7 @@ def _read_alter_client_quotas_request_entry_data_v0(frame: bytes, pos: int) -> t
     if _n * 11 > len(frame) - pos:
         fail_count("ops", _n)
     ops: list[AlterClientQuotasRequest.OpData] = []
-    for _ in range(_n) if _n <= FEW else many("ops", _n):
+    for _ in range(_n) if _n <= FEW else many("ops", _n, ops):
         _ops_item, pos = _read_alter_client_quotas_request_op_data_v0(frame, pos)
         ops.append(_ops_item)
     return AlterClientQuotasRequest.EntryData(entity, ops), pos
@@ -257,7 +257,7 @@ def _read_alter_client_quotas_request_entry_data_v1(frame: bytes, pos: int) -> t
     if _n * 3 > len(frame) - pos:
         fail_count("entity", _n)
     entity: list[AlterClientQuotasRequest.EntityData] = []
-    for _ in range(_n) if _n <= FEW else many("entity", _n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n, entity):
         _entity_item, pos = _read_alter_client_quotas_request_entity_data_v1(frame, pos)
         entity.append(_entity_item)
     _n = frame[pos]
@@ -271,7 +271,7 @@ def _read_alter_client_quotas_request_entry_data_v1(frame: bytes, pos: int) -> t
     if _n * 11 > len(frame) - pos:
         fail_count("ops", _n)
     ops: list[AlterClientQuotasRequest.OpData] = []
-    for _ in range(_n) if _n <= FEW else many("ops", _n):
+    for _ in range(_n) if _n <= FEW else many("ops", _n, ops):
         _ops_item, pos = _read_alter_client_quotas_request_op_data_v1(frame, pos)
         ops.append(_ops_item)
     if frame[pos]:
@@ -495,7 +495,7 @@ def _read_alter_client_quotas_response_entry_data_v0(frame: bytes, pos: int) -> 
     if _n * 4 > len(frame) - pos:
         fail_count("entity", _n)
     entity: list[AlterClientQuotasResponse.EntityData] = []
-    for _ in range(_n) if _n <= FEW else many("entity", _n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n, entity):
         _entity_item, pos = _read_alter_client_quotas_response_entity_data_v0(frame, pos)
         entity.append(_entity_item)
     return AlterClientQuotasResponse.EntryData(error_code, error_message, entity), pos
@@ -573,7 +573,7 @@ def _read_alter_client_quotas_response_entry_data_v1(frame: bytes, pos: int) -> 
     if _n * 3 > len(frame) - pos:
         fail_count("entity", _n)
     entity: list[AlterClientQuotasResponse.EntityData] = []
-    for _ in range(_n) if _n <= FEW else many("entity", _n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n, entity):
         _entity_item, pos = _read_alter_client_quotas_response_entity_data_v1(frame, pos)
         entity.append(_entity_item)
     if frame[pos]:

@@ -136,7 +136,7 @@ def _read_alter_configs_request_alter_configs_resource_v0(frame: bytes, pos: int
     if _n * 4 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[AlterConfigsRequest.AlterableConfig] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_alter_configs_request_alterable_config_v0(frame, pos)
         configs.append(_configs_item)
     return AlterConfigsRequest.AlterConfigsResource(resource_type, resource_name, configs), pos
@@ -215,7 +215,7 @@ def _read_alter_configs_request_alter_configs_resource_v2(frame: bytes, pos: int
     if _n * 3 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[AlterConfigsRequest.AlterableConfig] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_alter_configs_request_alterable_config_v2(frame, pos)
         configs.append(_configs_item)
     if frame[pos]:
@@ -402,7 +402,7 @@ def _read_alter_configs_response_v0(frame: bytes, pos: int) -> tuple[AlterConfig
     if _n * 7 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[AlterConfigsResponse.AlterConfigsResourceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_alter_configs_response_alter_configs_resource_response_v0(frame, pos)
         responses.append(_responses_item)
     return AlterConfigsResponse(throttle_time_ms, responses), pos
@@ -459,7 +459,7 @@ def _read_alter_configs_response_v2(frame: bytes, pos: int) -> tuple[AlterConfig
     if _n * 6 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[AlterConfigsResponse.AlterConfigsResourceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_alter_configs_response_alter_configs_resource_response_v2(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:

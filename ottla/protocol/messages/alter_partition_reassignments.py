@@ -384,7 +384,7 @@ def _read_alter_partition_reassignments_response_reassignable_topic_response_v0(
     if _n * 8 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[AlterPartitionReassignmentsResponse.ReassignablePartitionResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_alter_partition_reassignments_response_reassignable_partition_response_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:

@@ -331,7 +331,7 @@ def _read_alter_share_group_offsets_response_alter_share_group_offsets_response_
     if _n * 8 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_alter_share_group_offsets_response_alter_share_group_offsets_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:

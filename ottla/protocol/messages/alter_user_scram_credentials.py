@@ -179,7 +179,7 @@ def _read_alter_user_scram_credentials_request_v0(frame: bytes, pos: int) -> tup
     if _n * 3 > len(frame) - pos:
         fail_count("deletions", _n)
     deletions: list[AlterUserScramCredentialsRequest.ScramCredentialDeletion] = []
-    for _ in range(_n) if _n <= FEW else many("deletions", _n):
+    for _ in range(_n) if _n <= FEW else many("deletions", _n, deletions):
         _deletions_item, pos = _read_alter_user_scram_credentials_request_scram_credential_deletion_v0(frame, pos)
         deletions.append(_deletions_item)
     _n = frame[pos]
@@ -193,7 +193,7 @@ def _read_alter_user_scram_credentials_request_v0(frame: bytes, pos: int) -> tup
     if _n * 9 > len(frame) - pos:
         fail_count("upsertions", _n)
     upsertions: list[AlterUserScramCredentialsRequest.ScramCredentialUpsertion] = []
-    for _ in range(_n) if _n <= FEW else many("upsertions", _n):
+    for _ in range(_n) if _n <= FEW else many("upsertions", _n, upsertions):
         _upsertions_item, pos = _read_alter_user_scram_credentials_request_scram_credential_upsertion_v0(frame, pos)
         upsertions.append(_upsertions_item)
     if frame[pos]:
@@ -345,7 +345,7 @@ def _read_alter_user_scram_credentials_response_v0(frame: bytes, pos: int) -> tu
     if _n * 5 > len(frame) - pos:
         fail_count("results", _n)
     results: list[AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_alter_user_scram_credentials_response_alter_user_scram_credentials_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:

@@ -441,7 +441,7 @@ def _read_api_versions_response_v3(frame: bytes, pos: int) -> tuple[ApiVersionsR
                 if _n * 6 > len(frame) - pos:
                     fail_count("supported_features", _n)
                 supported_features = []
-                for _ in range(_n) if _n <= FEW else many("supported_features", _n):
+                for _ in range(_n) if _n <= FEW else many("supported_features", _n, supported_features):
                     _supported_features_item, pos = _read_api_versions_response_supported_feature_key_v3(frame, pos)
                     supported_features.append(_supported_features_item)
             elif _tag == 1:
@@ -459,7 +459,7 @@ def _read_api_versions_response_v3(frame: bytes, pos: int) -> tuple[ApiVersionsR
                 if _n * 6 > len(frame) - pos:
                     fail_count("finalized_features", _n)
                 finalized_features = []
-                for _ in range(_n) if _n <= FEW else many("finalized_features", _n):
+                for _ in range(_n) if _n <= FEW else many("finalized_features", _n, finalized_features):
                     _finalized_features_item, pos = _read_api_versions_response_finalized_feature_key_v3(frame, pos)
                     finalized_features.append(_finalized_features_item)
             elif _tag == 3:

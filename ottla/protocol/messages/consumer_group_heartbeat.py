@@ -189,7 +189,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
         if _n > len(frame) - pos:
             fail_count("subscribed_topic_names", _n)
         subscribed_topic_names = []
-        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n):
+        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n, subscribed_topic_names):
             _n = frame[pos]
             if _n < 128:
                 pos += 1
@@ -297,7 +297,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
         if _n > len(frame) - pos:
             fail_count("subscribed_topic_names", _n)
         subscribed_topic_names = []
-        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n):
+        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n, subscribed_topic_names):
             _n = frame[pos]
             if _n < 128:
                 pos += 1

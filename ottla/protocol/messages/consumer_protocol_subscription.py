@@ -77,7 +77,7 @@ def _read_consumer_protocol_subscription_v0(frame: bytes, pos: int) -> tuple[Con
     if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -126,7 +126,7 @@ def _read_consumer_protocol_subscription_v1(frame: bytes, pos: int) -> tuple[Con
     if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -164,7 +164,7 @@ def _read_consumer_protocol_subscription_v2(frame: bytes, pos: int) -> tuple[Con
     if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -204,7 +204,7 @@ def _read_consumer_protocol_subscription_v3(frame: bytes, pos: int) -> tuple[Con
     if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:

@@ -129,7 +129,7 @@ def _read_create_acls_request_v1(frame: bytes, pos: int) -> tuple[CreateAclsRequ
     if _n * 10 > len(frame) - pos:
         fail_count("creations", _n)
     creations: list[CreateAclsRequest.AclCreation] = []
-    for _ in range(_n) if _n <= FEW else many("creations", _n):
+    for _ in range(_n) if _n <= FEW else many("creations", _n, creations):
         _creations_item, pos = _read_create_acls_request_acl_creation_v1(frame, pos)
         creations.append(_creations_item)
     return CreateAclsRequest(creations), pos
@@ -195,7 +195,7 @@ def _read_create_acls_request_v2(frame: bytes, pos: int) -> tuple[CreateAclsRequ
     if _n * 8 > len(frame) - pos:
         fail_count("creations", _n)
     creations: list[CreateAclsRequest.AclCreation] = []
-    for _ in range(_n) if _n <= FEW else many("creations", _n):
+    for _ in range(_n) if _n <= FEW else many("creations", _n, creations):
         _creations_item, pos = _read_create_acls_request_acl_creation_v2(frame, pos)
         creations.append(_creations_item)
     if frame[pos]:
@@ -326,7 +326,7 @@ def _read_create_acls_response_v1(frame: bytes, pos: int) -> tuple[CreateAclsRes
     if _n * 4 > len(frame) - pos:
         fail_count("results", _n)
     results: list[CreateAclsResponse.AclCreationResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_create_acls_response_acl_creation_result_v1(frame, pos)
         results.append(_results_item)
     return CreateAclsResponse(throttle_time_ms, results), pos
@@ -371,7 +371,7 @@ def _read_create_acls_response_v2(frame: bytes, pos: int) -> tuple[CreateAclsRes
     if _n * 4 > len(frame) - pos:
         fail_count("results", _n)
     results: list[CreateAclsResponse.AclCreationResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_create_acls_response_acl_creation_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:

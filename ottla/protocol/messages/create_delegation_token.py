@@ -111,7 +111,7 @@ def _read_create_delegation_token_request_v1(frame: bytes, pos: int) -> tuple[Cr
     if _n * 4 > len(frame) - pos:
         fail_count("renewers", _n)
     renewers: list[CreateDelegationTokenRequest.CreatableRenewers] = []
-    for _ in range(_n) if _n <= FEW else many("renewers", _n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n, renewers):
         _renewers_item, pos = _read_create_delegation_token_request_creatable_renewers_v1(frame, pos)
         renewers.append(_renewers_item)
     (max_lifetime_ms,) = unpack_q(frame, pos)
@@ -163,7 +163,7 @@ def _read_create_delegation_token_request_v2(frame: bytes, pos: int) -> tuple[Cr
     if _n * 3 > len(frame) - pos:
         fail_count("renewers", _n)
     renewers: list[CreateDelegationTokenRequest.CreatableRenewers] = []
-    for _ in range(_n) if _n <= FEW else many("renewers", _n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n, renewers):
         _renewers_item, pos = _read_create_delegation_token_request_creatable_renewers_v2(frame, pos)
         renewers.append(_renewers_item)
     (max_lifetime_ms,) = unpack_q(frame, pos)
@@ -213,7 +213,7 @@ def _read_create_delegation_token_request_v3(frame: bytes, pos: int) -> tuple[Cr
     if _n * 3 > len(frame) - pos:
         fail_count("renewers", _n)
     renewers: list[CreateDelegationTokenRequest.CreatableRenewers] = []
-    for _ in range(_n) if _n <= FEW else many("renewers", _n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n, renewers):
         _renewers_item, pos = _read_create_delegation_token_request_creatable_renewers_v2(frame, pos)
         renewers.append(_renewers_item)
     (max_lifetime_ms,) = unpack_q(frame, pos)

@@ -381,7 +381,7 @@ def _read_create_partitions_response_v0(frame: bytes, pos: int) -> tuple[CreateP
     if _n * 6 > len(frame) - pos:
         fail_count("results", _n)
     results: list[CreatePartitionsResponse.CreatePartitionsTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_create_partitions_response_create_partitions_topic_result_v0(frame, pos)
         results.append(_results_item)
     return CreatePartitionsResponse(throttle_time_ms, results), pos
@@ -436,7 +436,7 @@ def _read_create_partitions_response_v2(frame: bytes, pos: int) -> tuple[CreateP
     if _n * 5 > len(frame) - pos:
         fail_count("results", _n)
     results: list[CreatePartitionsResponse.CreatePartitionsTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_create_partitions_response_create_partitions_topic_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:

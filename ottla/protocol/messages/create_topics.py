@@ -199,7 +199,7 @@ def _read_create_topics_request_creatable_topic_v2(frame: bytes, pos: int) -> tu
     if _n * 4 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[CreateTopicsRequest.CreatableTopicConfig] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_create_topics_request_creatable_topic_config_v2(frame, pos)
         configs.append(_configs_item)
     return CreateTopicsRequest.CreatableTopic(name, num_partitions, replication_factor, assignments, configs), pos
@@ -320,7 +320,7 @@ def _read_create_topics_request_creatable_topic_v5(frame: bytes, pos: int) -> tu
     if _n * 3 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[CreateTopicsRequest.CreatableTopicConfig] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_create_topics_request_creatable_topic_config_v5(frame, pos)
         configs.append(_configs_item)
     if frame[pos]:
@@ -653,7 +653,7 @@ def _read_create_topics_response_creatable_topic_result_v5(frame: bytes, pos: in
         if _n * 6 > len(frame) - pos:
             fail_count("configs", _n)
         configs = []
-        for _ in range(_n) if _n <= FEW else many("configs", _n):
+        for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
             _configs_item, pos = _read_create_topics_response_creatable_topic_configs_v5(frame, pos)
             configs.append(_configs_item)
     topic_config_error_code: int = 0
@@ -743,7 +743,7 @@ def _read_create_topics_response_creatable_topic_result_v7(frame: bytes, pos: in
         if _n * 6 > len(frame) - pos:
             fail_count("configs", _n)
         configs = []
-        for _ in range(_n) if _n <= FEW else many("configs", _n):
+        for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
             _configs_item, pos = _read_create_topics_response_creatable_topic_configs_v5(frame, pos)
             configs.append(_configs_item)
     topic_config_error_code: int = 0

@@ -132,7 +132,7 @@ def _read_delete_acls_request_v1(frame: bytes, pos: int) -> tuple[DeleteAclsRequ
     if _n * 10 > len(frame) - pos:
         fail_count("filters", _n)
     filters: list[DeleteAclsRequest.DeleteAclsFilter] = []
-    for _ in range(_n) if _n <= FEW else many("filters", _n):
+    for _ in range(_n) if _n <= FEW else many("filters", _n, filters):
         _filters_item, pos = _read_delete_acls_request_delete_acls_filter_v1(frame, pos)
         filters.append(_filters_item)
     return DeleteAclsRequest(filters), pos
@@ -201,7 +201,7 @@ def _read_delete_acls_request_v2(frame: bytes, pos: int) -> tuple[DeleteAclsRequ
     if _n * 8 > len(frame) - pos:
         fail_count("filters", _n)
     filters: list[DeleteAclsRequest.DeleteAclsFilter] = []
-    for _ in range(_n) if _n <= FEW else many("filters", _n):
+    for _ in range(_n) if _n <= FEW else many("filters", _n, filters):
         _filters_item, pos = _read_delete_acls_request_delete_acls_filter_v2(frame, pos)
         filters.append(_filters_item)
     if frame[pos]:
@@ -404,7 +404,7 @@ def _read_delete_acls_response_delete_acls_filter_result_v1(frame: bytes, pos: i
     if _n * 14 > len(frame) - pos:
         fail_count("matching_acls", _n)
     matching_acls: list[DeleteAclsResponse.DeleteAclsMatchingAcl] = []
-    for _ in range(_n) if _n <= FEW else many("matching_acls", _n):
+    for _ in range(_n) if _n <= FEW else many("matching_acls", _n, matching_acls):
         _matching_acls_item, pos = _read_delete_acls_response_delete_acls_matching_acl_v1(frame, pos)
         matching_acls.append(_matching_acls_item)
     return DeleteAclsResponse.DeleteAclsFilterResult(error_code, error_message, matching_acls), pos
@@ -510,7 +510,7 @@ def _read_delete_acls_response_delete_acls_filter_result_v2(frame: bytes, pos: i
     if _n * 11 > len(frame) - pos:
         fail_count("matching_acls", _n)
     matching_acls: list[DeleteAclsResponse.DeleteAclsMatchingAcl] = []
-    for _ in range(_n) if _n <= FEW else many("matching_acls", _n):
+    for _ in range(_n) if _n <= FEW else many("matching_acls", _n, matching_acls):
         _matching_acls_item, pos = _read_delete_acls_response_delete_acls_matching_acl_v2(frame, pos)
         matching_acls.append(_matching_acls_item)
     if frame[pos]:

@@ -58,7 +58,7 @@ def _read_delete_groups_request_v0(frame: bytes, pos: int) -> tuple[DeleteGroups
     if _n * 2 > len(frame) - pos:
         fail_count("groups_names", _n)
     groups_names: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("groups_names", _n):
+    for _ in range(_n) if _n <= FEW else many("groups_names", _n, groups_names):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -82,7 +82,7 @@ def _read_delete_groups_request_v2(frame: bytes, pos: int) -> tuple[DeleteGroups
     if _n > len(frame) - pos:
         fail_count("groups_names", _n)
     groups_names: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("groups_names", _n):
+    for _ in range(_n) if _n <= FEW else many("groups_names", _n, groups_names):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -200,7 +200,7 @@ def _read_delete_groups_response_v0(frame: bytes, pos: int) -> tuple[DeleteGroup
     if _n * 4 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DeleteGroupsResponse.DeletableGroupResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_delete_groups_response_deletable_group_result_v0(frame, pos)
         results.append(_results_item)
     return DeleteGroupsResponse(throttle_time_ms, results), pos
@@ -244,7 +244,7 @@ def _read_delete_groups_response_v2(frame: bytes, pos: int) -> tuple[DeleteGroup
     if _n * 4 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DeleteGroupsResponse.DeletableGroupResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_delete_groups_response_deletable_group_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -307,7 +307,7 @@ def _read_delete_groups_response_v3(frame: bytes, pos: int) -> tuple[DeleteGroup
     if _n * 5 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DeleteGroupsResponse.DeletableGroupResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_delete_groups_response_deletable_group_result_v3(frame, pos)
         results.append(_results_item)
     if frame[pos]:

@@ -109,7 +109,7 @@ def _read_delete_share_group_offsets_request_v0(frame: bytes, pos: int) -> tuple
     if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_share_group_offsets_request_delete_share_group_offsets_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -263,7 +263,7 @@ def _read_delete_share_group_offsets_response_v0(frame: bytes, pos: int) -> tupl
     if _n * 21 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_delete_share_group_offsets_response_delete_share_group_offsets_response_topic_v0(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:

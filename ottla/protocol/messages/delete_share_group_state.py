@@ -296,7 +296,7 @@ def _read_delete_share_group_state_response_delete_state_result_v0(frame: bytes,
     if _n * 8 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DeleteShareGroupStateResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_delete_share_group_state_response_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:

@@ -88,7 +88,7 @@ def _read_delete_topics_request_v1(frame: bytes, pos: int) -> tuple[DeleteTopics
     if _n * 2 > len(frame) - pos:
         fail_count("topic_names", _n)
     topic_names: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("topic_names", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_names", _n, topic_names):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -114,7 +114,7 @@ def _read_delete_topics_request_v4(frame: bytes, pos: int) -> tuple[DeleteTopics
     if _n > len(frame) - pos:
         fail_count("topic_names", _n)
     topic_names: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("topic_names", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_names", _n, topic_names):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -176,7 +176,7 @@ def _read_delete_topics_request_v6(frame: bytes, pos: int) -> tuple[DeleteTopics
     if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DeleteTopicsRequest.DeleteTopicState] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_topics_request_delete_topic_state_v6(frame, pos)
         topics.append(_topics_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -318,7 +318,7 @@ def _read_delete_topics_response_v1(frame: bytes, pos: int) -> tuple[DeleteTopic
     if _n * 4 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[DeleteTopicsResponse.DeletableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_delete_topics_response_deletable_topic_result_v1(frame, pos)
         responses.append(_responses_item)
     return DeleteTopicsResponse(throttle_time_ms, responses), pos
@@ -362,7 +362,7 @@ def _read_delete_topics_response_v4(frame: bytes, pos: int) -> tuple[DeleteTopic
     if _n * 4 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[DeleteTopicsResponse.DeletableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_delete_topics_response_deletable_topic_result_v4(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -425,7 +425,7 @@ def _read_delete_topics_response_v5(frame: bytes, pos: int) -> tuple[DeleteTopic
     if _n * 5 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[DeleteTopicsResponse.DeletableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_delete_topics_response_deletable_topic_result_v5(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -489,7 +489,7 @@ def _read_delete_topics_response_v6(frame: bytes, pos: int) -> tuple[DeleteTopic
     if _n * 21 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[DeleteTopicsResponse.DeletableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_delete_topics_response_deletable_topic_result_v6(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:

@@ -315,7 +315,7 @@ def _read_describe_acls_response_describe_acls_resource_v1(frame: bytes, pos: in
     if _n * 6 > len(frame) - pos:
         fail_count("acls", _n)
     acls: list[DescribeAclsResponse.AclDescription] = []
-    for _ in range(_n) if _n <= FEW else many("acls", _n):
+    for _ in range(_n) if _n <= FEW else many("acls", _n, acls):
         _acls_item, pos = _read_describe_acls_response_acl_description_v1(frame, pos)
         acls.append(_acls_item)
     return DescribeAclsResponse.DescribeAclsResource(resource_type, resource_name, pattern_type, acls), pos
@@ -403,7 +403,7 @@ def _read_describe_acls_response_describe_acls_resource_v2(frame: bytes, pos: in
     if _n * 5 > len(frame) - pos:
         fail_count("acls", _n)
     acls: list[DescribeAclsResponse.AclDescription] = []
-    for _ in range(_n) if _n <= FEW else many("acls", _n):
+    for _ in range(_n) if _n <= FEW else many("acls", _n, acls):
         _acls_item, pos = _read_describe_acls_response_acl_description_v2(frame, pos)
         acls.append(_acls_item)
     if frame[pos]:

@@ -116,7 +116,7 @@ def _read_describe_client_quotas_request_v0(frame: bytes, pos: int) -> tuple[Des
     if _n * 5 > len(frame) - pos:
         fail_count("components", _n)
     components: list[DescribeClientQuotasRequest.ComponentData] = []
-    for _ in range(_n) if _n <= FEW else many("components", _n):
+    for _ in range(_n) if _n <= FEW else many("components", _n, components):
         _components_item, pos = _read_describe_client_quotas_request_component_data_v0(frame, pos)
         components.append(_components_item)
     (strict,) = unpack_o(frame, pos)
@@ -171,7 +171,7 @@ def _read_describe_client_quotas_request_v1(frame: bytes, pos: int) -> tuple[Des
     if _n * 4 > len(frame) - pos:
         fail_count("components", _n)
     components: list[DescribeClientQuotasRequest.ComponentData] = []
-    for _ in range(_n) if _n <= FEW else many("components", _n):
+    for _ in range(_n) if _n <= FEW else many("components", _n, components):
         _components_item, pos = _read_describe_client_quotas_request_component_data_v1(frame, pos)
         components.append(_components_item)
     (strict,) = unpack_o(frame, pos)
@@ -355,7 +355,7 @@ def _read_describe_client_quotas_response_entry_data_v0(frame: bytes, pos: int) 
     if _n * 4 > len(frame) - pos:
         fail_count("entity", _n)
     entity: list[DescribeClientQuotasResponse.EntityData] = []
-    for _ in range(_n) if _n <= FEW else many("entity", _n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n, entity):
         _entity_item, pos = _read_describe_client_quotas_response_entity_data_v0(frame, pos)
         entity.append(_entity_item)
     (_n,) = unpack_i(frame, pos)
@@ -365,7 +365,7 @@ def _read_describe_client_quotas_response_entry_data_v0(frame: bytes, pos: int) 
     if _n * 10 > len(frame) - pos:
         fail_count("values", _n)
     values: list[DescribeClientQuotasResponse.ValueData] = []
-    for _ in range(_n) if _n <= FEW else many("values", _n):
+    for _ in range(_n) if _n <= FEW else many("values", _n, values):
         _values_item, pos = _read_describe_client_quotas_response_value_data_v0(frame, pos)
         values.append(_values_item)
     return DescribeClientQuotasResponse.EntryData(entity, values), pos
@@ -463,7 +463,7 @@ def _read_describe_client_quotas_response_entry_data_v1(frame: bytes, pos: int) 
     if _n * 3 > len(frame) - pos:
         fail_count("entity", _n)
     entity: list[DescribeClientQuotasResponse.EntityData] = []
-    for _ in range(_n) if _n <= FEW else many("entity", _n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n, entity):
         _entity_item, pos = _read_describe_client_quotas_response_entity_data_v1(frame, pos)
         entity.append(_entity_item)
     _n = frame[pos]
@@ -477,7 +477,7 @@ def _read_describe_client_quotas_response_entry_data_v1(frame: bytes, pos: int) 
     if _n * 10 > len(frame) - pos:
         fail_count("values", _n)
     values: list[DescribeClientQuotasResponse.ValueData] = []
-    for _ in range(_n) if _n <= FEW else many("values", _n):
+    for _ in range(_n) if _n <= FEW else many("values", _n, values):
         _values_item, pos = _read_describe_client_quotas_response_value_data_v1(frame, pos)
         values.append(_values_item)
     if frame[pos]:

@@ -281,7 +281,7 @@ def _read_describe_cluster_response_v0(frame: bytes, pos: int) -> tuple[Describe
     if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[DescribeClusterResponse.DescribeClusterBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_describe_cluster_response_describe_cluster_broker_v0(frame, pos)
         brokers.append(_brokers_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -336,7 +336,7 @@ def _read_describe_cluster_response_v1(frame: bytes, pos: int) -> tuple[Describe
     if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[DescribeClusterResponse.DescribeClusterBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_describe_cluster_response_describe_cluster_broker_v0(frame, pos)
         brokers.append(_brokers_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -430,7 +430,7 @@ def _read_describe_cluster_response_v2(frame: bytes, pos: int) -> tuple[Describe
     if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[DescribeClusterResponse.DescribeClusterBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_describe_cluster_response_describe_cluster_broker_v2(frame, pos)
         brokers.append(_brokers_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)

@@ -114,7 +114,7 @@ def _read_describe_configs_request_describe_configs_resource_v1(frame: bytes, po
         if _n * 2 > len(frame) - pos:
             fail_count("configuration_keys", _n)
         configuration_keys = []
-        for _ in range(_n) if _n <= FEW else many("configuration_keys", _n):
+        for _ in range(_n) if _n <= FEW else many("configuration_keys", _n, configuration_keys):
             (_n,) = unpack_h(frame, pos)
             pos += 2
             if _n < 0:
@@ -183,7 +183,7 @@ def _read_describe_configs_request_describe_configs_resource_v4(frame: bytes, po
         if _n > len(frame) - pos:
             fail_count("configuration_keys", _n)
         configuration_keys = []
-        for _ in range(_n) if _n <= FEW else many("configuration_keys", _n):
+        for _ in range(_n) if _n <= FEW else many("configuration_keys", _n, configuration_keys):
             _n = frame[pos]
             if _n < 128:
                 pos += 1
@@ -445,7 +445,7 @@ def _read_describe_configs_response_describe_configs_resource_result_v1(frame: b
     if _n * 5 > len(frame) - pos:
         fail_count("synonyms", _n)
     synonyms: list[DescribeConfigsResponse.DescribeConfigsSynonym] = []
-    for _ in range(_n) if _n <= FEW else many("synonyms", _n):
+    for _ in range(_n) if _n <= FEW else many("synonyms", _n, synonyms):
         _synonyms_item, pos = _read_describe_configs_response_describe_configs_synonym_v1(frame, pos)
         synonyms.append(_synonyms_item)
     return DescribeConfigsResponse.DescribeConfigsResourceResult(name, value, read_only, config_source, is_sensitive, synonyms), pos
@@ -517,7 +517,7 @@ def _read_describe_configs_response_describe_configs_resource_result_v3(frame: b
     if _n * 5 > len(frame) - pos:
         fail_count("synonyms", _n)
     synonyms: list[DescribeConfigsResponse.DescribeConfigsSynonym] = []
-    for _ in range(_n) if _n <= FEW else many("synonyms", _n):
+    for _ in range(_n) if _n <= FEW else many("synonyms", _n, synonyms):
         _synonyms_item, pos = _read_describe_configs_response_describe_configs_synonym_v1(frame, pos)
         synonyms.append(_synonyms_item)
     config_type, _n = unpack_bh(frame, pos)
@@ -644,7 +644,7 @@ def _read_describe_configs_response_describe_configs_resource_result_v4(frame: b
     if _n * 4 > len(frame) - pos:
         fail_count("synonyms", _n)
     synonyms: list[DescribeConfigsResponse.DescribeConfigsSynonym] = []
-    for _ in range(_n) if _n <= FEW else many("synonyms", _n):
+    for _ in range(_n) if _n <= FEW else many("synonyms", _n, synonyms):
         _synonyms_item, pos = _read_describe_configs_response_describe_configs_synonym_v4(frame, pos)
         synonyms.append(_synonyms_item)
     (config_type,) = unpack_b(frame, pos)

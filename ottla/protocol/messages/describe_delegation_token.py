@@ -101,7 +101,7 @@ def _read_describe_delegation_token_request_v1(frame: bytes, pos: int) -> tuple[
         if _n * 4 > len(frame) - pos:
             fail_count("owners", _n)
         owners = []
-        for _ in range(_n) if _n <= FEW else many("owners", _n):
+        for _ in range(_n) if _n <= FEW else many("owners", _n, owners):
             _owners_item, pos = _read_describe_delegation_token_request_describe_delegation_token_owner_v1(frame, pos)
             owners.append(_owners_item)
     return DescribeDelegationTokenRequest(owners), pos
@@ -152,7 +152,7 @@ def _read_describe_delegation_token_request_v2(frame: bytes, pos: int) -> tuple[
         if _n * 3 > len(frame) - pos:
             fail_count("owners", _n)
         owners = []
-        for _ in range(_n) if _n <= FEW else many("owners", _n):
+        for _ in range(_n) if _n <= FEW else many("owners", _n, owners):
             _owners_item, pos = _read_describe_delegation_token_request_describe_delegation_token_owner_v2(frame, pos)
             owners.append(_owners_item)
     if frame[pos]:
@@ -351,7 +351,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v1(frame
     if _n * 4 > len(frame) - pos:
         fail_count("renewers", _n)
     renewers: list[DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer] = []
-    for _ in range(_n) if _n <= FEW else many("renewers", _n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n, renewers):
         _renewers_item, pos = _read_describe_delegation_token_response_described_delegation_token_renewer_v1(frame, pos)
         renewers.append(_renewers_item)
     return DescribeDelegationTokenResponse.DescribedDelegationToken(principal_type, principal_name, "", "", issue_timestamp, expiry_timestamp, max_timestamp, token_id, hmac, renewers), pos
@@ -459,7 +459,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v2(frame
     if _n * 3 > len(frame) - pos:
         fail_count("renewers", _n)
     renewers: list[DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer] = []
-    for _ in range(_n) if _n <= FEW else many("renewers", _n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n, renewers):
         _renewers_item, pos = _read_describe_delegation_token_response_described_delegation_token_renewer_v2(frame, pos)
         renewers.append(_renewers_item)
     if frame[pos]:
@@ -577,7 +577,7 @@ def _read_describe_delegation_token_response_described_delegation_token_v3(frame
     if _n * 3 > len(frame) - pos:
         fail_count("renewers", _n)
     renewers: list[DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer] = []
-    for _ in range(_n) if _n <= FEW else many("renewers", _n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n, renewers):
         _renewers_item, pos = _read_describe_delegation_token_response_described_delegation_token_renewer_v2(frame, pos)
         renewers.append(_renewers_item)
     if frame[pos]:

@@ -67,7 +67,7 @@ def _read_describe_groups_request_v0(frame: bytes, pos: int) -> tuple[DescribeGr
     if _n * 2 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -87,7 +87,7 @@ def _read_describe_groups_request_v3(frame: bytes, pos: int) -> tuple[DescribeGr
     if _n * 2 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -113,7 +113,7 @@ def _read_describe_groups_request_v5(frame: bytes, pos: int) -> tuple[DescribeGr
     if _n > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -347,7 +347,7 @@ def _read_describe_groups_response_described_group_v0(frame: bytes, pos: int) ->
     if _n * 14 > len(frame) - pos:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_describe_groups_response_described_group_member_v0(frame, pos)
         members.append(_members_item)
     return DescribeGroupsResponse.DescribedGroup(error_code, None, group_id, group_state, protocol_type, protocol_data, members), pos
@@ -417,7 +417,7 @@ def _read_describe_groups_response_described_group_v3(frame: bytes, pos: int) ->
     if _n * 14 > len(frame) - pos:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_describe_groups_response_described_group_member_v0(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -522,7 +522,7 @@ def _read_describe_groups_response_described_group_v4(frame: bytes, pos: int) ->
     if _n * 16 > len(frame) - pos:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_describe_groups_response_described_group_member_v4(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -671,7 +671,7 @@ def _read_describe_groups_response_described_group_v5(frame: bytes, pos: int) ->
     if _n * 7 > len(frame) - pos:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_describe_groups_response_described_group_member_v5(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -780,7 +780,7 @@ def _read_describe_groups_response_described_group_v6(frame: bytes, pos: int) ->
     if _n * 7 > len(frame) - pos:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_describe_groups_response_described_group_member_v5(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)

@@ -753,7 +753,7 @@ def _read_describe_quorum_response_node_v2(frame: bytes, pos: int) -> tuple[Desc
     if _n * 5 > len(frame) - pos:
         fail_count("listeners", _n)
     listeners: list[DescribeQuorumResponse.Listener] = []
-    for _ in range(_n) if _n <= FEW else many("listeners", _n):
+    for _ in range(_n) if _n <= FEW else many("listeners", _n, listeners):
         _listeners_item, pos = _read_describe_quorum_response_listener_v2(frame, pos)
         listeners.append(_listeners_item)
     if frame[pos]:

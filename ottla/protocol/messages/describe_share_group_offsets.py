@@ -379,7 +379,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n * 20 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_share_group_offsets_response_describe_share_group_offsets_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -519,7 +519,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n * 28 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_share_group_offsets_response_describe_share_group_offsets_response_partition_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:

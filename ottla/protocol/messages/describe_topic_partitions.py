@@ -153,7 +153,7 @@ def _read_describe_topic_partitions_request_v0(frame: bytes, pos: int) -> tuple[
     if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeTopicPartitionsRequest.TopicRequest] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_topic_partitions_request_topic_request_v0(frame, pos)
         topics.append(_topics_item)
     (response_partition_limit,) = unpack_i(frame, pos)

@@ -63,7 +63,7 @@ def _read_describe_transactions_request_v0(frame: bytes, pos: int) -> tuple[Desc
     if _n > len(frame) - pos:
         fail_count("transactional_ids", _n)
     transactional_ids: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("transactional_ids", _n):
+    for _ in range(_n) if _n <= FEW else many("transactional_ids", _n, transactional_ids):
         _n = frame[pos]
         if _n < 128:
             pos += 1

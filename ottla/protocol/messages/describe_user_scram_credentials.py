@@ -100,7 +100,7 @@ def _read_describe_user_scram_credentials_request_v0(frame: bytes, pos: int) -> 
         if _n * 2 > len(frame) - pos:
             fail_count("users", _n)
         users = []
-        for _ in range(_n) if _n <= FEW else many("users", _n):
+        for _ in range(_n) if _n <= FEW else many("users", _n, users):
             _users_item, pos = _read_describe_user_scram_credentials_request_user_name_v0(frame, pos)
             users.append(_users_item)
     if frame[pos]:

@@ -359,7 +359,7 @@ def _read_elect_leaders_response_replica_election_result_v0(frame: bytes, pos: i
     if _n * 8 > len(frame) - pos:
         fail_count("partition_result", _n)
     partition_result: list[ElectLeadersResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partition_result", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_result", _n, partition_result):
         _partition_result_item, pos = _read_elect_leaders_response_partition_result_v0(frame, pos)
         partition_result.append(_partition_result_item)
     return ElectLeadersResponse.ReplicaElectionResult(topic, partition_result), pos
@@ -440,7 +440,7 @@ def _read_elect_leaders_response_replica_election_result_v2(frame: bytes, pos: i
     if _n * 8 > len(frame) - pos:
         fail_count("partition_result", _n)
     partition_result: list[ElectLeadersResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partition_result", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_result", _n, partition_result):
         _partition_result_item, pos = _read_elect_leaders_response_partition_result_v2(frame, pos)
         partition_result.append(_partition_result_item)
     if frame[pos]:

@@ -2161,7 +2161,7 @@ def _read_fetch_response_v16(frame: bytes, pos: int) -> tuple[FetchResponse, int
                 if _n * 11 > len(frame) - pos:
                     fail_count("node_endpoints", _n)
                 node_endpoints = []
-                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
+                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n, node_endpoints):
                     _node_endpoints_item, pos = _read_fetch_response_node_endpoint_v16(frame, pos)
                     node_endpoints.append(_node_endpoints_item)
             else:

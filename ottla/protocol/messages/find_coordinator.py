@@ -127,7 +127,7 @@ def _read_find_coordinator_request_v4(frame: bytes, pos: int) -> tuple[FindCoord
     if _n > len(frame) - pos:
         fail_count("coordinator_keys", _n)
     coordinator_keys: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("coordinator_keys", _n):
+    for _ in range(_n) if _n <= FEW else many("coordinator_keys", _n, coordinator_keys):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -405,7 +405,7 @@ def _read_find_coordinator_response_v4(frame: bytes, pos: int) -> tuple[FindCoor
     if _n * 14 > len(frame) - pos:
         fail_count("coordinators", _n)
     coordinators: list[FindCoordinatorResponse.Coordinator] = []
-    for _ in range(_n) if _n <= FEW else many("coordinators", _n):
+    for _ in range(_n) if _n <= FEW else many("coordinators", _n, coordinators):
         _coordinators_item, pos = _read_find_coordinator_response_coordinator_v4(frame, pos)
         coordinators.append(_coordinators_item)
     if frame[pos]:

@@ -153,7 +153,7 @@ def _read_get_telemetry_subscriptions_response_v0(frame: bytes, pos: int) -> tup
     if _n > len(frame) - pos:
         fail_count("requested_metrics", _n)
     requested_metrics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("requested_metrics", _n):
+    for _ in range(_n) if _n <= FEW else many("requested_metrics", _n, requested_metrics):
         _n = frame[pos]
         if _n < 128:
             pos += 1

@@ -182,7 +182,7 @@ def _read_group_metadata_value_v0(frame: bytes, pos: int) -> tuple[GroupMetadata
     if _n * 18 > len(frame) - pos:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_group_metadata_value_member_metadata_v0(frame, pos)
         members.append(_members_item)
     return GroupMetadataValue(protocol_type, generation, protocol, leader, -1, members), pos
@@ -258,7 +258,7 @@ def _read_group_metadata_value_v1(frame: bytes, pos: int) -> tuple[GroupMetadata
     if _n * 22 > len(frame) - pos:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_group_metadata_value_member_metadata_v1(frame, pos)
         members.append(_members_item)
     return GroupMetadataValue(protocol_type, generation, protocol, leader, -1, members), pos
@@ -295,7 +295,7 @@ def _read_group_metadata_value_v2(frame: bytes, pos: int) -> tuple[GroupMetadata
     if _n * 22 > len(frame) - pos:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_group_metadata_value_member_metadata_v1(frame, pos)
         members.append(_members_item)
     return GroupMetadataValue(protocol_type, generation, protocol, leader, current_state_timestamp, members), pos
@@ -379,7 +379,7 @@ def _read_group_metadata_value_v3(frame: bytes, pos: int) -> tuple[GroupMetadata
     if _n * 24 > len(frame) - pos:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_group_metadata_value_member_metadata_v3(frame, pos)
         members.append(_members_item)
     return GroupMetadataValue(protocol_type, generation, protocol, leader, current_state_timestamp, members), pos
@@ -508,7 +508,7 @@ def _read_group_metadata_value_v4(frame: bytes, pos: int) -> tuple[GroupMetadata
     if _n * 15 > len(frame) - pos:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_group_metadata_value_member_metadata_v4(frame, pos)
         members.append(_members_item)
     if frame[pos]:

@@ -139,7 +139,7 @@ def _read_incremental_alter_configs_request_alter_configs_resource_v0(frame: byt
     if _n * 5 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[IncrementalAlterConfigsRequest.AlterableConfig] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_incremental_alter_configs_request_alterable_config_v0(frame, pos)
         configs.append(_configs_item)
     return IncrementalAlterConfigsRequest.AlterConfigsResource(resource_type, resource_name, configs), pos
@@ -220,7 +220,7 @@ def _read_incremental_alter_configs_request_alter_configs_resource_v1(frame: byt
     if _n * 4 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[IncrementalAlterConfigsRequest.AlterableConfig] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_incremental_alter_configs_request_alterable_config_v1(frame, pos)
         configs.append(_configs_item)
     if frame[pos]:
@@ -406,7 +406,7 @@ def _read_incremental_alter_configs_response_v0(frame: bytes, pos: int) -> tuple
     if _n * 7 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[IncrementalAlterConfigsResponse.AlterConfigsResourceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_incremental_alter_configs_response_alter_configs_resource_response_v0(frame, pos)
         responses.append(_responses_item)
     return IncrementalAlterConfigsResponse(throttle_time_ms, responses), pos
@@ -463,7 +463,7 @@ def _read_incremental_alter_configs_response_v1(frame: bytes, pos: int) -> tuple
     if _n * 6 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[IncrementalAlterConfigsResponse.AlterConfigsResourceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_incremental_alter_configs_response_alter_configs_resource_response_v1(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:

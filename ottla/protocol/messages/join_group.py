@@ -153,7 +153,7 @@ def _read_join_group_request_v0(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n * 6 > len(frame) - pos:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n) if _n <= FEW else many("protocols", _n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n, protocols):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v0(frame, pos)
         protocols.append(_protocols_item)
     return JoinGroupRequest(group_id, session_timeout_ms, -1, member_id, None, protocol_type, protocols), pos
@@ -188,7 +188,7 @@ def _read_join_group_request_v1(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n * 6 > len(frame) - pos:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n) if _n <= FEW else many("protocols", _n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n, protocols):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v0(frame, pos)
         protocols.append(_protocols_item)
     return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, None, protocol_type, protocols), pos
@@ -231,7 +231,7 @@ def _read_join_group_request_v5(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n * 6 > len(frame) - pos:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n) if _n <= FEW else many("protocols", _n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n, protocols):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v0(frame, pos)
         protocols.append(_protocols_item)
     return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols), pos
@@ -324,7 +324,7 @@ def _read_join_group_request_v6(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n * 3 > len(frame) - pos:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n) if _n <= FEW else many("protocols", _n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n, protocols):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v6(frame, pos)
         protocols.append(_protocols_item)
     if frame[pos]:
@@ -393,7 +393,7 @@ def _read_join_group_request_v8(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n * 3 > len(frame) - pos:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n) if _n <= FEW else many("protocols", _n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n, protocols):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v6(frame, pos)
         protocols.append(_protocols_item)
     _n = frame[pos]
@@ -671,7 +671,7 @@ def _read_join_group_response_v0(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n * 6 > len(frame) - pos:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_join_group_response_join_group_response_member_v0(frame, pos)
         members.append(_members_item)
     return JoinGroupResponse(0, error_code, generation_id, None, protocol_name, leader, False, member_id, members), pos
@@ -706,7 +706,7 @@ def _read_join_group_response_v2(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n * 6 > len(frame) - pos:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_join_group_response_join_group_response_member_v0(frame, pos)
         members.append(_members_item)
     return JoinGroupResponse(throttle_time_ms, error_code, generation_id, None, protocol_name, leader, False, member_id, members), pos
@@ -767,7 +767,7 @@ def _read_join_group_response_v5(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n * 8 > len(frame) - pos:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_join_group_response_join_group_response_member_v5(frame, pos)
         members.append(_members_item)
     return JoinGroupResponse(throttle_time_ms, error_code, generation_id, None, protocol_name, leader, False, member_id, members), pos
@@ -860,7 +860,7 @@ def _read_join_group_response_v6(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n * 4 > len(frame) - pos:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_join_group_response_join_group_response_member_v6(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -930,7 +930,7 @@ def _read_join_group_response_v7(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n * 4 > len(frame) - pos:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_join_group_response_join_group_response_member_v6(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -1002,7 +1002,7 @@ def _read_join_group_response_v9(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n * 4 > len(frame) - pos:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_join_group_response_join_group_response_member_v6(frame, pos)
         members.append(_members_item)
     if frame[pos]:

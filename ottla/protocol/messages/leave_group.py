@@ -131,7 +131,7 @@ def _read_leave_group_request_v3(frame: bytes, pos: int) -> tuple[LeaveGroupRequ
     if _n * 4 > len(frame) - pos:
         fail_count("members", _n)
     members: list[LeaveGroupRequest.MemberIdentity] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_leave_group_request_member_identity_v3(frame, pos)
         members.append(_members_item)
     return LeaveGroupRequest(group_id, "", members), pos
@@ -192,7 +192,7 @@ def _read_leave_group_request_v4(frame: bytes, pos: int) -> tuple[LeaveGroupRequ
     if _n * 3 > len(frame) - pos:
         fail_count("members", _n)
     members: list[LeaveGroupRequest.MemberIdentity] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_leave_group_request_member_identity_v4(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -272,7 +272,7 @@ def _read_leave_group_request_v5(frame: bytes, pos: int) -> tuple[LeaveGroupRequ
     if _n * 4 > len(frame) - pos:
         fail_count("members", _n)
     members: list[LeaveGroupRequest.MemberIdentity] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_leave_group_request_member_identity_v5(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -470,7 +470,7 @@ def _read_leave_group_response_v3(frame: bytes, pos: int) -> tuple[LeaveGroupRes
     if _n * 6 > len(frame) - pos:
         fail_count("members", _n)
     members: list[LeaveGroupResponse.MemberResponse] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_leave_group_response_member_response_v3(frame, pos)
         members.append(_members_item)
     return LeaveGroupResponse(throttle_time_ms, error_code, members), pos
@@ -525,7 +525,7 @@ def _read_leave_group_response_v4(frame: bytes, pos: int) -> tuple[LeaveGroupRes
     if _n * 5 > len(frame) - pos:
         fail_count("members", _n)
     members: list[LeaveGroupResponse.MemberResponse] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_leave_group_response_member_response_v4(frame, pos)
         members.append(_members_item)
     if frame[pos]:

@@ -189,7 +189,7 @@ def _read_list_config_resources_response_v0(frame: bytes, pos: int) -> tuple[Lis
     if _n * 2 > len(frame) - pos:
         fail_count("config_resources", _n)
     config_resources: list[ListConfigResourcesResponse.ConfigResource] = []
-    for _ in range(_n) if _n <= FEW else many("config_resources", _n):
+    for _ in range(_n) if _n <= FEW else many("config_resources", _n, config_resources):
         _config_resources_item, pos = _read_list_config_resources_response_config_resource_v0(frame, pos)
         config_resources.append(_config_resources_item)
     if frame[pos]:
@@ -241,7 +241,7 @@ def _read_list_config_resources_response_v1(frame: bytes, pos: int) -> tuple[Lis
     if _n * 3 > len(frame) - pos:
         fail_count("config_resources", _n)
     config_resources: list[ListConfigResourcesResponse.ConfigResource] = []
-    for _ in range(_n) if _n <= FEW else many("config_resources", _n):
+    for _ in range(_n) if _n <= FEW else many("config_resources", _n, config_resources):
         _config_resources_item, pos = _read_list_config_resources_response_config_resource_v1(frame, pos)
         config_resources.append(_config_resources_item)
     if frame[pos]:

@@ -84,7 +84,7 @@ def _read_list_groups_request_v4(frame: bytes, pos: int) -> tuple[ListGroupsRequ
     if _n > len(frame) - pos:
         fail_count("states_filter", _n)
     states_filter: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("states_filter", _n):
+    for _ in range(_n) if _n <= FEW else many("states_filter", _n, states_filter):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -119,7 +119,7 @@ def _read_list_groups_request_v5(frame: bytes, pos: int) -> tuple[ListGroupsRequ
     if _n > len(frame) - pos:
         fail_count("states_filter", _n)
     states_filter: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("states_filter", _n):
+    for _ in range(_n) if _n <= FEW else many("states_filter", _n, states_filter):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -142,7 +142,7 @@ def _read_list_groups_request_v5(frame: bytes, pos: int) -> tuple[ListGroupsRequ
     if _n > len(frame) - pos:
         fail_count("types_filter", _n)
     types_filter: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("types_filter", _n):
+    for _ in range(_n) if _n <= FEW else many("types_filter", _n, types_filter):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -295,7 +295,7 @@ def _read_list_groups_response_v0(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n * 4 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_list_groups_response_listed_group_v0(frame, pos)
         groups.append(_groups_item)
     return ListGroupsResponse(0, error_code, groups), pos
@@ -309,7 +309,7 @@ def _read_list_groups_response_v1(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n * 4 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_list_groups_response_listed_group_v0(frame, pos)
         groups.append(_groups_item)
     return ListGroupsResponse(throttle_time_ms, error_code, groups), pos
@@ -361,7 +361,7 @@ def _read_list_groups_response_v3(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n * 3 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_list_groups_response_listed_group_v3(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -431,7 +431,7 @@ def _read_list_groups_response_v4(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n * 4 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_list_groups_response_listed_group_v4(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -511,7 +511,7 @@ def _read_list_groups_response_v5(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n * 5 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_list_groups_response_listed_group_v5(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:

@@ -69,7 +69,7 @@ def _read_list_transactions_request_v0(frame: bytes, pos: int) -> tuple[ListTran
     if _n > len(frame) - pos:
         fail_count("state_filters", _n)
     state_filters: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("state_filters", _n):
+    for _ in range(_n) if _n <= FEW else many("state_filters", _n, state_filters):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -118,7 +118,7 @@ def _read_list_transactions_request_v1(frame: bytes, pos: int) -> tuple[ListTran
     if _n > len(frame) - pos:
         fail_count("state_filters", _n)
     state_filters: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("state_filters", _n):
+    for _ in range(_n) if _n <= FEW else many("state_filters", _n, state_filters):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -169,7 +169,7 @@ def _read_list_transactions_request_v2(frame: bytes, pos: int) -> tuple[ListTran
     if _n > len(frame) - pos:
         fail_count("state_filters", _n)
     state_filters: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("state_filters", _n):
+    for _ in range(_n) if _n <= FEW else many("state_filters", _n, state_filters):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -375,7 +375,7 @@ def _read_list_transactions_response_v0(frame: bytes, pos: int) -> tuple[ListTra
     if _n > len(frame) - pos:
         fail_count("unknown_state_filters", _n)
     unknown_state_filters: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("unknown_state_filters", _n):
+    for _ in range(_n) if _n <= FEW else many("unknown_state_filters", _n, unknown_state_filters):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -398,7 +398,7 @@ def _read_list_transactions_response_v0(frame: bytes, pos: int) -> tuple[ListTra
     if _n * 11 > len(frame) - pos:
         fail_count("transaction_states", _n)
     transaction_states: list[ListTransactionsResponse.TransactionState] = []
-    for _ in range(_n) if _n <= FEW else many("transaction_states", _n):
+    for _ in range(_n) if _n <= FEW else many("transaction_states", _n, transaction_states):
         _transaction_states_item, pos = _read_list_transactions_response_transaction_state_v0(frame, pos)
         transaction_states.append(_transaction_states_item)
     if frame[pos]:

@@ -128,7 +128,7 @@ def _read_metadata_request_v0(frame: bytes, pos: int) -> tuple[MetadataRequest, 
     if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataRequest.MetadataRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_request_metadata_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     return MetadataRequest(topics), pos
@@ -143,7 +143,7 @@ def _read_metadata_request_v1(frame: bytes, pos: int) -> tuple[MetadataRequest, 
         if _n * 2 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v0(frame, pos)
             topics.append(_topics_item)
     return MetadataRequest(topics), pos
@@ -158,7 +158,7 @@ def _read_metadata_request_v4(frame: bytes, pos: int) -> tuple[MetadataRequest, 
         if _n * 2 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v0(frame, pos)
             topics.append(_topics_item)
     (allow_auto_topic_creation,) = unpack_o(frame, pos)
@@ -175,7 +175,7 @@ def _read_metadata_request_v8(frame: bytes, pos: int) -> tuple[MetadataRequest, 
         if _n * 2 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v0(frame, pos)
             topics.append(_topics_item)
     allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = unpack_ooo(frame, pos)
@@ -218,7 +218,7 @@ def _read_metadata_request_v9(frame: bytes, pos: int) -> tuple[MetadataRequest, 
         if _n * 2 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v9(frame, pos)
             topics.append(_topics_item)
     allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = unpack_ooo(frame, pos)
@@ -272,7 +272,7 @@ def _read_metadata_request_v10(frame: bytes, pos: int) -> tuple[MetadataRequest,
         if _n * 18 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v10(frame, pos)
             topics.append(_topics_item)
     allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = unpack_ooo(frame, pos)
@@ -301,7 +301,7 @@ def _read_metadata_request_v11(frame: bytes, pos: int) -> tuple[MetadataRequest,
         if _n * 18 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v10(frame, pos)
             topics.append(_topics_item)
     allow_auto_topic_creation, include_topic_authorized_operations = unpack_oo(frame, pos)
@@ -625,7 +625,7 @@ def _read_metadata_response_v0(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n * 10 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v0(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_i(frame, pos)
@@ -689,7 +689,7 @@ def _read_metadata_response_v1(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     controller_id, _n = unpack_ii(frame, pos)
@@ -713,7 +713,7 @@ def _read_metadata_response_v2(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -745,7 +745,7 @@ def _read_metadata_response_v3(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -832,7 +832,7 @@ def _read_metadata_response_v5(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -919,7 +919,7 @@ def _read_metadata_response_v7(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -974,7 +974,7 @@ def _read_metadata_response_v8(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -1149,7 +1149,7 @@ def _read_metadata_response_v9(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1248,7 +1248,7 @@ def _read_metadata_response_v10(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1305,7 +1305,7 @@ def _read_metadata_response_v11(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1403,7 +1403,7 @@ def _read_metadata_response_v12(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1458,7 +1458,7 @@ def _read_metadata_response_v13(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]

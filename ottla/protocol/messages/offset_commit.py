@@ -154,7 +154,7 @@ def _read_offset_commit_request_offset_commit_request_topic_v2(frame: bytes, pos
     if _n * 14 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_commit_request_offset_commit_request_partition_v2(frame, pos)
         partitions.append(_partitions_item)
     return OffsetCommitRequest.OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
@@ -243,7 +243,7 @@ def _read_offset_commit_request_offset_commit_request_topic_v6(frame: bytes, pos
     if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_commit_request_offset_commit_request_partition_v6(frame, pos)
         partitions.append(_partitions_item)
     return OffsetCommitRequest.OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
@@ -360,7 +360,7 @@ def _read_offset_commit_request_offset_commit_request_topic_v8(frame: bytes, pos
     if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_commit_request_offset_commit_request_partition_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -447,7 +447,7 @@ def _read_offset_commit_request_offset_commit_request_topic_v10(frame: bytes, po
     if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_commit_request_offset_commit_request_partition_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:

@@ -960,7 +960,7 @@ def _read_offset_fetch_response_offset_fetch_response_topic_v1(frame: bytes, pos
     if _n * 16 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partition_v1(frame, pos)
         partitions.append(_partitions_item)
     return OffsetFetchResponse.OffsetFetchResponseTopic(name, partitions), pos
@@ -1041,7 +1041,7 @@ def _read_offset_fetch_response_offset_fetch_response_topic_v5(frame: bytes, pos
     if _n * 20 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partition_v5(frame, pos)
         partitions.append(_partitions_item)
     return OffsetFetchResponse.OffsetFetchResponseTopic(name, partitions), pos
@@ -1112,7 +1112,7 @@ def _read_offset_fetch_response_offset_fetch_response_topic_v6(frame: bytes, pos
     if _n * 20 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partition_v6(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -1205,7 +1205,7 @@ def _read_offset_fetch_response_offset_fetch_response_topics_v8(frame: bytes, po
     if _n * 20 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartitions] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partitions_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -1299,7 +1299,7 @@ def _read_offset_fetch_response_offset_fetch_response_topics_v10(frame: bytes, p
     if _n * 20 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartitions] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partitions_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:

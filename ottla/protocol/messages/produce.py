@@ -701,7 +701,7 @@ def _read_produce_response_partition_produce_response_v8(frame: bytes, pos: int)
     if _n * 6 > len(frame) - pos:
         fail_count("record_errors", _n)
     record_errors: list[ProduceResponse.BatchIndexAndErrorMessage] = []
-    for _ in range(_n) if _n <= FEW else many("record_errors", _n):
+    for _ in range(_n) if _n <= FEW else many("record_errors", _n, record_errors):
         _record_errors_item, pos = _read_produce_response_batch_index_and_error_message_v8(frame, pos)
         record_errors.append(_record_errors_item)
     (_n,) = unpack_h(frame, pos)
@@ -791,7 +791,7 @@ def _read_produce_response_partition_produce_response_v9(frame: bytes, pos: int)
     if _n * 6 > len(frame) - pos:
         fail_count("record_errors", _n)
     record_errors: list[ProduceResponse.BatchIndexAndErrorMessage] = []
-    for _ in range(_n) if _n <= FEW else many("record_errors", _n):
+    for _ in range(_n) if _n <= FEW else many("record_errors", _n, record_errors):
         _record_errors_item, pos = _read_produce_response_batch_index_and_error_message_v9(frame, pos)
         record_errors.append(_record_errors_item)
     _n = frame[pos]
@@ -924,7 +924,7 @@ def _read_produce_response_partition_produce_response_v10(frame: bytes, pos: int
     if _n * 6 > len(frame) - pos:
         fail_count("record_errors", _n)
     record_errors: list[ProduceResponse.BatchIndexAndErrorMessage] = []
-    for _ in range(_n) if _n <= FEW else many("record_errors", _n):
+    for _ in range(_n) if _n <= FEW else many("record_errors", _n, record_errors):
         _record_errors_item, pos = _read_produce_response_batch_index_and_error_message_v9(frame, pos)
         record_errors.append(_record_errors_item)
     _n = frame[pos]
@@ -1066,7 +1066,7 @@ def _read_produce_response_v10(frame: bytes, pos: int) -> tuple[ProduceResponse,
                 if _n * 11 > len(frame) - pos:
                     fail_count("node_endpoints", _n)
                 node_endpoints = []
-                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
+                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n, node_endpoints):
                     _node_endpoints_item, pos = _read_produce_response_node_endpoint_v10(frame, pos)
                     node_endpoints.append(_node_endpoints_item)
             else:
@@ -1144,7 +1144,7 @@ def _read_produce_response_v13(frame: bytes, pos: int) -> tuple[ProduceResponse,
                 if _n * 11 > len(frame) - pos:
                     fail_count("node_endpoints", _n)
                 node_endpoints = []
-                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
+                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n, node_endpoints):
                     _node_endpoints_item, pos = _read_produce_response_node_endpoint_v10(frame, pos)
                     node_endpoints.append(_node_endpoints_item)
             else:

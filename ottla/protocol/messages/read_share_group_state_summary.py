@@ -321,7 +321,7 @@ def _read_read_share_group_state_summary_response_read_state_summary_result_v0(f
     if _n * 24 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateSummaryResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_read_share_group_state_summary_response_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -402,7 +402,7 @@ def _read_read_share_group_state_summary_response_read_state_summary_result_v1(f
     if _n * 28 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateSummaryResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_read_share_group_state_summary_response_partition_result_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:

@@ -91,7 +91,7 @@ def _read_sasl_handshake_response_v0(frame: bytes, pos: int) -> tuple[SaslHandsh
     if _n * 2 > len(frame) - pos:
         fail_count("mechanisms", _n)
     mechanisms: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("mechanisms", _n):
+    for _ in range(_n) if _n <= FEW else many("mechanisms", _n, mechanisms):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:

@@ -554,7 +554,7 @@ def _read_share_acknowledge_response_share_acknowledge_topic_response_v1(frame: 
     if _n * 17 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ShareAcknowledgeResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_share_acknowledge_response_partition_data_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -644,7 +644,7 @@ def _read_share_acknowledge_response_v1(frame: bytes, pos: int) -> tuple[ShareAc
     if _n * 11 > len(frame) - pos:
         fail_count("node_endpoints", _n)
     node_endpoints: list[ShareAcknowledgeResponse.NodeEndpoint] = []
-    for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
+    for _ in range(_n) if _n <= FEW else many("node_endpoints", _n, node_endpoints):
         _node_endpoints_item, pos = _read_share_acknowledge_response_node_endpoint_v1(frame, pos)
         node_endpoints.append(_node_endpoints_item)
     if frame[pos]:
@@ -699,7 +699,7 @@ def _read_share_acknowledge_response_v2(frame: bytes, pos: int) -> tuple[ShareAc
     if _n * 11 > len(frame) - pos:
         fail_count("node_endpoints", _n)
     node_endpoints: list[ShareAcknowledgeResponse.NodeEndpoint] = []
-    for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
+    for _ in range(_n) if _n <= FEW else many("node_endpoints", _n, node_endpoints):
         _node_endpoints_item, pos = _read_share_acknowledge_response_node_endpoint_v1(frame, pos)
         node_endpoints.append(_node_endpoints_item)
     if frame[pos]:

@@ -849,7 +849,7 @@ def _read_share_fetch_response_v1(frame: bytes, pos: int) -> tuple[ShareFetchRes
     if _n * 11 > len(frame) - pos:
         fail_count("node_endpoints", _n)
     node_endpoints: list[ShareFetchResponse.NodeEndpoint] = []
-    for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
+    for _ in range(_n) if _n <= FEW else many("node_endpoints", _n, node_endpoints):
         _node_endpoints_item, pos = _read_share_fetch_response_node_endpoint_v1(frame, pos)
         node_endpoints.append(_node_endpoints_item)
     if frame[pos]:

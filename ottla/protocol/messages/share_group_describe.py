@@ -73,7 +73,7 @@ def _read_share_group_describe_request_v1(frame: bytes, pos: int) -> tuple[Share
     if _n > len(frame) - pos:
         fail_count("group_ids", _n)
     group_ids: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("group_ids", _n):
+    for _ in range(_n) if _n <= FEW else many("group_ids", _n, group_ids):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -362,7 +362,7 @@ def _read_share_group_describe_response_member_v1(frame: bytes, pos: int) -> tup
     if _n > len(frame) - pos:
         fail_count("subscribed_topic_names", _n)
     subscribed_topic_names: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n):
+    for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n, subscribed_topic_names):
         _n = frame[pos]
         if _n < 128:
             pos += 1

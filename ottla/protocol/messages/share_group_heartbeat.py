@@ -116,7 +116,7 @@ def _read_share_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[Shar
         if _n > len(frame) - pos:
             fail_count("subscribed_topic_names", _n)
         subscribed_topic_names = []
-        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n):
+        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n, subscribed_topic_names):
             _n = frame[pos]
             if _n < 128:
                 pos += 1

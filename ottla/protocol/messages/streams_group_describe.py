@@ -87,7 +87,7 @@ def _read_streams_group_describe_request_v0(frame: bytes, pos: int) -> tuple[Str
     if _n > len(frame) - pos:
         fail_count("group_ids", _n)
     group_ids: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("group_ids", _n):
+    for _ in range(_n) if _n <= FEW else many("group_ids", _n, group_ids):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -124,7 +124,7 @@ def _read_streams_group_describe_request_v1(frame: bytes, pos: int) -> tuple[Str
     if _n > len(frame) - pos:
         fail_count("group_ids", _n)
     group_ids: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("group_ids", _n):
+    for _ in range(_n) if _n <= FEW else many("group_ids", _n, group_ids):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -601,7 +601,7 @@ def _read_streams_group_describe_response_topic_info_v0(frame: bytes, pos: int) 
     if _n * 3 > len(frame) - pos:
         fail_count("topic_configs", _n)
     topic_configs: list[StreamsGroupDescribeResponse.KeyValue] = []
-    for _ in range(_n) if _n <= FEW else many("topic_configs", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_configs", _n, topic_configs):
         _topic_configs_item, pos = _read_streams_group_describe_response_key_value_v0(frame, pos)
         topic_configs.append(_topic_configs_item)
     if frame[pos]:
@@ -637,7 +637,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n > len(frame) - pos:
         fail_count("source_topics", _n)
     source_topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("source_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("source_topics", _n, source_topics):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -660,7 +660,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n > len(frame) - pos:
         fail_count("repartition_sink_topics", _n)
     repartition_sink_topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("repartition_sink_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("repartition_sink_topics", _n, repartition_sink_topics):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -962,7 +962,7 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n * 3 > len(frame) - pos:
         fail_count("client_tags", _n)
     client_tags: list[StreamsGroupDescribeResponse.KeyValue] = []
-    for _ in range(_n) if _n <= FEW else many("client_tags", _n):
+    for _ in range(_n) if _n <= FEW else many("client_tags", _n, client_tags):
         _client_tags_item, pos = _read_streams_group_describe_response_key_value_v0(frame, pos)
         client_tags.append(_client_tags_item)
     _n = frame[pos]
@@ -976,7 +976,7 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n * 14 > len(frame) - pos:
         fail_count("task_offsets", _n)
     task_offsets: list[StreamsGroupDescribeResponse.TaskOffset] = []
-    for _ in range(_n) if _n <= FEW else many("task_offsets", _n):
+    for _ in range(_n) if _n <= FEW else many("task_offsets", _n, task_offsets):
         _task_offsets_item, pos = _read_streams_group_describe_response_task_offset_v0(frame, pos)
         task_offsets.append(_task_offsets_item)
     _n = frame[pos]
@@ -990,7 +990,7 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n * 14 > len(frame) - pos:
         fail_count("task_end_offsets", _n)
     task_end_offsets: list[StreamsGroupDescribeResponse.TaskOffset] = []
-    for _ in range(_n) if _n <= FEW else many("task_end_offsets", _n):
+    for _ in range(_n) if _n <= FEW else many("task_end_offsets", _n, task_end_offsets):
         _task_end_offsets_item, pos = _read_streams_group_describe_response_task_offset_v0(frame, pos)
         task_end_offsets.append(_task_end_offsets_item)
     assignment, pos = _read_streams_group_describe_response_assignment_v0(frame, pos)
@@ -1129,7 +1129,7 @@ def _read_streams_group_describe_response_topology_description_node_v1(frame: by
     if _n > len(frame) - pos:
         fail_count("source_topics", _n)
     source_topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("source_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("source_topics", _n, source_topics):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -1163,7 +1163,7 @@ def _read_streams_group_describe_response_topology_description_node_v1(frame: by
     if _n > len(frame) - pos:
         fail_count("stores", _n)
     stores: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("stores", _n):
+    for _ in range(_n) if _n <= FEW else many("stores", _n, stores):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -1186,7 +1186,7 @@ def _read_streams_group_describe_response_topology_description_node_v1(frame: by
     if _n > len(frame) - pos:
         fail_count("successors", _n)
     successors: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("successors", _n):
+    for _ in range(_n) if _n <= FEW else many("successors", _n, successors):
         _n = frame[pos]
         if _n < 128:
             pos += 1

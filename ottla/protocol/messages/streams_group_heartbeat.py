@@ -340,7 +340,7 @@ def _read_streams_group_heartbeat_request_topic_info_v0(frame: bytes, pos: int) 
     if _n * 3 > len(frame) - pos:
         fail_count("topic_configs", _n)
     topic_configs: list[StreamsGroupHeartbeatRequest.KeyValue] = []
-    for _ in range(_n) if _n <= FEW else many("topic_configs", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_configs", _n, topic_configs):
         _topic_configs_item, pos = _read_streams_group_heartbeat_request_key_value_v0(frame, pos)
         topic_configs.append(_topic_configs_item)
     if frame[pos]:
@@ -430,7 +430,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n > len(frame) - pos:
         fail_count("source_topics", _n)
     source_topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("source_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("source_topics", _n, source_topics):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -453,7 +453,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n > len(frame) - pos:
         fail_count("source_topic_regex", _n)
     source_topic_regex: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("source_topic_regex", _n):
+    for _ in range(_n) if _n <= FEW else many("source_topic_regex", _n, source_topic_regex):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -490,7 +490,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n > len(frame) - pos:
         fail_count("repartition_sink_topics", _n)
     repartition_sink_topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("repartition_sink_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("repartition_sink_topics", _n, repartition_sink_topics):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -780,7 +780,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         if _n * 3 > len(frame) - pos:
             fail_count("client_tags", _n)
         client_tags = []
-        for _ in range(_n) if _n <= FEW else many("client_tags", _n):
+        for _ in range(_n) if _n <= FEW else many("client_tags", _n, client_tags):
             _client_tags_item, pos = _read_streams_group_heartbeat_request_key_value_v0(frame, pos)
             client_tags.append(_client_tags_item)
     _n = frame[pos]
@@ -795,7 +795,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         if _n * 14 > len(frame) - pos:
             fail_count("task_offsets", _n)
         task_offsets = []
-        for _ in range(_n) if _n <= FEW else many("task_offsets", _n):
+        for _ in range(_n) if _n <= FEW else many("task_offsets", _n, task_offsets):
             _task_offsets_item, pos = _read_streams_group_heartbeat_request_task_offset_v0(frame, pos)
             task_offsets.append(_task_offsets_item)
     _n = frame[pos]
@@ -810,7 +810,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         if _n * 14 > len(frame) - pos:
             fail_count("task_end_offsets", _n)
         task_end_offsets = []
-        for _ in range(_n) if _n <= FEW else many("task_end_offsets", _n):
+        for _ in range(_n) if _n <= FEW else many("task_end_offsets", _n, task_end_offsets):
             _task_end_offsets_item, pos = _read_streams_group_heartbeat_request_task_offset_v0(frame, pos)
             task_end_offsets.append(_task_end_offsets_item)
     (shutdown_application,) = unpack_o(frame, pos)
@@ -1361,7 +1361,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         if _n * 3 > len(frame) - pos:
             fail_count("status", _n)
         status = []
-        for _ in range(_n) if _n <= FEW else many("status", _n):
+        for _ in range(_n) if _n <= FEW else many("status", _n, status):
             _status_item, pos = _read_streams_group_heartbeat_response_status_v0(frame, pos)
             status.append(_status_item)
     _n = frame[pos]
@@ -1475,7 +1475,7 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         if _n * 3 > len(frame) - pos:
             fail_count("status", _n)
         status = []
-        for _ in range(_n) if _n <= FEW else many("status", _n):
+        for _ in range(_n) if _n <= FEW else many("status", _n, status):
             _status_item, pos = _read_streams_group_heartbeat_response_status_v0(frame, pos)
             status.append(_status_item)
     _n = frame[pos]

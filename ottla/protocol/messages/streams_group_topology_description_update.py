@@ -163,7 +163,7 @@ def _read_streams_group_topology_description_update_request_topology_description
     if _n > len(frame) - pos:
         fail_count("source_topics", _n)
     source_topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("source_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("source_topics", _n, source_topics):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -197,7 +197,7 @@ def _read_streams_group_topology_description_update_request_topology_description
     if _n > len(frame) - pos:
         fail_count("stores", _n)
     stores: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("stores", _n):
+    for _ in range(_n) if _n <= FEW else many("stores", _n, stores):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -220,7 +220,7 @@ def _read_streams_group_topology_description_update_request_topology_description
     if _n > len(frame) - pos:
         fail_count("successors", _n)
     successors: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("successors", _n):
+    for _ in range(_n) if _n <= FEW else many("successors", _n, successors):
         _n = frame[pos]
         if _n < 128:
             pos += 1

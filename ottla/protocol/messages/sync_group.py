@@ -131,7 +131,7 @@ def _read_sync_group_request_v0(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n * 6 > len(frame) - pos:
         fail_count("assignments", _n)
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = []
-    for _ in range(_n) if _n <= FEW else many("assignments", _n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
         _assignments_item, pos = _read_sync_group_request_sync_group_request_assignment_v0(frame, pos)
         assignments.append(_assignments_item)
     return SyncGroupRequest(group_id, generation_id, member_id, None, None, None, assignments), pos
@@ -167,7 +167,7 @@ def _read_sync_group_request_v3(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n * 6 > len(frame) - pos:
         fail_count("assignments", _n)
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = []
-    for _ in range(_n) if _n <= FEW else many("assignments", _n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
         _assignments_item, pos = _read_sync_group_request_sync_group_request_assignment_v0(frame, pos)
         assignments.append(_assignments_item)
     return SyncGroupRequest(group_id, generation_id, member_id, group_instance_id, None, None, assignments), pos
@@ -250,7 +250,7 @@ def _read_sync_group_request_v4(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n * 3 > len(frame) - pos:
         fail_count("assignments", _n)
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = []
-    for _ in range(_n) if _n <= FEW else many("assignments", _n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
         _assignments_item, pos = _read_sync_group_request_sync_group_request_assignment_v4(frame, pos)
         assignments.append(_assignments_item)
     if frame[pos]:
@@ -331,7 +331,7 @@ def _read_sync_group_request_v5(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n * 3 > len(frame) - pos:
         fail_count("assignments", _n)
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = []
-    for _ in range(_n) if _n <= FEW else many("assignments", _n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
         _assignments_item, pos = _read_sync_group_request_sync_group_request_assignment_v4(frame, pos)
         assignments.append(_assignments_item)
     if frame[pos]:

@@ -160,7 +160,7 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_topic_v0(frame: by
     if _n * 14 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     return TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
@@ -221,7 +221,7 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_topic_v2(frame: by
     if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_partition_v2(frame, pos)
         partitions.append(_partitions_item)
     return TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
@@ -302,7 +302,7 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_topic_v3(frame: by
     if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_partition_v3(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -399,7 +399,7 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_topic_v6(frame: by
     if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_partition_v3(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:

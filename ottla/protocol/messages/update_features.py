@@ -126,7 +126,7 @@ def _read_update_features_request_v0(frame: bytes, pos: int) -> tuple[UpdateFeat
     if _n * 5 > len(frame) - pos:
         fail_count("feature_updates", _n)
     feature_updates: list[UpdateFeaturesRequest.FeatureUpdateKey] = []
-    for _ in range(_n) if _n <= FEW else many("feature_updates", _n):
+    for _ in range(_n) if _n <= FEW else many("feature_updates", _n, feature_updates):
         _feature_updates_item, pos = _read_update_features_request_feature_update_key_v0(frame, pos)
         feature_updates.append(_feature_updates_item)
     if frame[pos]:
@@ -178,7 +178,7 @@ def _read_update_features_request_v1(frame: bytes, pos: int) -> tuple[UpdateFeat
     if _n * 5 > len(frame) - pos:
         fail_count("feature_updates", _n)
     feature_updates: list[UpdateFeaturesRequest.FeatureUpdateKey] = []
-    for _ in range(_n) if _n <= FEW else many("feature_updates", _n):
+    for _ in range(_n) if _n <= FEW else many("feature_updates", _n, feature_updates):
         _feature_updates_item, pos = _read_update_features_request_feature_update_key_v1(frame, pos)
         feature_updates.append(_feature_updates_item)
     (validate_only,) = unpack_o(frame, pos)
@@ -357,7 +357,7 @@ def _read_update_features_response_v0(frame: bytes, pos: int) -> tuple[UpdateFea
     if _n * 5 > len(frame) - pos:
         fail_count("results", _n)
     results: list[UpdateFeaturesResponse.UpdatableFeatureResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_update_features_response_updatable_feature_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:

@@ -508,7 +508,7 @@ def _read_write_share_group_state_response_write_state_result_v0(frame: bytes, p
     if _n * 8 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[WriteShareGroupStateResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_write_share_group_state_response_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:

@@ -12,23 +12,18 @@ take, every id of the broker and of the program. The same seed tells the same st
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Coroutine, Mapping
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.server import Server
 from ottla.broker.structured_log import make_log
 from ottla.settings.settings import Settings
 from ottla.testing.broker import TEST_SETTINGS, setting_text
-from ottla.testing.faulting import Faulting
 from ottla.testing.simulation.loop import SimulatedLoop
+from ottla.testing.simulation.simulated_broker import SimulatedBroker
 from ottla.testing.simulation.world import SimulatedClock, simulated_world
-
-if TYPE_CHECKING:
-    from ottla.events.stream import Event
-    from ottla.testing.simulation.host import Host
 
 T = TypeVar("T")
 
@@ -39,66 +34,6 @@ LIMIT_S: Final = 3_600.0
 #: How long connections have at the end, to close at both ends.
 _LINGER_S: Final = 60
 LATENCY_MS: Final = (0.05, 1.0)
-
-
-class SimulatedBroker(Faulting):
-    """The broker of a simulation, as the story has it."""
-
-    def __init__(self, server: Server, loop: SimulatedLoop) -> None:
-        self._server = server
-        self._loop = loop
-        self._events: list[str] = []
-        self._stop_recording = server.parts.events.read(self._record)
-
-    @property
-    def bootstrap_servers(self) -> str:
-        """What to give to clients."""
-        return self._server.bootstrap
-
-    @property
-    def now_ms(self) -> int:
-        """How late it is, in whole milliseconds since the story began."""
-        return self._loop.now_ms
-
-    @property
-    def events(self) -> list[str]:
-        """What has happened in the broker, each event a line of JSON. The same seed gives the same lines."""
-        return list(self._events)
-
-    def host(self, name: str) -> Host:
-        """A machine for clients to run on, which can be cut off or die: `kafka.host("ana").run(consume())`."""
-        return self._loop.network.host(name)
-
-    async def stop_node(self, node_id: int, *, hard: bool = False) -> None:
-        """Stop one of its nodes, in an orderly way or as if it died; as `BrokerNode.stop`."""
-        await self._server.stop_node(node_id, hard=hard)
-
-    async def start_node(self, node_id: int) -> None:
-        """Start it again, at the address it had."""
-        await self._server.start_node(node_id)
-
-    def look(self, at: Callable[[Server], T]) -> T:
-        """What a function makes of the server; for faults and holds, whose waits are under `aio`."""
-        return at(self._server)
-
-    def ask(self, function: Callable[[Server], T]) -> T:
-        """What a function makes of the server."""
-        return function(self._server)
-
-    def stop_recording(self) -> None:
-        """The story is told."""
-        self._stop_recording()
-
-    def _record(self, event: Event) -> None:
-        said = {
-            "sequence": event.sequence,
-            "now_ms": event.now_ms,
-            "wall_ms": event.wall_ms,
-            "node_id": event.node_id,
-            "kind": event.kind.value,
-            "details": event.details,
-        }
-        self._events.append(json.dumps(said, default=str))
 
 
 class Simulation:

@@ -6,7 +6,8 @@ import asyncio
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 
-from ottla.testing.simulation.simulation import SimulatedBroker, Simulation
+from ottla.testing.simulation.simulated_broker import SimulatedBroker
+from ottla.testing.simulation.simulation import Simulation
 
 PARTITIONS = 6
 

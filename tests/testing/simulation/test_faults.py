@@ -9,7 +9,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 
 from ottla.testing import FaultNeverFired, NotInTime, Simulation
-from ottla.testing.simulation.simulation import SimulatedBroker
+from ottla.testing.simulation.simulated_broker import SimulatedBroker
 
 
 async def send(kafka: SimulatedBroker) -> None:

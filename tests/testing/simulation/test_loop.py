@@ -15,7 +15,7 @@ import pytest
 
 from ottla.testing import Simulation
 from ottla.testing.simulation.refused import NothingWillHappen, NotSimulated
-from ottla.testing.simulation.simulation import SimulatedBroker
+from ottla.testing.simulation.simulated_broker import SimulatedBroker
 
 Check = Callable[[asyncio.AbstractEventLoop], Coroutine[Any, Any, object]]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ottla.testing import Simulation
-from ottla.testing.simulation.simulation import SimulatedBroker
+from ottla.testing.simulation.simulated_broker import SimulatedBroker
 
 PORT = 7
 
