@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,10 @@ import pytest
 import yaml
 
 from ottla.broker.control.control import ADVANCE_MS_MAX, ROUTES
-from ottla.broker.control.state import WAIT_MS_MAX
+from ottla.broker.control.route import WAIT_MS_MAX
+from ottla.broker.faults.wish import AIM_WORDS, TIMES_WORDS
+from ottla.protocol.messages.list_groups import ListGroupsRequest
+from ottla.protocol.messages.metadata import MetadataRequest
 from tests.cli.script import Script
 from tests.cli.stage import create, join
 from tests.cli.terminal import Serving, serving
@@ -78,12 +82,23 @@ def check(value: Any, schema: Mapping[str, Any], where: str) -> None:
 
 @pytest.fixture(scope="module")
 def script() -> Iterator[Script[Serving]]:
-    """A broker with something to tell of everything: a group that has rebalanced, a timer, two nodes."""
+    """A broker with something to tell of everything: a group that has rebalanced, a timer, a fault that has happened
+    and a hold that holds something.
+    """
     options = ("--control", "127.0.0.1:0", "--clock", "virtual", "--set", "group.initial.rebalance.delay.ms=0")
     with serving(*options) as broker, Client(broker.bootstrap, client_id="ana") as client:
         create(client, "orders", 1)
         join(client, "kitchen", "orders", [0])
-        yield Script(broker)
+        script = Script(broker)
+        fault = {"api": "ListGroups", "throttle": 1}
+        for path, wish in (("/faults", fault), ("/holds", {"api": "Metadata", "client_id": "held"})):
+            assert script.ask("POST", path, json.dumps(wish).encode())[0] == 200
+        client.ask(ListGroupsRequest(), 1)
+        with ExitStack() as clients:
+            for _ in range(3):
+                held = clients.enter_context(Client(broker.bootstrap, client_id="held"))
+                held.send(MetadataRequest(None, False), 4)
+            yield script
 
 
 def test_page_has_the_routes_of_the_code() -> None:
@@ -142,3 +157,10 @@ def test_bounds_are_those_of_the_code() -> None:
     assert asked["properties"]["ms"]["maximum"] == ADVANCE_MS_MAX
     waiting = OPERATIONS["POST", "/wait"]["requestBody"]["content"]["application/json"]["schema"]
     assert waiting["properties"]["timeout_ms"]["maximum"] == WAIT_MS_MAX
+    assert PAGE["components"]["schemas"]["Wait"]["properties"]["timeout_ms"]["maximum"] == WAIT_MS_MAX
+
+
+def test_words_of_faults_are_those_of_the_code() -> None:
+    """All that says at what and how often; functions are for Python alone. What happens is any of the verbs."""
+    described = PAGE["components"]["schemas"]["FaultWish"]["properties"].keys()
+    assert set(described) == {*AIM_WORDS, *TIMES_WORDS, "seed", "may_not_fire"} - {"connection", "when"}

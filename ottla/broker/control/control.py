@@ -9,6 +9,7 @@
     GET  /clock           what time it is
     POST /clock/advance   {"ms": 45000}: move the virtual clock; answered when all that was due has happened
     GET  /counters        connections, logs, timers, purgatories
+    … /faults, … /holds   what is to go wrong, and what is held: see `faults`
     … /topics, /wait, …   what there is, waiting for it, putting it back: see `state`
 
 Answers are JSON objects with Kafka's words for keys, and units. Whatever can't be done is an `HttpRefused` with a
@@ -25,6 +26,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla import __version__
+from ottla.broker.control.fault_routes import FAULT_ROUTES
 from ottla.broker.control.feed import Feed, read_kinds
 from ottla.broker.control.http_refused import HttpRefused
 from ottla.broker.control.route import Answer, Route, any_name, read_object
@@ -36,6 +38,7 @@ from ottla.cluster.address import MachineRefused
 from ottla.cluster.node import UnknownNode
 
 if TYPE_CHECKING:
+    from ottla.broker.control.faults import FaultControl
     from ottla.broker.control.running import RunningBroker
     from ottla.broker.control.state import StateControl
     from ottla.coordinator.classic.group import Group
@@ -62,6 +65,13 @@ class Control:
         from ottla.broker.control.state import StateControl
 
         return StateControl(self._server, self._history)
+
+    @cached_property
+    def faults(self) -> FaultControl:
+        """Who answers what concerns faults."""
+        from ottla.broker.control.faults import FaultControl
+
+        return FaultControl(self._server)
 
     async def answer(self, method: str, path: str, wish: bytes) -> Answer | Feed:
         """The answer to one request; `wish` is the body of a POST, or the query of a GET. Raises `HttpRefused`."""
@@ -253,6 +263,7 @@ ROUTES: Final[tuple[Route[Control], ...]] = (
     Route("GET", "/clock", "what time it is", Control.clock),
     Route("POST", "/clock/advance", 'move the virtual clock by {"ms": ...}', Control.advance),
     Route("GET", "/counters", "connections, logs, timers, purgatories", Control.counters),
+    *FAULT_ROUTES,
     *STATE_ROUTES,
 )
 _ROUTES: Final[Mapping[tuple[str, str], Route[Control]]] = {

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from ottla.broker.control.feed import Feed
+
+#: How long an answer may wait, and how long it does unless it is told.
+WAIT_MS_MAX: Final = 50_000
+WAIT_MS: Final = 10_000
 
 Answer: TypeAlias = dict[str, Any]
 #: Who answers.

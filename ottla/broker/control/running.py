@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from ottla.broker.faults.engine import Faults
     from ottla.broker.network.connection import Connection
     from ottla.broker.services import Services
     from ottla.broker.state.waiting import Waiting
@@ -39,6 +40,10 @@ class RunningBroker(Protocol):
     @property
     def connection_counts(self) -> dict[int, int]:
         """How many clients are connected, by node id."""
+
+    @property
+    def faults(self) -> Faults:
+        """What is to go wrong, or to be held."""
 
     @property
     def connections(self) -> list[Connection]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from ottla.broker.control.http_refused import HttpRefused
-from ottla.broker.control.route import Answer, read_object
+from ottla.broker.control.route import WAIT_MS, WAIT_MS_MAX, Answer, read_object
 from ottla.broker.state import conditions
 from ottla.broker.state.connections import look_at_connections
 from ottla.broker.state.groups import GroupView, look_at_group
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 #: How many records, and how many events, an answer has at most.
 TOLD_MAX: Final = 1_000
-#: How long an answer may wait.
-WAIT_MS_MAX: Final = 50_000
-_WAIT_MS: Final = 10_000
 
 
 class StateControl:
@@ -86,7 +83,7 @@ class StateControl:
         wish = read_object(body)
         if wish is None:
             raise _makes_no_sense()
-        timeout_ms = wish.pop("timeout_ms", _WAIT_MS)
+        timeout_ms = wish.pop("timeout_ms", WAIT_MS)
         if type(timeout_ms) is not int or not 0 <= timeout_ms <= WAIT_MS_MAX:
             raise HttpRefused(HTTPStatus.BAD_REQUEST, f"timeout_ms is a whole number from 0 to {WAIT_MS_MAX}")
         try:
