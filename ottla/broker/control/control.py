@@ -10,6 +10,8 @@
     GET  /clock           what time it is, and what is next: `clock_verbs`
     POST /clock/advance   {"ms": 45000}: move the virtual clock; answered when all that was due has happened
     GET  /counters        connections, logs, timers, purgatories
+    … /faults, … /holds   what is to go wrong, and what is held: see `faults`
+    … /topics, /wait, …   what there is, waiting for it, putting it back: see `state`
 
 Answers are JSON objects with Kafka's words for keys, and units. Whatever can't be done is an `HttpRefused` with a
 sentence. docs/control.md is for who writes such scripts.
@@ -19,38 +21,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from functools import cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla import __version__
 from ottla.broker.control import clock_verbs, group_verbs
 from ottla.broker.control.clock_verbs import ADVANCE_MS_MAX, refuse_to_move
+from ottla.broker.control.fault_routes import FAULT_ROUTES
 from ottla.broker.control.feed import Feed, read_kinds
 from ottla.broker.control.http_refused import HttpRefused
+from ottla.broker.control.route import Answer, Route, any_name
+from ottla.broker.control.state_routes import STATE_ROUTES
 from ottla.broker.control.wishes import read_object
 from ottla.broker.groups.notes import LastRebalances
+from ottla.broker.state.timeline import History
 from ottla.broker.stopping import Stopping
 from ottla.cluster.address import MachineRefused
 from ottla.cluster.node import UnknownNode
 
 if TYPE_CHECKING:
+    from ottla.broker.control.faults import FaultControl
     from ottla.broker.control.running import RunningBroker
+    from ottla.broker.control.state import StateControl
     from ottla.coordinator.classic.group import Group
     from ottla.purgatory import Purgatory
 
-Answer: TypeAlias = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One thing that can be asked, and what it does for people who list them."""
-
-    method: str
-    path: str
-    does: str
-    answer: Callable[[Control, bytes], Awaitable[Answer | Feed]]
-    """Takes what a POST has as its body, and a GET behind the question mark."""
+#: For the timeline.
+EVENTS_KEPT_MAX: Final = 2_000
 
 
 class Control:
@@ -60,16 +59,33 @@ class Control:
         self.server = server
         self._cluster = server.cluster
         self._last_rebalances = LastRebalances(server.events)
+        self._history = History(server.events, server.clock.now_ms(), EVENTS_KEPT_MAX)
+
+    @cached_property
+    def state(self) -> StateControl:
+        """Who answers what concerns the broker's state."""
+        from ottla.broker.control.state import StateControl
+
+        return StateControl(self.server, self._history)
+
+    @cached_property
+    def faults(self) -> FaultControl:
+        """Who answers what concerns faults."""
+        from ottla.broker.control.faults import FaultControl
+
+        return FaultControl(self.server)
 
     async def answer(self, method: str, path: str, wish: bytes) -> Answer | Feed:
         """The answer to one request; `wish` is the body of a POST, or the query of a GET. Raises `HttpRefused`."""
         route = _ROUTES.get((method, path))
+        if route is None and (route := _ROUTES.get((method, any_name(path)))) is not None:
+            wish = wish or path.rpartition("/")[2].encode()
         if route is not None:
             try:
                 return await route.answer(self, wish)
             except Stopping as stopping:
                 raise HttpRefused(HTTPStatus.SERVICE_UNAVAILABLE, str(stopping)) from None
-        methods = [known_method for known_method, known_path in _ROUTES if known_path == path]
+        methods = [known_method for known_method, known_path in _ROUTES if known_path in (path, any_name(path))]
         if methods:
             raise HttpRefused(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {' and '.join(methods)}, not {method}")
         raise HttpRefused(HTTPStatus.NOT_FOUND, f"there is no {path}; GET / lists what there is")
@@ -241,7 +257,7 @@ def _of_server(
 
 
 #: What can be asked, in the order of the list.
-ROUTES: Final = (
+ROUTES: Final[tuple[Route[Control], ...]] = (
     Route("GET", "/", "this list", Control.list_routes),
     Route("GET", "/health", "whether the broker is up, and where its nodes are", Control.health),
     Route("GET", "/nodes", "every node, and whether it is up", Control.nodes),
@@ -294,5 +310,9 @@ ROUTES: Final = (
         _of_server(clock_verbs.advance_until),
     ),
     Route("GET", "/counters", "connections, logs, timers, purgatories", Control.counters),
+    *FAULT_ROUTES,
+    *STATE_ROUTES,
 )
-_ROUTES: Final[Mapping[tuple[str, str], Route]] = {(route.method, route.path): route for route in ROUTES}
+_ROUTES: Final[Mapping[tuple[str, str], Route[Control]]] = {
+    (route.method, any_name(route.path) if route.path.endswith("}") else route.path): route for route in ROUTES
+}

@@ -48,6 +48,20 @@ def _peer(details: Details) -> str:
     return f"{details['client_host']}:{details['client_port']} on {details['listener']}"
 
 
+def _hit(details: Details) -> str:
+    """What a fault has happened to."""
+    what = details.get("api") or (
+        f"{details['topic']}-{details['partition']}" if "topic" in details else "a connection"
+    )
+    return f"{what} of {details['client_id']}" if details.get("client_id") else what
+
+
+def _held(details: Details) -> str:
+    """What is held: a request, or its answer."""
+    answer = "the answer to " if details.get("at") == "answer" else ""
+    return f"{answer}{details['api']} of {details.get('client_id')}"
+
+
 def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
@@ -87,5 +101,10 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.CONNECTION_OPENED: lambda d: f"connected: {_peer(d)}",
     Kind.CONNECTION_CLOSED: lambda d: f"gone: {_peer(d)}",
     Kind.CONNECTION_REFUSED: lambda d: f"connection of {d['client_host']} refused: {d['reason']}",
+    Kind.FAULT_SET: lambda d: f"fault {d['fault_id']} set: {d['fault']}",
+    Kind.FAULT_HIT: lambda d: f"fault {d['fault_id']} hit {_hit(d)}: {d['fault']}",
+    Kind.FAULT_REMOVED: lambda d: f"fault {d['fault_id']} removed, {_count(d['hits'], 'hit')}: {d['fault']}",
+    Kind.REQUEST_HELD: lambda d: f"{_held(d)} is held by {d['fault_id']}",
+    Kind.REQUEST_LET_GO: lambda d: f"{_held(d)} is {d['how']}",
     Kind.TIME_ADVANCED: lambda d: f"time moved by {d['ms']} ms",
 }
