@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from aiokafka import AIOKafkaConsumer
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, Producer
 
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
@@ -171,6 +171,19 @@ async def test_asyncio_programs_await_what_is_held() -> None:
                 await held.aio.wait(3, timeout_s=0)
         assert (await reading).value == b"one"
         await consumer.stop()
+
+
+def test_requests_that_are_long_to_handle_are_held_as_others() -> None:
+    """Compressed batches are unpacked in slices, wherever that begins."""
+    with Broker() as kafka:
+        producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "compression.type": "lz4", "linger.ms": 50})
+        with kafka.hold("Produce") as held:
+            for _ in range(500):
+                producer.produce("orders", b"x" * 500)
+            held.wait()
+            assert kafka.topic("orders").records() == []
+        assert producer.flush(10) == 0
+        assert len(kafka.topic("orders").records()) == 500
 
 
 def test_fetches_that_wait_are_held_too(broker: Broker, client: Client) -> None:
