@@ -323,6 +323,16 @@ def groups() -> Iterator[Attack]:
 
 def frames() -> Iterator[Attack]:
     """What is not sent to its end, and what is no text."""
+    named = [OffsetFetchRequest.OffsetFetchRequestTopics(f"topic-{n}", partition_indexes=[0]) for n in range(33_000)]
+    yield Attack(
+        "OffsetFetch: 33,000 topics",
+        lambda: [
+            request_frame(
+                OffsetFetchRequest(groups=[OffsetFetchRequest.OffsetFetchRequestGroup("group-1", topics=named)]), 8
+            )
+        ],
+        topics_and_groups,
+    )
     yield Attack(
         "Frames: 20 of 90 MB, half sent", lambda: [struct.pack(">i", 90 * MB) + bytes(45 * MB)] * 20, reads=False
     )
