@@ -50,16 +50,10 @@ def _peer(details: Details) -> str:
 
 def _hit(details: Details) -> str:
     """What a fault has happened to."""
-    what = details.get("api") or (
-        f"{details['topic']}-{details['partition']}" if "topic" in details else "a connection"
-    )
-    return f"{what} of {details['client_id']}" if details.get("client_id") else what
-
-
-def _held(details: Details) -> str:
-    """What is held: a request, or its answer."""
-    answer = "the answer to " if details.get("at") == "answer" else ""
-    return f"{answer}{details['api']} of {details.get('client_id')}"
+    place = f"{details['topic']}-{details['partition']}" if "partition" in details else details.get("topic", "")
+    if "api" not in details:
+        return place or ("an append" if "group_id" in details else "a connection")
+    return f"{details['api']} of {details['client_id']}{f', {place}' if place else ''}"
 
 
 def _count(number: int, thing: str) -> str:
@@ -103,8 +97,8 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.CONNECTION_REFUSED: lambda d: f"connection of {d['client_host']} refused: {d['reason']}",
     Kind.FAULT_SET: lambda d: f"fault {d['fault_id']} set: {d['fault']}",
     Kind.FAULT_HIT: lambda d: f"fault {d['fault_id']} hit {_hit(d)}: {d['fault']}",
-    Kind.FAULT_REMOVED: lambda d: f"fault {d['fault_id']} removed, {_count(d['hits'], 'hit')}: {d['fault']}",
-    Kind.REQUEST_HELD: lambda d: f"{_held(d)} is held by {d['fault_id']}",
-    Kind.REQUEST_LET_GO: lambda d: f"{_held(d)} is {d['how']}",
+    Kind.FAULT_REMOVED: lambda d: f"fault {d['fault_id']} removed; it happened {_count(d['hits'], 'time')}",
+    Kind.REQUEST_HELD: lambda d: f"{d['api']} of {d['client_id']} held at the {d['at']} by fault {d['fault_id']}",
+    Kind.REQUEST_LET_GO: lambda d: f"{d['api']} of {d['client_id']} {d['how']} by fault {d['fault_id']}",
     Kind.TIME_ADVANCED: lambda d: f"time moved by {d['ms']} ms",
 }
