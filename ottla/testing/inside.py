@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from ottla.broker.faults.engine import Faults
     from ottla.broker.server import Server
     from ottla.broker.state.conditions import Condition
     from ottla.broker.state.timeline import Timeline
@@ -17,11 +16,15 @@ T = TypeVar("T")
 TIMEOUT_S = 10.0
 
 
-class Inside(Protocol):
-    """What runs in the broker's event loop for somebody outside."""
+class Looks(Protocol):
+    """Who can look into a broker."""
 
     def look(self, at: Callable[[Server], T], /) -> T:
-        """Call this there and return what it returns, at once."""
+        """Call this in its event loop and return what it returns, at once."""
+
+
+class Inside(Looks, Protocol):
+    """What runs in the broker's event loop for somebody outside."""
 
     def wait(self, condition: Condition[T], timeout_s: float, /) -> T:
         """Return what there is when the condition holds. Raises `NotInTime`."""
@@ -37,14 +40,3 @@ class Inside(Protocol):
 
     def timeline_since(self, mark: int, /) -> Timeline:
         """What has happened since this mark."""
-
-
-class Engine(Protocol):
-    """The way to the broker's faults and holds."""
-
-    def in_loop(self, function: Callable[[], T], /) -> T:
-        """Call this there and return what it returns; by whoever is there already, too."""
-
-    @property
-    def engine(self) -> Faults:
-        """The broker's own end of faults and holds; for its loop alone."""

@@ -63,7 +63,7 @@ def test_list_has_everything_there_is(virtual: Script[Serving]) -> None:
     listed = [(route["method"], route["path"]) for route in virtual.get("/")["routes"]]
     assert listed == [(route.method, route.path) for route in ROUTES]
     for method, path in listed:
-        if path == "/events":  # which never ends: test_control_events.py
+        if path == "/events" or path.startswith(("/faults", "/holds")):  # test_control_events.py, test_openapi.py
             continue
         assert virtual.ask(method, path, b'{"node_id": 1}' if path.startswith("/nodes") else b'{"ms": 0}')[0] == 200
 

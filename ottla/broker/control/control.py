@@ -9,6 +9,7 @@
     GET  /clock           what time it is
     POST /clock/advance   {"ms": 45000}: move the virtual clock; answered when all that was due has happened
     GET  /counters        connections, logs, timers, purgatories
+    … /faults, … /holds   what is to go wrong, and what is held: see `faults`
 
 Answers are JSON objects with Kafka's words for keys, and units. Whatever can't be done is an `HttpRefused` with a
 sentence. docs/control.md is for who writes such scripts.
@@ -16,41 +17,31 @@ sentence. docs/control.md is for who writes such scripts.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Awaitable, Mapping
+from dataclasses import asdict
+from functools import cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla import __version__
+from ottla.broker.control.fault_routes import FAULT_ROUTES
 from ottla.broker.control.feed import Feed, read_kinds
 from ottla.broker.control.http_refused import HttpRefused
+from ottla.broker.control.route import Answer, Route, any_name, read_object
 from ottla.broker.groups.notes import LastRebalances
 from ottla.broker.stopping import Stopping
 from ottla.cluster.address import MachineRefused
 from ottla.cluster.node import UnknownNode
 
 if TYPE_CHECKING:
+    from ottla.broker.control.faults import FaultControl
     from ottla.broker.control.running import RunningBroker
     from ottla.coordinator.classic.group import Group
     from ottla.purgatory import Purgatory
 
 #: Timers that come round every few minutes fire all the way, so a longer leap takes a while.
 ADVANCE_MS_MAX: Final = 366 * 24 * 3600 * 1000
-
-Answer: TypeAlias = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One thing that can be asked, and what it does for people who list them."""
-
-    method: str
-    path: str
-    does: str
-    answer: Callable[[Control, bytes], Awaitable[Answer | Feed]]
-    """Takes what a POST has as its body, and a GET behind the question mark."""
 
 
 class Control:
@@ -61,15 +52,24 @@ class Control:
         self._cluster = server.cluster
         self._last_rebalances = LastRebalances(server.events)
 
+    @cached_property
+    def faults(self) -> FaultControl:
+        """Who answers what concerns faults."""
+        from ottla.broker.control.faults import FaultControl
+
+        return FaultControl(self._server)
+
     async def answer(self, method: str, path: str, wish: bytes) -> Answer | Feed:
         """The answer to one request; `wish` is the body of a POST, or the query of a GET. Raises `HttpRefused`."""
         route = _ROUTES.get((method, path))
+        if route is None and (route := _ROUTES.get((method, any_name(path)))) is not None:
+            wish = wish or path.rpartition("/")[2].encode()
         if route is not None:
             try:
                 return await route.answer(self, wish)
             except Stopping as stopping:
                 raise HttpRefused(HTTPStatus.SERVICE_UNAVAILABLE, str(stopping)) from None
-        methods = [known_method for known_method, known_path in _ROUTES if known_path == path]
+        methods = [known_method for known_method, known_path in _ROUTES if known_path in (path, any_name(path))]
         if methods:
             raise HttpRefused(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {' and '.join(methods)}, not {method}")
         raise HttpRefused(HTTPStatus.NOT_FOUND, f"there is no {path}; GET / lists what there is")
@@ -219,7 +219,7 @@ class Control:
 
 
 def _read_ms(body: bytes) -> int:
-    wish = _read_object(body)
+    wish = read_object(body)
     if wish is None or wish.keys() != {"ms"}:
         raise HttpRefused(HTTPStatus.BAD_REQUEST, 'the body says by how much, such as {"ms": 45000}, and nothing else')
     ms = wish["ms"]
@@ -231,22 +231,14 @@ def _read_ms(body: bytes) -> int:
 def _read_wish(body: bytes, example: str, **optional: type) -> dict[str, Any]:
     """What the body asks for: a node_id, and what else there may be, each of its type."""
     types = {"node_id": int, **optional}
-    wish = _read_object(body)
+    wish = read_object(body)
     if wish is None or "node_id" not in wish or any(type(wish[key]) is not types.get(key) for key in wish):
         raise HttpRefused(HTTPStatus.BAD_REQUEST, f"the body says which node, such as {example}, and nothing else")
     return wish
 
 
-def _read_object(body: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):  # not JSON, not UTF-8, or a thousand brackets
-        return None
-    return value if isinstance(value, dict) else None
-
-
 #: What can be asked, in the order of the list.
-ROUTES: Final = (
+ROUTES: Final[tuple[Route[Control], ...]] = (
     Route("GET", "/", "this list", Control.list_routes),
     Route("GET", "/health", "whether the broker is up, and where its nodes are", Control.health),
     Route("GET", "/nodes", "every node, and whether it is up", Control.nodes),
@@ -257,5 +249,8 @@ ROUTES: Final = (
     Route("GET", "/clock", "what time it is", Control.clock),
     Route("POST", "/clock/advance", 'move the virtual clock by {"ms": ...}', Control.advance),
     Route("GET", "/counters", "connections, logs, timers, purgatories", Control.counters),
+    *FAULT_ROUTES,
 )
-_ROUTES: Final[Mapping[tuple[str, str], Route]] = {(route.method, route.path): route for route in ROUTES}
+_ROUTES: Final[Mapping[tuple[str, str], Route[Control]]] = {
+    (route.method, any_name(route.path) if route.path.endswith("}") else route.path): route for route in ROUTES
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from ottla.broker.faults.engine import Faults
     from ottla.broker.services import Services
     from ottla.cluster.cluster import Cluster
     from ottla.events.stream import Stream
@@ -37,6 +38,10 @@ class RunningBroker(Protocol):
     @property
     def connection_counts(self) -> dict[int, int]:
         """How many clients are connected, by node id."""
+
+    @property
+    def faults(self) -> Faults:
+        """What is to go wrong, or to be held."""
 
     async def advance(self, ms: int) -> None:
         """Move the virtual clock on. Raises `Stopping`."""

@@ -85,7 +85,7 @@ class Simulation:
         kafka = SimulatedBroker(server, loop)
         try:
             told = await story(kafka)
-            kafka.faults.check()
+            kafka.check_faults()
             return told
         finally:
             kafka.stop_recording()
