@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server
@@ -12,8 +13,25 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: How long waits last, unless they are told.
-TIMEOUT_S = 10.0
+_TIMEOUT_S_DEFAULT: Final = "10"
+
+
+def _timeout_s() -> float:
+    """What the environment says of slow machines. Raises `ValueError`."""
+    text = os.environ.get("OTTLA_TIMEOUT_S") or _TIMEOUT_S_DEFAULT
+    try:
+        timeout_s = float(text)
+    except ValueError:
+        timeout_s = 0.0
+    if not 0 < timeout_s <= TIMEOUT_S_MAX:
+        raise ValueError(f"OTTLA_TIMEOUT_S={text} is not a number of seconds above 0 and up to {TIMEOUT_S_MAX}")
+    return timeout_s
+
+
+#: A day. More is a mistake, such as milliseconds.
+TIMEOUT_S_MAX: Final = 86_400
+#: How long waits last, unless they are told; OTTLA_TIMEOUT_S says it for a whole run.
+TIMEOUT_S: Final = _timeout_s()
 
 
 class Looks(Protocol):
