@@ -161,12 +161,12 @@ def test_every_kind_can_be_said(kind: Kind) -> None:
         (
             Kind.REQUEST_HELD,
             {"fault_id": 2, "api": "SyncGroup", "client_id": "ana", "at": "answer"},
-            "the answer to SyncGroup of ana is held by 2",
+            "SyncGroup of ana held at the answer by fault 2",
         ),
         (
             Kind.REQUEST_LET_GO,
             {"fault_id": 2, "api": "SyncGroup", "client_id": "ana", "how": "refused"},
-            "SyncGroup of ana is refused",
+            "SyncGroup of ana refused by fault 2",
         ),
     ],
 )
