@@ -79,7 +79,7 @@ clients: $(STAMP)  ## the real-client tests and the stories (OTTLA_BOOTSTRAP=hos
 PATIENCE := 120
 
 #: What is longer in the long run, apart from the drills.
-LONGER := tests/log/storage/crash tests/pipeline/test_export.py::test_killed_in_mid_batch_nothing_is_lost_or_doubled tests/differential
+LONGER := tests/testing/simulation/test_kitchen.py tests/log/storage/crash tests/pipeline/test_export.py::test_killed_in_mid_batch_nothing_is_lost_or_doubled tests/differential
 
 .PHONY: soak
 soak: $(STAMP)  ## the drills in their long form: things go wrong at random for a while (SEED=7 ROUNDS=500)

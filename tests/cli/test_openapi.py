@@ -16,7 +16,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from ottla.broker.control.control import ADVANCE_MS_MAX, ROUTES
+from ottla.broker.control.clock_verbs import ADVANCE_MS_MAX
+from ottla.broker.control.control import ROUTES
 from ottla.broker.control.faults import WAIT_MS_MAX
 from ottla.broker.faults.wish import AIM_WORDS, TIMES_WORDS
 from ottla.protocol.messages.list_groups import ListGroupsRequest
@@ -89,6 +90,7 @@ def script() -> Iterator[Script[Serving]]:
     with serving(*options) as broker, Client(broker.bootstrap, client_id="ana") as client:
         create(client, "orders", 1)
         join(client, "kitchen", "orders", [0])
+        join(client, "office", "orders", [0])
         script = Script(broker)
         fault = {"api": "ListGroups", "throttle": 1}
         for path, wish in (("/faults", fault), ("/holds", {"api": "Metadata", "client_id": "held"})):

@@ -25,7 +25,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ottla.broker.control.http_refused import HttpRefused
-from ottla.broker.control.route import Answer, read_object
+from ottla.broker.control.route import Answer
+from ottla.broker.control.wishes import read_object
 from ottla.broker.faults.barrier import Held
 from ottla.broker.faults.engine import hold_of, is_hold
 from ottla.broker.faults.misuse import BadFault

@@ -1,8 +1,7 @@
-"""A row of the control API: what can be asked, and who answers it. And what bodies may say."""
+"""A row of the control API: what can be asked, and who answers it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -29,12 +28,3 @@ class Route(Generic[C_contra]):
 def any_name(path: str) -> str:
     """The path with whatever it ends with in place of a name in braces."""
     return path.rpartition("/")[0] + "/{}"
-
-
-def read_object(body: bytes) -> dict[str, Any] | None:
-    """The JSON object that a body is; None: it is none."""
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):  # not JSON, not UTF-8, or a thousand brackets
-        return None
-    return value if isinstance(value, dict) else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from ottla.broker.faults.engine import Faults
     from ottla.broker.services import Services
+    from ottla.broker.state.clock_hand import ClockHand
     from ottla.cluster.cluster import Cluster
     from ottla.events.stream import Stream
     from ottla.purgatory import Clock, Timer
@@ -42,6 +43,10 @@ class RunningBroker(Protocol):
     @property
     def faults(self) -> Faults:
         """What is to go wrong, or to be held."""
+
+    @property
+    def clock_hand(self) -> ClockHand:
+        """What moves the virtual clock."""
 
     async def advance(self, ms: int) -> None:
         """Move the virtual clock on. Raises `Stopping`."""
