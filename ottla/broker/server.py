@@ -248,7 +248,7 @@ class Server:
         """What moves the virtual clock."""
         from ottla.broker.state.clock_hand import ClockHand
 
-        return ClockHand(self.parts, self._stopping.is_set)
+        return ClockHand(self.parts, lambda: self.connections, self._stopping.is_set)
 
     async def reset(self) -> None:
         """Have it as it was at its start, with the clients that are connected. See `state.reset`."""
