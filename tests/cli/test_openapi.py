@@ -16,8 +16,9 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from ottla.broker.control.control import ADVANCE_MS_MAX, ROUTES
-from ottla.broker.control.faults import WAIT_MS_MAX
+from ottla.broker.control.clock_verbs import ADVANCE_MS_MAX
+from ottla.broker.control.control import ROUTES
+from ottla.broker.control.route import WAIT_MS_MAX
 from ottla.broker.faults.wish import AIM_WORDS, TIMES_WORDS
 from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
@@ -89,6 +90,8 @@ def script() -> Iterator[Script[Serving]]:
     with serving(*options) as broker, Client(broker.bootstrap, client_id="ana") as client:
         create(client, "orders", 1)
         join(client, "kitchen", "orders", [0])
+        for group_id in ("office", "pantry"):
+            join(client, group_id, "orders", [0])
         script = Script(broker)
         fault = {"api": "ListGroups", "throttle": 1}
         for path, wish in (("/faults", fault), ("/holds", {"api": "Metadata", "client_id": "held"})):
@@ -155,6 +158,8 @@ def test_bounds_are_those_of_the_code() -> None:
     """How far the clock can be moved at once, and how long an answer may wait."""
     asked = OPERATIONS["POST", "/clock/advance"]["requestBody"]["content"]["application/json"]["schema"]
     assert asked["properties"]["ms"]["maximum"] == ADVANCE_MS_MAX
+    waiting = OPERATIONS["POST", "/wait"]["requestBody"]["content"]["application/json"]["schema"]
+    assert waiting["properties"]["timeout_ms"]["maximum"] == WAIT_MS_MAX
     assert PAGE["components"]["schemas"]["Wait"]["properties"]["timeout_ms"]["maximum"] == WAIT_MS_MAX
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from aiokafka import AIOKafkaConsumer
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, Producer
 
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
@@ -85,6 +86,35 @@ def test_what_one_client_has_sent_is_decided_about(broker: Broker, client: Clien
         with pytest.raises(NothingHeld, match="nothing of bo is held by fault"):
             held.of(client_id="bo")
         assert held.of(client_id="a*").client_id == "ana"
+
+
+def test_timeline_shows_faults_and_what_was_held() -> None:
+    """Among all else, in words."""
+    with Broker() as kafka, Client(kafka.bootstrap_servers, client_id="ana") as client:
+        create(client, "orders")
+        with kafka.fault("Metadata", topic="orders").throttle(ms=5) as fault:
+            client.ask(metadata_request("orders"), 5)
+        with kafka.hold("Heartbeat", group="kitchen") as held:
+            client.send(heartbeat("kitchen", "bo"), 0)
+            held.wait()
+        kafka.fault(topic="orders", partition=0).fail_append().once()
+        client.receive()
+        client.ask(produce_request(("orders", 0)), 7)
+        told = [line.split(None, 2)[2] for line in str(kafka.timeline).splitlines()[1:]]
+    throttling, holding = "Metadata topic=orders: throttle_time_ms 5", "Heartbeat group=kitchen: hold the request"
+    assert [re.sub(r"^node 1: ", "", line) for line in told if "fault" in line] == [
+        f"fault 1 set: {throttling}, until removed",
+        f"fault 1 hit Metadata of ana, orders: {throttling}, until removed",
+        "fault 1 removed; it happened 1 time",
+        f"fault 2 set: {holding}, until removed",
+        f"kitchen  bo      node 1: fault 2 hit Heartbeat of ana: {holding}, until removed",
+        "kitchen  bo      node 1: Heartbeat of ana held at the request by fault 2",
+        "Heartbeat of ana let go by fault 2",
+        "fault 2 removed; it happened 1 time",
+        "fault 3 set: topic=orders partition=0: fail the append (No space left on device), once",
+        "fault 3 hit orders-0: topic=orders partition=0: fail the append (No space left on device), once",
+    ]
+    assert fault.hit_count == 1
 
 
 def test_answer_is_held_and_replaced(broker: Broker, client: Client) -> None:
@@ -185,6 +215,19 @@ async def test_asyncio_programs_await_what_is_held() -> None:
                 await held.aio.wait(3, timeout_s=0)
         assert (await reading).value == b"one"
         await consumer.stop()
+
+
+def test_requests_that_are_long_to_handle_are_held_as_others() -> None:
+    """Compressed batches are unpacked in slices, wherever that begins."""
+    with Broker() as kafka:
+        producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "compression.type": "lz4", "linger.ms": 50})
+        with kafka.hold("Produce") as held:
+            for _ in range(500):
+                producer.produce("orders", b"x" * 500)
+            held.wait()
+            assert kafka.topic("orders").records() == []
+        assert producer.flush(10) == 0
+        assert len(kafka.topic("orders").records()) == 500
 
 
 def test_fetches_that_wait_are_held_too(broker: Broker, client: Client) -> None:

@@ -219,9 +219,9 @@ def test_block_of_a_fault_proves_it_at_its_end(broker: Broker) -> None:
         _ = 1 / 0
 
 
-def test_predicate_that_raised_is_told_at_the_end() -> None:
+def test_function_that_raised_is_told_at_the_end() -> None:
     """Even if the fault may well not fire: the test is wrong."""
-    with pytest.raises(FaultNeverFired, match="its predicate raised AttributeError"), Broker() as broker:  # noqa: PT012
+    with pytest.raises(FaultNeverFired, match="its function raised AttributeError"), Broker() as broker:  # noqa: PT012
         broker.fault("ApiVersions", when=lambda request: request.nothing, may_not_fire=True).drop_request().once()
         with Client(broker.bootstrap_servers) as client:
             client.ask(ApiVersionsRequest(), 1)

@@ -5,11 +5,13 @@
     POST /nodes/stop      {"node_id": 2, "hard": true}: stop a node; without hard in an orderly way
     POST /nodes/start     {"node_id": 2}: start it again
     GET  /groups          every group, its members, and why it last rebalanced
+    POST /groups/...      what `group_verbs` does to groups
     GET  /events          what happens from now on, as it happens
-    GET  /clock           what time it is
+    GET  /clock           what time it is, and what is next: `clock_verbs`
     POST /clock/advance   {"ms": 45000}: move the virtual clock; answered when all that was due has happened
     GET  /counters        connections, logs, timers, purgatories
     … /faults, … /holds   what is to go wrong, and what is held: see `faults`
+    … /topics, /wait, …   what there is, waiting for it, putting it back: see `state`
 
 Answers are JSON objects with Kafka's words for keys, and units. Whatever can't be done is an `HttpRefused` with a
 sentence. docs/control.md is for who writes such scripts.
@@ -18,18 +20,23 @@ sentence. docs/control.md is for who writes such scripts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla import __version__
+from ottla.broker.control import clock_verbs, group_verbs
+from ottla.broker.control.clock_verbs import ADVANCE_MS_MAX, refuse_to_move
 from ottla.broker.control.fault_routes import FAULT_ROUTES
 from ottla.broker.control.feed import Feed, read_kinds
 from ottla.broker.control.http_refused import HttpRefused
-from ottla.broker.control.route import Answer, Route, any_name, read_object
+from ottla.broker.control.route import Answer, Route, any_name
+from ottla.broker.control.state_routes import STATE_ROUTES
+from ottla.broker.control.wishes import read_object
 from ottla.broker.groups.notes import LastRebalances
+from ottla.broker.state.timeline import History
 from ottla.broker.stopping import Stopping
 from ottla.cluster.address import MachineRefused
 from ottla.cluster.node import UnknownNode
@@ -37,27 +44,36 @@ from ottla.cluster.node import UnknownNode
 if TYPE_CHECKING:
     from ottla.broker.control.faults import FaultControl
     from ottla.broker.control.running import RunningBroker
+    from ottla.broker.control.state import StateControl
     from ottla.coordinator.classic.group import Group
     from ottla.purgatory import Purgatory
 
-#: Timers that come round every few minutes fire all the way, so a longer leap takes a while.
-ADVANCE_MS_MAX: Final = 366 * 24 * 3600 * 1000
+#: For the timeline.
+EVENTS_KEPT_MAX: Final = 2_000
 
 
 class Control:
     """Answers requests about one broker."""
 
     def __init__(self, server: RunningBroker) -> None:
-        self._server = server
+        self.server = server
         self._cluster = server.cluster
         self._last_rebalances = LastRebalances(server.events)
+        self._history = History(server.events, server.clock.now_ms(), EVENTS_KEPT_MAX)
+
+    @cached_property
+    def state(self) -> StateControl:
+        """Who answers what concerns the broker's state."""
+        from ottla.broker.control.state import StateControl
+
+        return StateControl(self.server, self._history)
 
     @cached_property
     def faults(self) -> FaultControl:
         """Who answers what concerns faults."""
         from ottla.broker.control.faults import FaultControl
 
-        return FaultControl(self._server)
+        return FaultControl(self.server)
 
     async def answer(self, method: str, path: str, wish: bytes) -> Answer | Feed:
         """The answer to one request; `wish` is the body of a POST, or the query of a GET. Raises `HttpRefused`."""
@@ -84,7 +100,7 @@ class Control:
         return {
             "status": "ok",
             "cluster_id": self._cluster.cluster_id,
-            "bootstrap_servers": self._server.bootstrap,
+            "bootstrap_servers": self.server.bootstrap,
             "nodes": [
                 {"node_id": node_id, "host": node.address.host, "port": node.address.port}
                 for node_id, node in self._cluster.nodes.items()
@@ -93,7 +109,7 @@ class Control:
 
     async def nodes(self, _body: bytes) -> Answer:
         """GET /nodes"""
-        cluster, connections = self._cluster, self._server.connection_counts
+        cluster, connections = self._cluster, self.server.connection_counts
         leads = Counter(placement.leader_id for topic in cluster.topics.values() for placement in topic.placements)
         return {
             "controller_id": cluster.controller_id,
@@ -102,7 +118,7 @@ class Control:
                     "node_id": node_id,
                     "host": node.address.host,
                     "port": node.address.port,
-                    "state": self._server.services.failover.state_of(node).value,
+                    "state": self.server.services.failover.state_of(node).value,
                     "connections": connections[node_id],
                     "leads": leads[node_id],
                 }
@@ -113,13 +129,13 @@ class Control:
     async def stop_node(self, body: bytes) -> Answer:
         """POST /nodes/stop"""
         wish = _read_wish(body, '{"node_id": 2, "hard": true}', hard=bool)
-        await self._switch(self._server.stop_node(wish["node_id"], hard=wish.get("hard", False)))
+        await self._switch(self.server.stop_node(wish["node_id"], hard=wish.get("hard", False)))
         return await self.nodes(b"")
 
     async def start_node(self, body: bytes) -> Answer:
         """POST /nodes/start"""
         wish = _read_wish(body, '{"node_id": 2}')
-        await self._switch(self._server.start_node(wish["node_id"]))
+        await self._switch(self.server.start_node(wish["node_id"]))
         return await self.nodes(b"")
 
     async def _switch(self, work: Awaitable[None]) -> None:
@@ -134,39 +150,35 @@ class Control:
         """GET /groups"""
         groups = [
             self._describe(group, node_id)
-            for node_id, coordinator in self._server.services.group_coordination.of_node.items()
+            for node_id, coordinator in self.server.services.group_coordination.of_node.items()
             for group in coordinator.groups
         ]
         return {"groups": sorted(groups, key=lambda group: str(group["group_id"]))}
 
     async def clock(self, _body: bytes) -> Answer:
         """GET /clock"""
-        clock = self._server.clock
+        clock = self.server.clock
         return {
             "clock": "virtual" if clock.stands_still else "system",
             "now_ms": clock.now_ms(),
             "wall_ms": clock.wall_ms(),
-            "next_deadline_ms": self._server.timer.next_deadline_ms(),
+            "next_deadline_ms": self.server.timer.next_deadline_ms(),
         }
 
     async def advance(self, body: bytes) -> Answer:
         """POST /clock/advance"""
         ms = _read_ms(body)
-        if not self._server.clock.stands_still:
-            raise HttpRefused(
-                HTTPStatus.CONFLICT,
-                "the clock is the system's and can't be moved; start the broker with --clock virtual",
-            )
-        await self._server.advance(ms)
+        refuse_to_move(self.server)
+        await self.server.advance(ms)
         return await self.clock(b"")
 
     async def events(self, query: bytes) -> Feed:
         """GET /events"""
-        return Feed(self._server.events, read_kinds(query.decode("latin-1")))
+        return Feed(self.server.events, read_kinds(query.decode("latin-1")))
 
     async def counters(self, _body: bytes) -> Answer:
         """GET /counters"""
-        cluster, services, timer = self._cluster, self._server.services, self._server.timer
+        cluster, services, timer = self._cluster, self.server.services, self.server.timer
         coordinators = services.group_coordination.of_node.items()
         purgatories: list[tuple[int | None, Purgatory[Any]]] = [
             (node_id, purgatory)
@@ -175,7 +187,7 @@ class Control:
         ]
         purgatories += [(None, services.delayed_operations.produce), (None, services.delayed_operations.fetch)]
         return {
-            "connections": {str(node_id): count for node_id, count in self._server.connection_counts.items()},
+            "connections": {str(node_id): count for node_id, count in self.server.connection_counts.items()},
             "topics": len(cluster.topics),
             "partitions": sum(len(topic.partitions) for topic in cluster.topics.values()),
             "log_bytes": cluster.logs.bytes.bytes_held,
@@ -237,6 +249,13 @@ def _read_wish(body: bytes, example: str, **optional: type) -> dict[str, Any]:
     return wish
 
 
+def _of_server(
+    verb: Callable[[RunningBroker, bytes], Awaitable[Answer]],
+) -> Callable[[Control, bytes], Awaitable[Answer]]:
+    """A verb that needs nothing but the broker."""
+    return lambda control, wish: verb(control.server, wish)
+
+
 #: What can be asked, in the order of the list.
 ROUTES: Final[tuple[Route[Control], ...]] = (
     Route("GET", "/", "this list", Control.list_routes),
@@ -245,11 +264,54 @@ ROUTES: Final[tuple[Route[Control], ...]] = (
     Route("POST", "/nodes/stop", 'stop the node {"node_id": ...}; with "hard": true as if it died', Control.stop_node),
     Route("POST", "/nodes/start", 'start the node {"node_id": ...} again', Control.start_node),
     Route("GET", "/groups", "every group, its members, and why it last rebalanced", Control.groups),
+    Route(
+        "POST",
+        "/groups/rebalance",
+        'call all members of {"group_id": ...} back; with "reason"',
+        _of_server(group_verbs.rebalance),
+    ),
+    Route(
+        "POST",
+        "/groups/move",
+        'have the node "to" coordinate {"group_id": ..., "to": ...}',
+        _of_server(group_verbs.move),
+    ),
+    Route(
+        "POST",
+        "/groups/expire",
+        'end the sessions of {"group_id": ..., "member": "ana-*"} now',
+        _of_server(group_verbs.expire),
+    ),
+    Route(
+        "POST",
+        "/groups/evict",
+        'remove {"group_id": ..., "member": "ana-*"} as an admin does; with "reason"',
+        _of_server(group_verbs.evict),
+    ),
+    Route(
+        "POST",
+        "/topics/move_leader",
+        'have the node "to" lead {"topic": ..., "partition": ..., "to": ...}',
+        _of_server(group_verbs.move_leader),
+    ),
     Route("GET", "/events", "what happens from now on, as server-sent events; ?kind=group.* for some", Control.events),
     Route("GET", "/clock", "what time it is", Control.clock),
     Route("POST", "/clock/advance", 'move the virtual clock by {"ms": ...}', Control.advance),
+    Route(
+        "GET",
+        "/clock/next",
+        "what the broker waits for next; ?kind=session&group_id=kitchen for some",
+        _of_server(clock_verbs.next_deadline),
+    ),
+    Route(
+        "POST",
+        "/clock/advance_until",
+        'move the virtual clock until {"group_id": ..., "state": ..., "limit_ms": ...}',
+        _of_server(clock_verbs.advance_until),
+    ),
     Route("GET", "/counters", "connections, logs, timers, purgatories", Control.counters),
     *FAULT_ROUTES,
+    *STATE_ROUTES,
 )
 _ROUTES: Final[Mapping[tuple[str, str], Route[Control]]] = {
     (route.method, any_name(route.path) if route.path.endswith("}") else route.path): route for route in ROUTES

@@ -25,7 +25,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ottla.broker.control.http_refused import HttpRefused
-from ottla.broker.control.route import Answer, read_object
+from ottla.broker.control.route import WAIT_MS, WAIT_MS_MAX, Answer
+from ottla.broker.control.wishes import read_object
 from ottla.broker.faults.barrier import Held
 from ottla.broker.faults.engine import hold_of, is_hold
 from ottla.broker.faults.misuse import BadFault
@@ -42,9 +43,6 @@ T = TypeVar("T")
 
 #: How many of the last hits are told.
 HITS_TOLD_MAX: Final = 100
-#: How long an answer may wait.
-WAIT_MS_MAX: Final = 50_000
-_WAIT_MS: Final = 10_000
 _COUNT_MAX: Final = 2**31 - 1
 
 
@@ -148,7 +146,7 @@ class FaultControl:
 
 
 async def _until(milestones: Milestones, wish: dict[str, Any], now: Callable[[], str], fault: Fault) -> None:
-    count, timeout_ms = wish.get("count", 1), wish.get("timeout_ms", _WAIT_MS)
+    count, timeout_ms = wish.get("count", 1), wish.get("timeout_ms", WAIT_MS)
     if not 1 <= count <= _COUNT_MAX or not 0 <= timeout_ms <= WAIT_MS_MAX:
         raise HttpRefused(HTTPStatus.BAD_REQUEST, f"count is at least 1, and timeout_ms at most {WAIT_MS_MAX}")
     reached = asyncio.Event()

@@ -1,13 +1,16 @@
-"""A row of the control API: what can be asked, and who answers it. And what bodies may say."""
+"""A row of the control API: what can be asked, and who answers it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from ottla.broker.control.feed import Feed
+
+#: How long an answer may wait, and how long it does unless it is told.
+WAIT_MS_MAX: Final = 50_000
+WAIT_MS: Final = 10_000
 
 Answer: TypeAlias = dict[str, Any]
 #: Who answers.
@@ -29,12 +32,3 @@ class Route(Generic[C_contra]):
 def any_name(path: str) -> str:
     """The path with whatever it ends with in place of a name in braces."""
     return path.rpartition("/")[0] + "/{}"
-
-
-def read_object(body: bytes) -> dict[str, Any] | None:
-    """The JSON object that a body is; None: it is none."""
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):  # not JSON, not UTF-8, or a thousand brackets
-        return None
-    return value if isinstance(value, dict) else None

@@ -111,7 +111,7 @@ class Fault:
     def seen_instead(self) -> str:
         """What came that was not hit, for who wonders why nothing was."""
         if self.aim.raised is not None:
-            return f"its predicate raised {self.aim.raised!r}"
+            return f"its function raised {self.aim.raised!r}"
         if self.misses:
             return f"what came close: {'; '.join(self.misses)}"
         if self.seen:
