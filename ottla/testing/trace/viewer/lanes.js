@@ -1,0 +1,468 @@
+// The lanes, on a canvas: who was there, in which generation, and what happened when. Draws what is in view and nothing else.
+
+const LABELS_PX = 210;
+const RULER_PX = 40;
+const ROW_PX = { broker: 28, group: 54, member: 28, client: 24 };
+const GROUP_GAP_PX = 10;
+const BAND_PX = 24;
+const LABEL_PX_MIN = 7;
+const REACH_PX = 7;
+// Marks are so far apart, and spans at least so wide, or they are drawn as one.
+const MARK_PX = 2;
+const SPAN_PX = 2;
+// With more marks in a lane they have no outline: there would be nothing else.
+const OUTLINED_MAX = 200;
+const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
+const COLOURS = ["text", "faint", "line", "panel", "stripe", "gen-a", "gen-b", "on-band", "rebalance", "syncing", "on-rebalance", "silent", "bad", "fault", "request", "poll", "mark", "time", "accent"];
+
+class Lanes {
+  constructor(canvas, onSelect, onHover) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d");
+    this.onSelect = onSelect;
+    this.onHover = onHover;
+    this.scrollTop = 0;
+    this.selected = null;
+    this.isDue = false;
+    this.readColours();
+    this.listen();
+  }
+
+  readColours() {
+    const style = getComputedStyle(document.documentElement);
+    this.colour = Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  }
+
+  show(run, axis, rows) {
+    this.run = run;
+    this.axis = axis;
+    let top = 0;
+    this.rows = rows.map((lane) => {
+      if (lane.kind === "group" || (lane.kind === "client" && top && rows[rows.indexOf(lane) - 1]?.kind !== "client")) top += GROUP_GAP_PX;
+      const row = { lane, top, height: ROW_PX[lane.kind] };
+      top += row.height;
+      return row;
+    });
+    this.height = top;
+    this.moves = run.items.filter((item) => item.kind === "time.advanced");
+    this.resize();
+  }
+
+  resize() {
+    const { clientWidth, clientHeight } = this.canvas;
+    const scale = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(clientWidth * scale);
+    this.canvas.height = Math.round(clientHeight * scale);
+    this.context.setTransform(scale, 0, 0, scale, 0, 0);
+    this.axis.width = Math.max(50, clientWidth - LABELS_PX - 8);
+    this.viewHeight = clientHeight;
+    this.scroll(0);
+  }
+
+  scroll(by) {
+    const most = Math.max(0, this.height + RULER_PX + 8 - this.viewHeight);
+    this.scrollTop = Math.min(most, Math.max(0, this.scrollTop + by));
+    this.redraw();
+  }
+
+  redraw() {
+    if (this.isDue) return;
+    this.isDue = true;
+    requestAnimationFrame(() => {
+      this.isDue = false;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const began = performance.now();
+    const { context, axis, colour } = this;
+    const width = axis.width + LABELS_PX + 8;
+    context.font = FONT;
+    context.textBaseline = "middle";
+    context.fillStyle = colour.panel;
+    context.fillRect(0, 0, width, this.viewHeight);
+    context.save();
+    context.beginPath();
+    context.rect(0, RULER_PX, width, this.viewHeight - RULER_PX);
+    context.clip();
+    context.translate(0, RULER_PX - this.scrollTop);
+    const first = firstIndex(this.rows.length, (index) => this.rows[index].top + this.rows[index].height > this.scrollTop);
+    const inView = [];
+    for (let index = first; index < this.rows.length && this.rows[index].top < this.scrollTop + this.viewHeight; index++)
+      inView.push(this.rows[index]);
+    inView.forEach((row) => this.drawLabel(row));
+    context.beginPath();
+    context.rect(LABELS_PX, 0, axis.width + 8, this.height + this.viewHeight);
+    context.clip();
+    context.translate(LABELS_PX, 0);
+    this.drawGrid();
+    inView.forEach((row) => this.drawSpans(row));
+    inView.forEach((row) => this.drawMarks(row));
+    this.drawSelected();
+    context.restore();
+    this.drawRuler();
+    this.frameMs = performance.now() - began;
+  }
+
+  drawLabel({ lane, top, height }) {
+    const { context, colour } = this;
+    const isHead = lane.kind === "group" || lane.kind === "broker";
+    if (lane.index % 2) {
+      context.fillStyle = colour.stripe;
+      context.fillRect(0, top, LABELS_PX + this.axis.width + 8, height);
+    }
+    context.font = isHead ? `600 ${FONT}` : FONT;
+    context.fillStyle = lane.kind === "client" ? colour.faint : colour.text;
+    const prefix = { group: "group ", client: "client ", broker: "", member: "" }[lane.kind];
+    context.fillText(this.fitted(prefix + lane.label, LABELS_PX - (isHead ? 20 : 36)), isHead ? 12 : 26, top + height / 2 + 0.5);
+    context.font = FONT;
+  }
+
+  // As much of the text as there is room for.
+  fitted(text, width) {
+    if (text.length * 4 < width || this.context.measureText(text).width <= width) return text;
+    const count = firstIndex(text.length, (length) => this.context.measureText(`${text.slice(0, length)}…`).width > width) - 1;
+    return count > 0 ? `${text.slice(0, count)}…` : "";
+  }
+
+  drawGrid() {
+    const { context, axis, colour } = this;
+    context.fillStyle = colour.line;
+    for (const tick of axis.ticks()) context.fillRect(Math.round(axis.x(tick)), this.scrollTop, 1, this.viewHeight);
+    context.strokeStyle = colour.time;
+    context.setLineDash([4, 4]);
+    context.beginPath();
+    for (const item of this.moves) {
+      const x = Math.round(axis.x(axis.at(item))) + 0.5;
+      context.moveTo(x, this.scrollTop);
+      context.lineTo(x, this.scrollTop + this.viewHeight);
+    }
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  drawSpans(row) {
+    const { lane, top, height } = row;
+    if (lane.kind === "group") this.drawGroup(lane, top);
+    if (lane.kind !== "member") return;
+    const states = this.run.groups.get(lane.group).spans;
+    this.eachSpan(lane.spans, (life, lifeFrom, lifeTo) => {
+      this.context.fillStyle = this.colour.line;
+      this.context.fillRect(lifeFrom, top + height / 2 - 1, lifeTo - lifeFrom, 2);
+      this.eachSpan(states, (state, from, to) => {
+        const [left, right] = [Math.max(from, lifeFrom), Math.min(to, lifeTo)];
+        if (right > left && state.state !== "empty") this.drawState(state, left, right, top + 9, height - 18, false);
+      });
+    });
+    this.eachSpan(lane.silences, (_span, from, to) => this.drawSilence(from, to, top + 9, height - 18));
+  }
+
+  // The states as a band, and below it why they began, as far as there is room.
+  drawGroup(lane, top) {
+    const { context, colour, axis } = this;
+    const causes = [];
+    this.eachSpan(lane.spans, (span, from, to) => {
+      this.drawState(span, from, to, top + 6, BAND_PX);
+      if (span.causes) causes.push({ texts: span.causes, left: Math.max(from, 0) });
+    });
+    context.fillStyle = colour.faint;
+    causes.forEach(({ texts, left }, index) => {
+      const room = (causes[index + 1]?.left ?? axis.width) - left - 10;
+      const text = room > LABEL_PX_MIN && texts.find((candidate) => context.measureText(candidate).width <= room);
+      if (text) context.fillText(text, left, top + 6 + BAND_PX + 13);
+    });
+  }
+
+  // Those in view: their left and right. They follow one another, so the first is searched; so is the next one to be
+  // seen after one that is too narrow.
+  eachSpan(spans, draw) {
+    const { axis } = this;
+    const ends = (span) => (span.to ? axis.at(span.to) : axis.end);
+    let index = firstIndex(spans.length, (at) => ends(spans[at]) >= axis.from);
+    while (index < spans.length) {
+      const from = axis.x(axis.at(spans[index].from));
+      if (from > axis.width) return;
+      const to = spans[index].to ? axis.x(ends(spans[index])) : axis.width + 8;
+      draw(spans[index], Math.max(from, -10), Math.max(Math.min(to, axis.width + 10), from + SPAN_PX));
+      const next = to - from < SPAN_PX ? axis.value(from + SPAN_PX) : null;
+      index = next === null ? index + 1 : Math.max(index + 1, firstIndex(spans.length, (at) => ends(spans[at]) > next));
+    }
+  }
+
+  drawState(span, from, to, top, height, isLabelled = true) {
+    const { context, colour } = this;
+    const tint = span.state === "generation" ? colour[span.generation % 2 ? "gen-a" : "gen-b"] : colour[span.state];
+    if (tint) {
+      context.fillStyle = tint;
+      context.fillRect(from, top, to - from, height);
+    } else {
+      context.strokeStyle = colour.faint;
+      context.strokeRect(from + 0.5, top + 0.5, to - from - 1, height - 1);
+    }
+    const [left, room] = [Math.max(from, 0), Math.min(to, this.axis.width) - Math.max(from, 0) - 12];
+    const label = isLabelled && room > LABEL_PX_MIN && span.labels.find((text) => context.measureText(text).width <= room);
+    if (!label) return;
+    context.fillStyle = span.state === "generation" ? colour["on-band"] : tint ? colour["on-rebalance"] : colour.faint;
+    context.fillText(label, left + 6, top + height / 2 + 0.5);
+  }
+
+  drawSilence(from, to, top, height) {
+    const { context, colour } = this;
+    context.save();
+    context.beginPath();
+    context.rect(from, top, to - from, height);
+    context.clip();
+    context.fillStyle = colour.panel;
+    context.fillRect(from, top, to - from, height);
+    context.strokeStyle = colour.silent;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    for (let x = Math.max(from, -10) - height; x < Math.min(to, this.axis.width + 10); x += 6) {
+      context.moveTo(x, top + height);
+      context.lineTo(x + height, top);
+    }
+    context.stroke();
+    context.strokeRect(from, top, to - from, height);
+    context.restore();
+  }
+
+  // Of marks that fall on the same few pixels the weightiest is drawn. Those that look the same are drawn at once.
+  drawMarks({ lane, top, height }) {
+    const { axis } = this;
+    const y = lane.kind === "group" ? top + 6 + BAND_PX : top + height / 2;
+    const looks = new Map();
+    const marks = this.marks(lane, axis);
+    for (const [item, x] of marks) {
+      const look = lookOf(item);
+      if (!looks.has(look)) looks.set(look, []);
+      looks.get(look).push(x);
+    }
+    for (const [look, places] of looks) this.drawLook(look, places, y, marks.length < OUTLINED_MAX);
+  }
+
+  marks({ items }, axis) {
+    const found = [];
+    let last = null;
+    for (let index = firstIndex(items.length, (at) => axis.values[items[at].order] >= axis.from); index < items.length; index++) {
+      const item = items[index];
+      const value = axis.values[item.order];
+      if (value > axis.to) break;
+      if (!item.isShown) continue;
+      const x = MARK_PX * Math.round(axis.x(value) / MARK_PX);
+      if (!last || x !== last[1]) found.push((last = [item, x]));
+      else if (weightOf(item) > weightOf(last[0])) last[0] = item;
+    }
+    return found;
+  }
+
+  drawLook(look, places, y, isOutlined) {
+    const { context, colour } = this;
+    context.fillStyle = colour[look.colour];
+    context.strokeStyle = colour.panel;
+    context.lineWidth = 1.5;
+    if (look.name === "tick") {
+      for (const x of places) context.fillRect(x - 1, y - look.size, 2, 2 * look.size);
+      return;
+    }
+    context.beginPath();
+    for (const x of places) {
+      if (look.name === "dot") {
+        context.moveTo(x + look.size, y);
+        context.arc(x, y, look.size, 0, 7);
+      } else polygon(context, x, y, look.points);
+    }
+    context.fill();
+    if (!isOutlined) return;
+    context.stroke();
+    if (look.name !== "out") return;
+    context.beginPath();
+    for (const x of places) {
+      context.moveTo(x - 3, y - 3);
+      context.lineTo(x + 3, y + 3);
+      context.moveTo(x + 3, y - 3);
+      context.lineTo(x - 3, y + 3);
+    }
+    context.stroke();
+  }
+
+  drawSelected() {
+    if (!this.selected) return;
+    const { context, axis, colour } = this;
+    const x = Math.round(axis.x(axis.at(this.selected)));
+    context.fillStyle = colour.accent;
+    context.fillRect(x - 0.5, this.scrollTop, 1, this.viewHeight);
+    const row = this.rows.find((candidate) => candidate.lane === this.selected.lane);
+    if (!row) return;
+    context.strokeStyle = colour.accent;
+    context.lineWidth = 2;
+    context.beginPath();
+    context.arc(x, row.lane.kind === "group" ? row.top + 6 + BAND_PX : row.top + row.height / 2, 10, 0, 7);
+    context.stroke();
+  }
+
+  // In real or broker time, what it says is that; by steps, the times of what stands there.
+  drawRuler() {
+    const { context, axis, colour } = this;
+    context.fillStyle = colour.panel;
+    context.fillRect(0, 0, axis.width + LABELS_PX + 8, RULER_PX);
+    context.fillStyle = colour.faint;
+    const words = { real: ["real time", ""], broker: ["broker's time", ""], order: ["step by step", "real · broker's time"] }[axis.mode];
+    context.fillText(words[0], 12, 13);
+    context.fillText(words[1], 12, 29);
+    context.save();
+    context.beginPath();
+    context.rect(LABELS_PX, 0, axis.width + 8, RULER_PX);
+    context.clip();
+    context.translate(LABELS_PX, 0);
+    for (const tick of axis.ticks()) {
+      const x = Math.round(axis.x(tick));
+      context.fillStyle = colour.line;
+      context.fillRect(x, RULER_PX - 14, 1, 14);
+      context.fillStyle = colour.faint;
+      context.fillText(this.tickText(tick), x + 4, 29);
+    }
+    context.fillStyle = colour.time;
+    let free = -1e9;
+    for (const item of this.moves) {
+      const x = axis.x(axis.at(item));
+      const text = `time +${span(item.details.ms)}`;
+      const left = Math.max(2, x - context.measureText(text).width - 4);
+      if (x < 0 || x > axis.width + 8 || left < free) continue;
+      context.fillText(text, left, 11);
+      free = x + 8;
+    }
+    context.restore();
+    context.fillStyle = colour.line;
+    context.fillRect(0, RULER_PX - 1, axis.width + LABELS_PX + 8, 1);
+  }
+
+  tickText(tick) {
+    if (this.axis.mode !== "order") return span(tick) || "0";
+    const item = this.axis.itemBefore(tick);
+    if (!item) return "";
+    return item.real_ms === null ? span(item.broker_ms) : `${span(item.real_ms)} · ${span(item.broker_ms)}`;
+  }
+
+  // The item whose mark is there, or the one that began the span that is there.
+  itemAt(x, y) {
+    const row = this.rows.find((candidate) => y >= candidate.top && y < candidate.top + candidate.height);
+    if (!row || x < 0) return null;
+    let [best, distance] = [null, REACH_PX + 0.5];
+    const { axis } = this;
+    const { items } = row.lane;
+    const least = axis.value(x - REACH_PX);
+    const most = axis.value(x + REACH_PX);
+    for (let index = firstIndex(items.length, (at) => axis.values[items[at].order] >= least); index < items.length; index++) {
+      const item = items[index];
+      if (axis.values[item.order] > most) break;
+      if (!item.isShown) continue;
+      const away = Math.abs(axis.x(axis.values[item.order]) - x) - weightOf(item) * 0.4;
+      if (away < distance) [best, distance] = [item, away];
+    }
+    return best ?? this.spanAt(row.lane, axis.value(x));
+  }
+
+  spanAt(lane, value) {
+    const states = lane.kind === "member" ? (this.run.groups.get(lane.group)?.spans ?? []) : lane.spans;
+    const span = states.find((one) => this.axis.at(one.from) <= value && (!one.to || this.axis.at(one.to) >= value));
+    return span && span.from.lane ? span.from : null;
+  }
+
+  reveal(item) {
+    const row = this.rows.find((candidate) => candidate.lane === item.lane);
+    if (row && row.top < this.scrollTop) this.scrollTop = row.top;
+    if (row && row.top + row.height > this.scrollTop + this.viewHeight - RULER_PX) this.scrollTop = row.top + row.height - this.viewHeight + RULER_PX + 8;
+    this.axis.reveal(item);
+    this.redraw();
+  }
+
+  listen() {
+    const { canvas } = this;
+    let grabbed = null;
+    const place = (event) => {
+      const box = canvas.getBoundingClientRect();
+      return [event.clientX - box.left - LABELS_PX, event.clientY - box.top - RULER_PX + this.scrollTop];
+    };
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      if (event.ctrlKey || event.metaKey || event.altKey) this.axis.zoom(Math.exp(event.deltaY / 300), Math.max(0, place(event)[0]));
+      else if (event.shiftKey) this.axis.pan(event.deltaY + event.deltaX);
+      else {
+        this.axis.pan(event.deltaX);
+        this.scroll(event.deltaY);
+      }
+      this.redraw();
+    }, { passive: false });
+    canvas.addEventListener("pointerdown", (event) => {
+      grabbed = { x: event.clientX, y: event.clientY, hasMoved: false };
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!grabbed) {
+        this.onHover(this.itemAt(...place(event)), event);
+        return;
+      }
+      const [across, down] = [event.clientX - grabbed.x, event.clientY - grabbed.y];
+      if (!grabbed.hasMoved && Math.hypot(across, down) < 4) return;
+      this.axis.pan(-across);
+      this.scroll(-down);
+      grabbed = { x: event.clientX, y: event.clientY, hasMoved: true };
+    });
+    canvas.addEventListener("pointerup", (event) => {
+      const item = grabbed && !grabbed.hasMoved ? this.itemAt(...place(event)) : null;
+      grabbed = null;
+      if (item) this.onSelect(item);
+    });
+    canvas.addEventListener("pointerleave", () => this.onHover(null));
+    canvas.addEventListener("dblclick", (event) => {
+      this.axis.zoom(0.4, Math.max(0, place(event)[0]));
+      this.redraw();
+    });
+    canvas.addEventListener("keydown", (event) => {
+      const moves = {
+        "+": () => this.axis.zoom(0.7), "=": () => this.axis.zoom(0.7), "-": () => this.axis.zoom(1 / 0.7), 0: () => this.axis.fit(),
+        ArrowLeft: () => this.axis.pan(-80), ArrowRight: () => this.axis.pan(80), ArrowUp: () => this.scroll(-40), ArrowDown: () => this.scroll(40),
+      };
+      if (!moves[event.key] || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      moves[event.key]();
+      this.redraw();
+    });
+  }
+}
+
+function polygon(context, x, y, points) {
+  points.forEach(([right, down], index) => (index ? context.lineTo(x + right, y + down) : context.moveTo(x + right, y + down)));
+  context.closePath();
+}
+
+const LOOKS = {
+  poll: { name: "tick", size: 4, colour: "poll" },
+  request: { name: "tick", size: 7, colour: "request" },
+  badRequest: { name: "tick", size: 7, colour: "bad" },
+  fault: { name: "diamond", colour: "fault", points: [[0, -6], [6, 0], [0, 6], [-6, 0]] },
+  in: { name: "in", colour: "mark", points: [[-5, -6], [6, 0], [-5, 6]] },
+  out: { name: "out", colour: "bad", points: [[-5, -5], [5, -5], [5, 5], [-5, 5]] },
+  time: { name: "dot", size: 4.5, colour: "time" },
+  connection: { name: "dot", size: 2.5, colour: "faint" },
+  bad: { name: "dot", size: 4.5, colour: "bad" },
+  other: { name: "dot", size: 4, colour: "mark" },
+};
+
+function lookOf(item) {
+  if (!isEvent(item)) return item.isBad ? LOOKS.badRequest : item.category === "polls" ? LOOKS.poll : LOOKS.request;
+  if (item.category === "faults") return LOOKS.fault;
+  if (item.kind === "group.member.removed") return LOOKS.out;
+  if (item.isBad) return LOOKS.bad;
+  if (/^group\.member\.(joined|rejoined|replaced)$/.test(item.kind)) return LOOKS.in;
+  return { time: LOOKS.time, connections: LOOKS.connection }[item.category] ?? LOOKS.other;
+}
+
+function weightOf(item) {
+  if (item.weight === undefined) {
+    const weights = { polls: 0, connections: 1, requests: 2, cluster: 3, groups: 4, members: 5, time: 4, faults: 6 };
+    item.weight = weights[item.category] + (item.isBad ? 3 : 0) + (item.kind === "group.member.removed" ? 3 : 0);
+  }
+  return item.weight;
+}
