@@ -11,7 +11,8 @@ class App {
     this.runs = traces.map(makeRun);
     this.hidden = new Set(["connections", "polls"]);
     this.filter = { text: "", group: "", member: "" };
-    this.lanes = new Lanes(byId("lanes"), (item) => this.select(item), (item, event) => this.tip(item, event));
+    this.lanes = new Lanes(byId("lanes"));
+    new Hands(this.lanes, (item) => this.select(item), (item, event) => this.tip(item, event));
     this.list = new List(byId("list"), (item) => this.select(item));
     this.listen();
     this.showRun(this.runs[0]);

@@ -6,7 +6,6 @@ const ROW_PX = { broker: 28, group: 54, member: 28, client: 24 };
 const GROUP_GAP_PX = 10;
 const BAND_PX = 24;
 const LABEL_PX_MIN = 7;
-const REACH_PX = 7;
 // Marks are so far apart, and spans at least so wide, or they are drawn as one.
 const MARK_PX = 2;
 const SPAN_PX = 2;
@@ -16,16 +15,13 @@ const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'D
 const COLOURS = ["text", "faint", "line", "panel", "stripe", "gen-a", "gen-b", "on-band", "rebalance", "syncing", "on-rebalance", "silent", "bad", "fault", "request", "poll", "mark", "time", "accent"];
 
 class Lanes {
-  constructor(canvas, onSelect, onHover) {
+  constructor(canvas) {
     this.canvas = canvas;
-    this.context = canvas.getContext("2d");
-    this.onSelect = onSelect;
-    this.onHover = onHover;
+    this.context = canvas.getContext("2d", { alpha: false });
     this.scrollTop = 0;
     this.selected = null;
     this.isDue = false;
     this.readColours();
-    this.listen();
   }
 
   readColours() {
@@ -88,6 +84,7 @@ class Lanes {
     context.clip();
     context.translate(0, RULER_PX - this.scrollTop);
     const first = firstIndex(this.rows.length, (index) => this.rows[index].top + this.rows[index].height > this.scrollTop);
+    this.states = new Map();
     const inView = [];
     for (let index = first; index < this.rows.length && this.rows[index].top < this.scrollTop + this.viewHeight; index++)
       inView.push(this.rows[index]);
@@ -142,36 +139,83 @@ class Lanes {
     context.setLineDash([]);
   }
 
-  drawSpans(row) {
-    const { lane, top, height } = row;
+  drawSpans({ lane, top, height }) {
     if (lane.kind === "group") this.drawGroup(lane, top);
     if (lane.kind !== "member") return;
-    const states = this.run.groups.get(lane.group).spans;
-    this.eachSpan(lane.spans, (life, lifeFrom, lifeTo) => {
+    const states = this.statesInView(this.run.groups.get(lane.group));
+    this.eachSpan(lane.spans, (_life, from, to) => {
       this.context.fillStyle = this.colour.line;
-      this.context.fillRect(lifeFrom, top + height / 2 - 1, lifeTo - lifeFrom, 2);
-      this.eachSpan(states, (state, from, to) => {
-        const [left, right] = [Math.max(from, lifeFrom), Math.min(to, lifeTo)];
-        if (right > left && state.state !== "empty") this.drawState(state, left, right, top + 9, height - 18, false);
-      });
+      this.context.fillRect(from, top + height / 2 - 1, to - from, 2);
+      this.drawBand(states, from, to, top + 9, height - 18);
     });
     this.eachSpan(lane.silences, (_span, from, to) => this.drawSilence(from, to, top + 9, height - 18));
   }
 
-  // The states as a band, and below it why they began, as far as there is room.
+  // The states as a band with their names, and below it why they began, as far as there is room.
   drawGroup(lane, top) {
     const { context, colour, axis } = this;
-    const causes = [];
-    this.eachSpan(lane.spans, (span, from, to) => {
-      this.drawState(span, from, to, top + 6, BAND_PX);
-      if (span.causes) causes.push({ texts: span.causes, left: Math.max(from, 0) });
-    });
+    const states = this.statesInView(lane);
+    this.drawBand(states, -10, axis.width + 10, top + 6, BAND_PX);
+    for (const { span, from, to } of states) this.drawName(span, from, to, top + 6);
+    const causes = states.filter(({ span }) => span.causes);
     context.fillStyle = colour.faint;
-    causes.forEach(({ texts, left }, index) => {
-      const room = (causes[index + 1]?.left ?? axis.width) - left - 10;
-      const text = room > LABEL_PX_MIN && texts.find((candidate) => context.measureText(candidate).width <= room);
+    causes.forEach(({ span, from }, index) => {
+      const left = Math.max(from, 0);
+      const room = (causes[index + 1]?.from ?? axis.width) - left - 10;
+      const text = room > LABEL_PX_MIN && span.causes.find((candidate) => context.measureText(candidate).width <= room);
       if (text) context.fillText(text, left, top + 6 + BAND_PX + 13);
     });
+  }
+
+  // A group's, with where they begin and end; all its members share them, so they are looked for once a frame.
+  statesInView(group) {
+    if (!this.states.has(group)) {
+      const found = [];
+      this.eachSpan(group.spans, (span, from, to) => found.push({ span, from, to }));
+      this.states.set(group, found);
+    }
+    return this.states.get(group);
+  }
+
+  // What there is of these between two points. Neighbours of one colour are drawn as one.
+  drawBand(states, left, right, top, height) {
+    const { context } = this;
+    let [begin, end, tint] = [0, 0, null];
+    const flush = () => {
+      if (!tint || end <= begin) return;
+      context.fillStyle = tint;
+      context.fillRect(begin, top, end - begin, height);
+    };
+    for (const { span, from, to } of states) {
+      const [first, last] = [Math.round(Math.max(from, left)), Math.round(Math.min(to, right))];
+      if (last <= first) continue;
+      const next = this.tintOf(span);
+      if (next !== tint || first > end) {
+        flush();
+        [begin, tint] = [first, next];
+      }
+      end = last;
+    }
+    flush();
+  }
+
+  tintOf(span) {
+    return span.state === "generation" ? this.colour[span.generation % 2 ? "gen-a" : "gen-b"] : this.colour[span.state];
+  }
+
+  drawName(span, from, to, top) {
+    const { context, colour, axis } = this;
+    const tint = this.tintOf(span);
+    if (!tint) {
+      context.strokeStyle = colour.faint;
+      context.lineWidth = 1;
+      context.strokeRect(Math.round(from) + 0.5, top + 0.5, to - from - 1, BAND_PX - 1);
+    }
+    const [left, room] = [Math.max(from, 0), Math.min(to, axis.width) - Math.max(from, 0) - 12];
+    const label = room > LABEL_PX_MIN && span.labels.find((text) => context.measureText(text).width <= room);
+    if (!label) return;
+    context.fillStyle = span.state === "generation" ? colour["on-band"] : tint ? colour["on-rebalance"] : colour.faint;
+    context.fillText(label, left + 6, top + BAND_PX / 2 + 0.5);
   }
 
   // Those in view: their left and right. They follow one another, so the first is searched; so is the next one to be
@@ -188,23 +232,6 @@ class Lanes {
       const next = to - from < SPAN_PX ? axis.value(from + SPAN_PX) : null;
       index = next === null ? index + 1 : Math.max(index + 1, firstIndex(spans.length, (at) => ends(spans[at]) > next));
     }
-  }
-
-  drawState(span, from, to, top, height, isLabelled = true) {
-    const { context, colour } = this;
-    const tint = span.state === "generation" ? colour[span.generation % 2 ? "gen-a" : "gen-b"] : colour[span.state];
-    if (tint) {
-      context.fillStyle = tint;
-      context.fillRect(from, top, to - from, height);
-    } else {
-      context.strokeStyle = colour.faint;
-      context.strokeRect(from + 0.5, top + 0.5, to - from - 1, height - 1);
-    }
-    const [left, room] = [Math.max(from, 0), Math.min(to, this.axis.width) - Math.max(from, 0) - 12];
-    const label = isLabelled && room > LABEL_PX_MIN && span.labels.find((text) => context.measureText(text).width <= room);
-    if (!label) return;
-    context.fillStyle = span.state === "generation" ? colour["on-band"] : tint ? colour["on-rebalance"] : colour.faint;
-    context.fillText(label, left + 6, top + height / 2 + 0.5);
   }
 
   drawSilence(from, to, top, height) {
@@ -344,31 +371,6 @@ class Lanes {
     return item.real_ms === null ? span(item.broker_ms) : `${span(item.real_ms)} · ${span(item.broker_ms)}`;
   }
 
-  // The item whose mark is there, or the one that began the span that is there.
-  itemAt(x, y) {
-    const row = this.rows.find((candidate) => y >= candidate.top && y < candidate.top + candidate.height);
-    if (!row || x < 0) return null;
-    let [best, distance] = [null, REACH_PX + 0.5];
-    const { axis } = this;
-    const { items } = row.lane;
-    const least = axis.value(x - REACH_PX);
-    const most = axis.value(x + REACH_PX);
-    for (let index = firstIndex(items.length, (at) => axis.values[items[at].order] >= least); index < items.length; index++) {
-      const item = items[index];
-      if (axis.values[item.order] > most) break;
-      if (!item.isShown) continue;
-      const away = Math.abs(axis.x(axis.values[item.order]) - x) - weightOf(item) * 0.4;
-      if (away < distance) [best, distance] = [item, away];
-    }
-    return best ?? this.spanAt(row.lane, axis.value(x));
-  }
-
-  spanAt(lane, value) {
-    const states = lane.kind === "member" ? (this.run.groups.get(lane.group)?.spans ?? []) : lane.spans;
-    const span = states.find((one) => this.axis.at(one.from) <= value && (!one.to || this.axis.at(one.to) >= value));
-    return span && span.from.lane ? span.from : null;
-  }
-
   reveal(item) {
     const row = this.rows.find((candidate) => candidate.lane === item.lane);
     if (row && row.top < this.scrollTop) this.scrollTop = row.top;
@@ -376,93 +378,4 @@ class Lanes {
     this.axis.reveal(item);
     this.redraw();
   }
-
-  listen() {
-    const { canvas } = this;
-    let grabbed = null;
-    const place = (event) => {
-      const box = canvas.getBoundingClientRect();
-      return [event.clientX - box.left - LABELS_PX, event.clientY - box.top - RULER_PX + this.scrollTop];
-    };
-    canvas.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      if (event.ctrlKey || event.metaKey || event.altKey) this.axis.zoom(Math.exp(event.deltaY / 300), Math.max(0, place(event)[0]));
-      else if (event.shiftKey) this.axis.pan(event.deltaY + event.deltaX);
-      else {
-        this.axis.pan(event.deltaX);
-        this.scroll(event.deltaY);
-      }
-      this.redraw();
-    }, { passive: false });
-    canvas.addEventListener("pointerdown", (event) => {
-      grabbed = { x: event.clientX, y: event.clientY, hasMoved: false };
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (!grabbed) {
-        this.onHover(this.itemAt(...place(event)), event);
-        return;
-      }
-      const [across, down] = [event.clientX - grabbed.x, event.clientY - grabbed.y];
-      if (!grabbed.hasMoved && Math.hypot(across, down) < 4) return;
-      this.axis.pan(-across);
-      this.scroll(-down);
-      grabbed = { x: event.clientX, y: event.clientY, hasMoved: true };
-    });
-    canvas.addEventListener("pointerup", (event) => {
-      const item = grabbed && !grabbed.hasMoved ? this.itemAt(...place(event)) : null;
-      grabbed = null;
-      if (item) this.onSelect(item);
-    });
-    canvas.addEventListener("pointerleave", () => this.onHover(null));
-    canvas.addEventListener("dblclick", (event) => {
-      this.axis.zoom(0.4, Math.max(0, place(event)[0]));
-      this.redraw();
-    });
-    canvas.addEventListener("keydown", (event) => {
-      const moves = {
-        "+": () => this.axis.zoom(0.7), "=": () => this.axis.zoom(0.7), "-": () => this.axis.zoom(1 / 0.7), 0: () => this.axis.fit(),
-        ArrowLeft: () => this.axis.pan(-80), ArrowRight: () => this.axis.pan(80), ArrowUp: () => this.scroll(-40), ArrowDown: () => this.scroll(40),
-      };
-      if (!moves[event.key] || event.ctrlKey || event.metaKey) return;
-      event.preventDefault();
-      moves[event.key]();
-      this.redraw();
-    });
-  }
-}
-
-function polygon(context, x, y, points) {
-  points.forEach(([right, down], index) => (index ? context.lineTo(x + right, y + down) : context.moveTo(x + right, y + down)));
-  context.closePath();
-}
-
-const LOOKS = {
-  poll: { name: "tick", size: 4, colour: "poll" },
-  request: { name: "tick", size: 7, colour: "request" },
-  badRequest: { name: "tick", size: 7, colour: "bad" },
-  fault: { name: "diamond", colour: "fault", points: [[0, -6], [6, 0], [0, 6], [-6, 0]] },
-  in: { name: "in", colour: "mark", points: [[-5, -6], [6, 0], [-5, 6]] },
-  out: { name: "out", colour: "bad", points: [[-5, -5], [5, -5], [5, 5], [-5, 5]] },
-  time: { name: "dot", size: 4.5, colour: "time" },
-  connection: { name: "dot", size: 2.5, colour: "faint" },
-  bad: { name: "dot", size: 4.5, colour: "bad" },
-  other: { name: "dot", size: 4, colour: "mark" },
-};
-
-function lookOf(item) {
-  if (!isEvent(item)) return item.isBad ? LOOKS.badRequest : item.category === "polls" ? LOOKS.poll : LOOKS.request;
-  if (item.category === "faults") return LOOKS.fault;
-  if (item.kind === "group.member.removed") return LOOKS.out;
-  if (item.isBad) return LOOKS.bad;
-  if (/^group\.member\.(joined|rejoined|replaced)$/.test(item.kind)) return LOOKS.in;
-  return { time: LOOKS.time, connections: LOOKS.connection }[item.category] ?? LOOKS.other;
-}
-
-function weightOf(item) {
-  if (item.weight === undefined) {
-    const weights = { polls: 0, connections: 1, requests: 2, cluster: 3, groups: 4, members: 5, time: 4, faults: 6 };
-    item.weight = weights[item.category] + (item.isBad ? 3 : 0) + (item.kind === "group.member.removed" ? 3 : 0);
-  }
-  return item.weight;
 }
