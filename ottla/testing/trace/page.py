@@ -19,8 +19,8 @@ from ottla.testing.trace.of_file import PAGE_BEGIN, PAGE_END
 
 #: In the order in which they stand in the page: each knows those before it.
 SCRIPTS: Final = (
-    "words.js", "model.js", "spans.js", "compare.js", "axis.js", "marks.js", "lanes.js", "hands.js", "list.js", "details.js",
-    "app.js",
+    "words.js", "model.js", "spans.js", "compare.js", "axis.js", "marks.js", "lanes.js", "hands.js", "list.js",
+    "details.js", "app.js",
 )  # fmt: skip
 _STYLE: Final = "page.css"
 _BODY: Final = "page.html"

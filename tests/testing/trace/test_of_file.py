@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from ottla.testing.trace.document import as_text
 from ottla.testing.trace.of_file import NoTrace, read_traces, trace_of_lines
-from ottla.testing.trace.page import page_of
+from ottla.testing.trace.page import SCRIPTS, page_of
 from tests.testing.trace.scenes import HOSTILE, kitchen
 
 LINE = {
@@ -79,6 +80,14 @@ def test_page_is_read_back(tmp_path: Path) -> None:
     path.write_text(page_of([{**trace, "ottla_trace": 2}], "kitchen"))
     with pytest.raises(NoTrace, match="of version 2, and only 1 can be read"):
         read_traces(path)
+
+
+def test_page_has_all_of_the_viewer() -> None:
+    """Each of its files, once; a script that nobody puts in is no part of it."""
+    names = {file.name for file in (files("ottla.testing.trace") / "viewer").iterdir()}
+    assert names == {*SCRIPTS, "page.css", "page.html"}
+    page = page_of([], "none")
+    assert page.count("class Lanes {") == page.count("--gen-a: #bfe3d8") == page.count('id="lanes"') == 1
 
 
 def test_document_can_stand_in_a_page() -> None:

@@ -11,6 +11,7 @@ const MARK_PX = 2;
 const SPAN_PX = 2;
 // With more marks in a lane they have no outline: there would be nothing else.
 const OUTLINED_MAX = 200;
+const MOVES_NAMED_MAX = 30;
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
 const COLOURS = ["text", "faint", "line", "panel", "stripe", "gen-a", "gen-b", "on-band", "rebalance", "syncing", "on-rebalance", "silent", "bad", "fault", "request", "poll", "mark", "time", "accent"];
 
@@ -41,6 +42,7 @@ class Lanes {
     });
     this.height = top;
     this.moves = run.items.filter((item) => item.kind === "time.advanced");
+    this.movesBySize = [...this.moves].sort((one, other) => other.details.ms - one.details.ms);
     this.resize();
   }
 
@@ -349,19 +351,28 @@ class Lanes {
       context.fillStyle = colour.faint;
       context.fillText(this.tickText(tick), x + 4, 29);
     }
-    context.fillStyle = colour.time;
-    let free = -1e9;
-    for (const item of this.moves) {
-      const x = axis.x(axis.at(item));
-      const text = `time +${span(item.details.ms)}`;
-      const left = Math.max(2, x - context.measureText(text).width - 4);
-      if (x < 0 || x > axis.width + 8 || left < free) continue;
-      context.fillText(text, left, 11);
-      free = x + 8;
-    }
+    this.drawMoves();
     context.restore();
     context.fillStyle = colour.line;
     context.fillRect(0, RULER_PX - 1, axis.width + LABELS_PX + 8, 1);
+  }
+
+  // How far time was moved: the longest first, and those that have room beside them.
+  drawMoves() {
+    const { context, axis } = this;
+    const taken = [];
+    context.fillStyle = this.colour.time;
+    for (const item of this.movesBySize) {
+      const x = axis.x(axis.at(item));
+      if (x < 0 || x > axis.width + 8) continue;
+      const text = `time +${span(item.details.ms)}`;
+      const width = context.measureText(text).width;
+      const left = Math.max(2, x - width - 4);
+      if (taken.some((other) => left < other + width + 8 && other < left + width + 8)) continue;
+      context.fillText(text, left, 11);
+      taken.push(left);
+      if (taken.length > MOVES_NAMED_MAX) return;
+    }
   }
 
   tickText(tick) {
