@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.routes import Route
     from ottla.protocol.primitives import Message
 
-_SIZE: Final = struct.Struct(">i")
-_read_size = _SIZE.unpack_from
+_read_size = struct.Struct(">i").unpack_from
 _read_correlation_id_and_client_id_length = struct.Struct(">4xih").unpack_from
 #: Where in a frame its client id begins, with its length; before it is what differs from request to request.
 _CLIENT_ID_AT: Final = 8
@@ -55,6 +54,7 @@ class Connection(ClientSocket):
         "_has_been_active",
         "_has_ended",
         "_is_at_work",
+        "_is_held",
         "_is_taking_up",
         "_kept",
         "_last_bytes",
@@ -106,6 +106,8 @@ class Connection(ClientSocket):
         self._is_taking_up = False
         #: Is a request being worked off that has not gone to its handler, or not come back from it?
         self._is_at_work = False
+        #: While the virtual clock moves, for one.
+        self._is_held = False
         self._flush_is_due = False
         self._has_ended = False
         #: For `is_idle`: has anything come since the last look, and what was still to be sent then.
@@ -213,13 +215,12 @@ class Connection(ClientSocket):
         frame = large.take()
         if self._writing_is_paused or not self._take(frame, self.new_call):
             behind = self._kept or b""
-            self._keep(memoryview(b"".join((_SIZE.pack(len(frame)), frame, behind))))
+            self._keep(memoryview(b"".join((len(frame).to_bytes(4, "big"), frame, behind))))
         self._flush_soon()
 
     def _keep(self, rest: memoryview) -> None:
         """Leave for later what has come, and let nothing more come until then."""
-        is_shared = rest.obj is self._shared_buffer.obj
-        self._kept = memoryview(bytes(rest)) if is_shared else rest
+        self._kept = memoryview(bytes(rest)) if rest.obj is self._shared_buffer.obj else rest
         self._transport.pause_reading()
         if not (self._unanswered or self._is_at_work or self._writing_is_paused):
             self._flush_soon()  # the others have their turn, then this goes on
@@ -230,7 +231,7 @@ class Connection(ClientSocket):
         if kept is not None:
             self._take_up(kept, len(kept))
             self._hasten()
-        if self._kept is not None or self._writing_is_paused or self._is_closed:
+        if self._kept is not None or self._is_held or self._writing_is_paused or self._is_closed:
             return
         if not self._has_ended:
             self._transport.resume_reading()
@@ -363,8 +364,7 @@ class Connection(ClientSocket):
     def is_idle(self) -> bool:
         """Whether nothing came or left since this was last asked. Who waits for an answer is not idle."""
         unsent_bytes = self._transport.get_write_buffer_size()
-        is_idle = not (self._has_been_active or self.is_waiting or unsent_bytes < self._unsent_bytes_seen)
-        self._has_been_active = False
+        is_idle = not (self.take_activity() or self.is_waiting or unsent_bytes < self._unsent_bytes_seen)
         self._unsent_bytes_seen = unsent_bytes
         return is_idle
 
@@ -372,6 +372,18 @@ class Connection(ClientSocket):
         """Whether anything came since this, or `is_idle`, was last asked."""
         was_active, self._has_been_active = self._has_been_active, False
         return was_active or self._is_at_work
+
+    def hold(self) -> None:
+        """Read nothing more until `let_go`. Who waits is answered meanwhile."""
+        self._is_held = True
+        if not self._is_closed:
+            self._transport.pause_reading()
+
+    def let_go(self) -> None:
+        """Read on, unless something else is in the way."""
+        self._is_held = False
+        if self._kept is None:
+            self._go_on()
 
     def wait_for_answers(self) -> None:
         """Take up nothing more until all that was taken up is answered, whatever its lane."""
