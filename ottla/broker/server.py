@@ -21,7 +21,7 @@ from ottla.broker.network.listener import Listener, Shared
 from ottla.broker.rounds import Round
 from ottla.cluster.address import Address, MachineRefused
 from ottla.cluster.failover import NodeState
-from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.events.kind import Kind
 from ottla.purgatory import Clock, SystemClock, Timer
 from ottla.settings.settings import ConfigError, Settings
@@ -345,9 +345,14 @@ class Server:
         return [*self._listeners, *([] if self._control is None else [self._control])]
 
     def _read_groups(self) -> None:
-        """Begin to read the groups of a restarted broker, so that the sessions of those who don't come back end too."""
+        """Begin to read the groups of a restarted broker, so that the sessions of those who don't come back end too.
+
+        And its transactions: what was decided is carried out, and what nobody ends is aborted in time.
+        """
         if GROUP_TOPIC in self.cluster.topics:
             _ = self.services.group_coordination
+        if TRANSACTION_TOPIC in self.cluster.topics:
+            _ = self.services.transaction_coordination
 
     def _watch_idle_connections(self) -> None:
         """Close connections that have been silent for connections.max.idle.ms, or a little longer.

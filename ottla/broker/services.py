@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.groups.coordination import GroupCoordination, WrapGroupLog
     from ottla.broker.log import Log
+    from ottla.broker.transactions.coordination import TransactionCoordination
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.failover import Failover
     from ottla.coordinator.notes import NoteSink
@@ -115,6 +116,17 @@ class Services:
                 note_sinks=self.note_sinks,
                 wrap_group_log=self._wrap_group_log,
                 on_loaded=self._on_groups_loaded,
+            )
+        )
+
+    @cached_property
+    def transaction_coordination(self) -> TransactionCoordination:
+        """The transaction coordinators of all nodes."""
+        from ottla.broker.transactions.coordination import TransactionCoordination
+
+        return self.enter(
+            TransactionCoordination(
+                self._cluster, self._timer, self._tasks, self.background, self._log, self.group_coordination
             )
         )
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ottla.cluster.cluster import Cluster, uuid_of, uuid_text
 from ottla.cluster.refused import Refused
-from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.files import describe
 from ottla.protocol.errors import ErrorCode
@@ -147,6 +147,8 @@ class ClusterStore:
         self._is_restoring = False
         if (group_topic := self._cluster.topics.get(GROUP_TOPIC)) is not None:
             self._cluster.group_partitions_count = len(group_topic.partitions)
+        if (transaction_topic := self._cluster.topics.get(TRANSACTION_TOPIC)) is not None:
+            self._cluster.transaction_partitions_count = len(transaction_topic.partitions)
 
     def _forget_deleted(self, latest: Collection[Change], changes: Sequence[Change]) -> None:
         known = {

@@ -16,6 +16,7 @@ from typing import Final, Literal, Self, TypeAlias
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 _IN_GROUP = ("group_id", "generation_id")
+_OF_PRODUCER = ("transactional_id", "producer_id", "producer_epoch")
 
 
 class Kind(Enum):
@@ -168,13 +169,6 @@ class Kind(Enum):
         ("topic", "error", "reason"),
         "A topic asked for could not be made.",
     )
-    TRANSACTION_REFUSED = (
-        "transaction.refused",
-        "warning",
-        ("transactional_id", "client_id", "reason"),
-        "Somebody wanted a transaction.",
-    )
-
     # Storage
 
     LOG_OFFLINE = (
@@ -409,6 +403,85 @@ class Kind(Enum):
         "error",
         (*_IN_GROUP, "error", "what"),
         "The group's log took no record. Said once for a reason, until it has not happened for a minute.",
+    )
+
+    # Transactions
+
+    TRANSACTION_PRODUCER_INITIALIZED = (
+        "transaction.producer.initialized",
+        "debug",
+        (*_OF_PRODUCER, "client_id"),
+        "A producer has its id and epoch under a transactional id.",
+    )
+    TRANSACTION_PRODUCER_FENCED = (
+        "transaction.producer.fenced",
+        "info",
+        (*_OF_PRODUCER, "cause", "client_id"),
+        "A producer with an open transaction may not go on: its time is up, or somebody else has begun under its "
+        "transactional id, whose `client_id` that is.",
+    )
+    TRANSACTION_BEGAN = (
+        "transaction.began",
+        "debug",
+        (*_OF_PRODUCER, "partitions"),
+        "A transaction has its first partitions.",
+    )
+    TRANSACTION_PARTITIONS_ADDED = (
+        "transaction.partitions.added",
+        "debug",
+        (*_OF_PRODUCER, "partitions"),
+        "It has so many more.",
+    )
+    TRANSACTION_PREPARED = (
+        "transaction.prepared",
+        "debug",
+        (*_OF_PRODUCER, "result", "cause", "partitions"),
+        "It is decided: `commit` or `abort`. So many partitions get a marker.",
+    )
+    TRANSACTION_COMMITTED = (
+        "transaction.committed",
+        "debug",
+        (*_OF_PRODUCER, "duration_ms"),
+        "All markers are written.",
+    )
+    TRANSACTION_ABORTED = "transaction.aborted", "debug", (*_OF_PRODUCER, "duration_ms"), "All markers are written."
+    TRANSACTION_ID_EXPIRED = (
+        "transaction.id.expired",
+        "debug",
+        _OF_PRODUCER,
+        "A transactional id was not used for too long and is forgotten.",
+    )
+    TRANSACTION_WRITE_FAILED = (
+        "transaction.write.failed",
+        "error",
+        (*_OF_PRODUCER, "error"),
+        "__transaction_state took no record.",
+    )
+    TRANSACTIONS_FAILED = (
+        "transactions.failed",
+        "error",
+        ("partition", "reason"),
+        "The transactional ids of a partition of __transaction_state met a bug of ours, with its traceback. They are "
+        "read anew from their log. Said once for a reason within an hour.",
+    )
+    TRANSACTIONS_RECOVERED = "transactions.recovered", "info", ("partition",), "They are coordinated again."
+    TRANSACTION_LOG_LOADED = (
+        "transaction_log.loaded",
+        "info",
+        ("partition", "duration_ms"),
+        "A partition of __transaction_state was read, and its transactional ids are coordinated from now on.",
+    )
+    TRANSACTION_LOG_LOAD_FAILED = (
+        "transaction_log.load.failed",
+        "error",
+        ("partition", "reason"),
+        "A partition of __transaction_state can't be read. Its transactional ids have no coordinator.",
+    )
+    TRANSACTION_LOG_RECORDS_IGNORED = (
+        "transaction_log.records.ignored",
+        "warning",
+        ("partition", "record_type", "records"),
+        "A partition of __transaction_state has records of a type that isn't known here.",
     )
 
 

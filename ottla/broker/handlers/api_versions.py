@@ -26,9 +26,12 @@ from ottla.protocol.primitives import Message
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
-#: What Kafka 4.4 finalizes in a fresh cluster, as far as this broker serves it. Clients look for transaction.version
-#: and group.version here; neither is listed because neither KIP-890 nor KIP-848 is served.
+#: What Kafka 4.4 finalizes in a fresh cluster, as far as this broker serves it. Clients look for group.version here,
+#: which is not listed because KIP-848 is not served.
 _METADATA_VERSION: Final = ("metadata.version", 7, 33)
+#: From level 2 on clients raise their epoch with each transaction, and leave it to brokers to add partitions (KIP-890).
+_TRANSACTION_VERSION: Final = ("transaction.version", 0, 2)
+_LOWEST_LEVEL_0_FROM: Final = 4
 #: Any number that never falls; Java clients pass over features whose epoch is negative.
 _FEATURES_EPOCH: Final = 1
 #: A client that has just begun knows no node.
@@ -40,13 +43,21 @@ def handle(request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
         return ApiVersionsResponse(ErrorCode.INVALID_REQUEST)
     if request.cluster_id is not None and not _is_meant(request, call):
         return ApiVersionsResponse(ErrorCode.REBOOTSTRAP_REQUIRED)
-    name, level_min, level_max = _METADATA_VERSION
+    transaction_version: int = call.node.cluster.settings["ottla.transaction.version"]
+    supported = [_METADATA_VERSION, _TRANSACTION_VERSION]
+    finalized = [(_METADATA_VERSION[0], _METADATA_VERSION[2]), (_TRANSACTION_VERSION[0], transaction_version)]
     return ApiVersionsResponse(
         ErrorCode.NONE,
         [ApiVersionsResponse.ApiVersion(s.key, s.version_first, s.version_last) for s in SERVED.values()],
-        supported_features=[ApiVersionsResponse.SupportedFeatureKey(name, level_min, level_max)],
+        supported_features=[
+            ApiVersionsResponse.SupportedFeatureKey(name, level_min, level_max)
+            for name, level_min, level_max in supported
+            if level_min or call.api_version >= _LOWEST_LEVEL_0_FROM
+        ],
         finalized_features_epoch=_FEATURES_EPOCH,
-        finalized_features=[ApiVersionsResponse.FinalizedFeatureKey(name, level_max, level_max)],
+        finalized_features=[
+            ApiVersionsResponse.FinalizedFeatureKey(name, level, level) for name, level in finalized if level
+        ],
     )
 
 

@@ -125,6 +125,28 @@ class Call:
         else:
             self.connection.pace.run(partial(self._make, make))
 
+    def go_on(self, handle: Callable[[], Message | None]) -> None:
+        """Go on handling the request, now that what was waited for is there; as a handler, it may leave the answer for
+        later, and it may raise.
+        """
+        if self.is_brief:
+            self._go_on(handle)
+        else:
+            self.connection.pace.run(partial(self._go_on, handle))
+
+    def _go_on(self, handle: Callable[[], Message | None]) -> None:
+        try:
+            response = handle()
+        except CloseConnection as close:
+            self.connection.refuse(str(close))
+        except TooCostly as costly:
+            self._refuse_costly(costly)
+        except Exception:
+            self.fail()
+        else:
+            if response is not None:
+                self.answer(response)
+
     def _make(self, make: Callable[[], Message]) -> None:
         try:
             response = make()

@@ -14,6 +14,7 @@ from ottla.coordinator.runtime.effects import Token
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
+from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 
 @dataclass(slots=True)
@@ -27,6 +28,28 @@ class OffsetCommitRequested:
     request: OffsetCommitRequest
     api_version: int
     is_too_large: bool = False
+
+
+@dataclass(slots=True)
+class TxnOffsetCommitRequested:
+    """Topics by name and id. Answered with a TxnOffsetCommitResponse of these topics.
+
+    `verification`: that the group's partition is part of the transaction, the log's own; None: it is open there.
+    """
+
+    token: Token
+    request: TxnOffsetCommitRequest
+    api_version: int
+    verification: object
+    is_too_large: bool = False
+
+
+@dataclass(slots=True)
+class TransactionEnded:
+    """A producer's transaction is over, says its marker: what it committed counts now, or never."""
+
+    producer_id: int
+    is_commit: bool
 
 
 @dataclass(slots=True)
@@ -66,4 +89,6 @@ class SweepDue:
     """Time to look for expired offsets, and for groups that are no longer needed."""
 
 
-OffsetsRequest: TypeAlias = OffsetCommitRequested | OffsetFetchRequested | OffsetDeleteRequested | DeleteRequested
+OffsetsRequest: TypeAlias = (
+    OffsetCommitRequested | TxnOffsetCommitRequested | OffsetFetchRequested | OffsetDeleteRequested | DeleteRequested
+)
