@@ -1,8 +1,8 @@
 """Apache Kafka's own consumer, in Java: the client whose habits the coordinator was written for.
 
 It comes with the jars that the comparison with Kafka fetches, and is run from its source by `java`; where either is
-missing the tests are skipped and say so. Two small stories, one of eager and cooperative members and one of transactions;
-what the other libraries play in many tests stands beside this file.
+missing the tests are skipped and say so. Two small stories, one of eager and cooperative members and one of
+transactions; what the other libraries play in many tests stands beside this file.
 """
 
 from __future__ import annotations
