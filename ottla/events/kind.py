@@ -455,7 +455,7 @@ class Kind(Enum):
         "transaction.write.failed",
         "error",
         (*_OF_PRODUCER, "error"),
-        "__transaction_state took no record.",
+        "__transaction_state took no record. Said once for a reason, until it has not happened for a minute.",
     )
     TRANSACTIONS_FAILED = (
         "transactions.failed",

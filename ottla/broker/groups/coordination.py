@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from ottla.broker.groups.loading import GROUP_WORDS, Loading
+from ottla.broker.groups.loading import Loading
 from ottla.broker.groups.notes import NotesToStream, tell_all
 from ottla.broker.internal_topic import InternalTopic
 from ottla.broker.rounds import PAUSE_MS_MIN
@@ -105,6 +105,25 @@ def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
     )
 
 
+class GroupTidings:
+    """Says in the log what became of a partition of __consumer_offsets."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def loaded(self, partition: int, machines: int, duration_ms: int) -> None:
+        self._log.info("group_log.loaded", partition=partition, groups=machines, duration_ms=duration_ms)
+
+    def failed(self, partition: int, reason: str) -> None:
+        self._log.error("group_log.load.failed", partition=partition, reason=reason)
+
+    def met_bug(self, partition: int, reason: str) -> None:
+        self._log.exception("group_log.load.failed", partition=partition, reason=reason)
+
+    def ignored(self, partition: int, record_type: int, records: int) -> None:
+        self._log.warning("group_log.records.ignored", partition=partition, record_type=record_type, records=records)
+
+
 class GroupCoordination:
     """The coordinators of all nodes, and what they have to know of the cluster's topics."""
 
@@ -132,7 +151,7 @@ class GroupCoordination:
         self._cluster = cluster
         self._timer = timer
         self._log = log
-        self._loading = Loading(background, timer.now_ms, log, GROUP_WORDS, on_loaded)
+        self._loading = Loading(background, timer.now_ms, log, "group loading", GroupTidings(log), on_loaded)
         self._setbacks: Setbacks[str] = Setbacks(timer.now_ms, _QUIET_MS)
         self.of_node = {
             node_id: Coordinator(

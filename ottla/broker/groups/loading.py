@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from ottla.broker.supervision import tell
 from ottla.coordinator.runtime.records import CorruptRecordError
@@ -42,19 +42,20 @@ _RECORDS_PER_STEP: Final = 16
 Then: TypeAlias = Callable[[Exception | None], None]
 
 
-class Words(NamedTuple):
-    """What the log says of one topic: the names of events, and what they call its machines, if they count them."""
+class Tidings(Protocol):
+    """Says in the log what became of a partition of one topic."""
 
-    job: str
-    loaded: str
-    load_failed: str
-    records_ignored: str
-    machines: str | None
+    def loaded(self, partition: int, machines: int, duration_ms: int) -> None:
+        """It was read."""
 
+    def failed(self, partition: int, reason: str) -> None:
+        """It can't be read."""
 
-GROUP_WORDS: Final = Words(
-    "group loading", "group_log.loaded", "group_log.load.failed", "group_log.records.ignored", "groups"
-)
+    def met_bug(self, partition: int, reason: str) -> None:
+        """The same, by a bug of ours, which is being handled."""
+
+    def ignored(self, partition: int, record_type: int, records: int) -> None:
+        """It has records of an unknown type."""
 
 
 class Loading:
@@ -65,11 +66,13 @@ class Loading:
         background: Background,
         now_ms: Callable[[], int],
         log: Log,
-        words: Words,
+        name: str,
+        tidings: Tidings,
         on_loaded: Callable[[], object] = lambda: None,
     ) -> None:
-        """`on_loaded`: called once, when there is nothing more to be read for the first time."""
-        self._words = words
+        """`name`: of the job. `on_loaded`: called once, when there is nothing more to be read for the first time."""
+        self._name = name
+        self._tidings = tidings
         #: Called each time a partition was read, or can't be.
         self.on_each: list[Callable[[], object]] = []
         self._background = background
@@ -98,14 +101,14 @@ class Loading:
         self._waiting.append(job)
         if not self._is_reading:
             self._is_reading = True
-            self._background.start(self._read_all(), self._words.job)
+            self._background.start(self._read_all(), self._name)
 
     def _read_all(self) -> Job:
         while self._waiting:
             try:
                 yield from self._waiting.popleft()
             except Exception as error:  # in what is said of it, or in bringing a machine to life again
-                self._log.exception("job.failed", job=self._words.job, reason=reason_of(error))
+                self._log.exception("job.failed", job=self._name, reason=reason_of(error))
             self._tell_each()
         self._is_reading = False
         while self._on_loaded:
@@ -124,18 +127,17 @@ class Loading:
                 yield
         except (BatchError, CorruptRecordError, StorageError) as error:
             runtime.fail_loading(index, loading)
-            self._log.error(self._words.load_failed, partition=index, reason=str(error))
+            self._tidings.failed(index, str(error))
             return
         except Exception as error:
             runtime.fail_loading(index, loading)
-            self._log.exception(self._words.load_failed, partition=index, reason=reason_of(error))
+            self._tidings.met_bug(index, reason_of(error))
             return
         shard = loading.shard
         for record_type, records in shard.unknown_types.items():
-            self._log.warning(self._words.records_ignored, partition=index, record_type=record_type, records=records)
+            self._tidings.ignored(index, record_type, records)
         if shard.machines and log.log_start_offset < log.log_end_offset:
-            counted = {} if self._words.machines is None else {self._words.machines: len(shard.machines)}
-            self._log.info(self._words.loaded, partition=index, **counted, duration_ms=self._now_ms() - begun_ms)
+            self._tidings.loaded(index, len(shard.machines), self._now_ms() - begun_ms)
 
     def _recover(self, runtime: Runtime[Any], log: Partition, key: str, then: Then) -> Job:
         """Go on as long as the machine is still to be read there."""

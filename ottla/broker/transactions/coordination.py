@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.groups.loading import Loading, Words
+from ottla.broker.groups.loading import Loading
 from ottla.broker.internal_topic import InternalTopic
 from ottla.broker.rounds import PAUSE_MS_MIN
 from ottla.broker.transactions.markers import MarkerWriter
@@ -42,13 +42,6 @@ if TYPE_CHECKING:
     from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
 
-_WORDS: Final = Words(
-    "transaction loading",
-    "transaction_log.loaded",
-    "transaction_log.load.failed",
-    "transaction_log.records.ignored",
-    None,
-)
 #: A partition that was well for so long starts from the beginning with its next failure.
 _QUIET_MS: Final = 3_600_000
 
@@ -91,6 +84,27 @@ def transaction_config(settings: Settings, partitions_count: int) -> Transaction
     )
 
 
+class TransactionTidings:
+    """Says in the log what became of a partition of __transaction_state."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def loaded(self, partition: int, _machines: int, duration_ms: int) -> None:
+        self._log.info("transaction_log.loaded", partition=partition, duration_ms=duration_ms)
+
+    def failed(self, partition: int, reason: str) -> None:
+        self._log.error("transaction_log.load.failed", partition=partition, reason=reason)
+
+    def met_bug(self, partition: int, reason: str) -> None:
+        self._log.exception("transaction_log.load.failed", partition=partition, reason=reason)
+
+    def ignored(self, partition: int, record_type: int, records: int) -> None:
+        self._log.warning(
+            "transaction_log.records.ignored", partition=partition, record_type=record_type, records=records
+        )
+
+
 class TransactionCoordination:
     """The transaction coordinators of all nodes."""
 
@@ -110,7 +124,7 @@ class TransactionCoordination:
         self._timer = timer
         self._log = log
         self._partitions_count = config.num_partitions
-        self._loading = Loading(background, timer.now_ms, log, _WORDS)
+        self._loading = Loading(background, timer.now_ms, log, "transaction loading", TransactionTidings(log))
         self._setbacks: Setbacks[str] = Setbacks(timer.now_ms, _QUIET_MS)
         self._topic = InternalTopic(cluster, TRANSACTION_TOPIC, self.take_over, self.resign)
         self.of_node: dict[int, TransactionCoordinator] = {}
