@@ -42,6 +42,8 @@ class Attack:
     frames: Callable[[], Sequence[bytes]]
     prepare: Callable[[Client], object] = lambda _client: None
     reads: bool = True
+    #: Of what is sent, the records that the broker is to keep: in memory it has them instead of the frames.
+    kept_bytes: int = 0
     #: After these, what is sent by somebody else and answered before it counts as over.
     then: Callable[[], Sequence[bytes]] = lambda: ()
 
@@ -179,6 +181,12 @@ def every_kind(size: int) -> Iterator[Attack]:
 
 def special() -> Iterator[Attack]:
     """What takes some thought: a small request with much work behind it."""
+    for kind in (produces, fetches, metadata, topics, configs, groups, frames):
+        yield from kind()
+
+
+def produces() -> Iterator[Attack]:
+    """Batches that are many, large, or said to hold much."""
     yield Attack(
         "Produce: 9,000 zstd batches of a million records",
         lambda: [produce([(index, MILLION()) for index in range(9_000)])],
@@ -201,12 +209,18 @@ def special() -> Iterator[Attack]:
         "Produce: 90 MB in batches of tiny records",
         lambda: [produce([(index, batch([(None, None)] * 100_000)) for index in range(100)])],
         wide_topic,
+        kept_bytes=89 * MB,
     )
     yield Attack(
         "Produce: 100 MB in batches of 1 MB",
         lambda: [produce([(index, batch([(None, bytes(1_000_000))])) for index in range(100)])],
         wide_topic,
+        kept_bytes=100 * MB,
     )
+
+
+def fetches() -> Iterator[Attack]:
+    """Waiting for many partitions, and fetch sessions."""
     yield Attack("Fetch: 10,000 partitions", lambda: [fetch(WIDE)], wide_topic)
     yield Attack(
         "Fetch: 10 parked on 10,000 partitions, and a produce to 100",
@@ -221,6 +235,10 @@ def special() -> Iterator[Attack]:
         then=lambda: [produce([(index * 7, batch()) for index in range(100)])],
     )
     yield Attack("Fetch: 20 sessions of 50,000 unknown partitions", lambda: [fetch(50_000, topic="none", epoch=0)] * 20)
+
+
+def metadata() -> Iterator[Attack]:
+    """Answers much larger than what is asked."""
     yield Attack("Metadata: all of 10,000 partitions", lambda: [request_frame(MetadataRequest(None), 8)], wide_topic)
     yield Attack(
         "Metadata: 20 such answers nobody reads",
@@ -228,6 +246,10 @@ def special() -> Iterator[Attack]:
         wide_topic,
         reads=False,
     )
+
+
+def topics() -> Iterator[Attack]:
+    """Topics and partitions that come and go by the thousand."""
     yield Attack(
         "CreateTopics: 10,000 partitions",
         lambda: [request_frame(CreateTopicsRequest([CreateTopicsRequest.CreatableTopic("wider", WIDE, 1)], 30_000), 4)],
@@ -253,6 +275,10 @@ def special() -> Iterator[Attack]:
         ],
         topics_and_groups,
     )
+
+
+def configs() -> Iterator[Attack]:
+    """All configs, again and again."""
     broker_configs = DescribeConfigsRequest.DescribeConfigsResource(4, "1")
     yield Attack(
         "DescribeConfigs: the broker 1,000 times",
@@ -270,6 +296,10 @@ def special() -> Iterator[Attack]:
         ],
         many_topics,
     )
+
+
+def groups() -> Iterator[Attack]:
+    """A group again and again, and all that it has committed."""
     yield Attack(
         "DescribeGroups: a group 30,000 times",
         lambda: [request_frame(DescribeGroupsRequest(["group-1"] * 30_000), 4)],
@@ -285,6 +315,20 @@ def special() -> Iterator[Attack]:
                     groups=[OffsetFetchRequest.OffsetFetchRequestGroup("group-1", topics=None)] * 10_000
                 ),
                 8,
+            )
+        ],
+        topics_and_groups,
+    )
+
+
+def frames() -> Iterator[Attack]:
+    """What is not sent to its end, and what is no text."""
+    named = [OffsetFetchRequest.OffsetFetchRequestTopics(f"topic-{n}", partition_indexes=[0]) for n in range(33_000)]
+    yield Attack(
+        "OffsetFetch: 33,000 topics",
+        lambda: [
+            request_frame(
+                OffsetFetchRequest(groups=[OffsetFetchRequest.OffsetFetchRequestGroup("group-1", topics=named)]), 8
             )
         ],
         topics_and_groups,

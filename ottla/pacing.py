@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import filterfalse, groupby
 from time import perf_counter
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
@@ -23,13 +24,24 @@ from greenlet import getcurrent, greenlet
 
 T = TypeVar("T")
 Task: TypeAlias = Callable[[], None]
+Part: TypeAlias = bytes | bytearray | memoryview
+#: What an answer is written to.
+Parts: TypeAlias = list[Part]
 
 #: How long the requests of one turn may hold the loop, all together; each goes on to its next breath.
 SLICE_SECONDS: Final = 0.002
 #: After so many elements a look at the clock.
 BREATH_ELEMENTS: Final = 8
+#: With no more elements than these nobody asks whether somebody else is to have a turn.
+FEW_ELEMENTS: Final = 16
+#: So many parts of an answer are made one.
+JOINED_PARTS: Final = 512
 #: How many requests go on in turn; the others wait, hardly begun.
 ACTIVE_MAX: Final = 4
+#: `isinstance(part, memoryview)`, for loops that Python does not run.
+_is_view: Final = memoryview.__instancecheck__
+#: A request that has had more elements than this is heavy: megabytes of it are in memory. Only one goes on.
+HEAVY_ELEMENTS: Final = 10_000
 #: Workers that are kept for the next request.
 _IDLE_MAX: Final = 8
 
@@ -37,6 +49,8 @@ MIB: Final = 1024 * 1024
 #: Elements of arrays and tagged fields in one request; short arrays within others count as well. Each costs some
 #: hundred bytes and some microseconds more than it has on the wire. Kafka 4.4 allows a million in each array.
 REQUEST_ELEMENTS_MAX: Final = 100_000
+#: What the texts in the longer arrays of one request take in memory: up to four bytes a letter, if one is rare enough.
+TEXT_BYTES_MAX: Final = 24 * MIB
 #: Elements of the longer arrays in one answer, which may tell of all there is.
 ANSWER_ELEMENTS_MAX: Final = 500_000
 #: Bytes of one answer, apart from records, which are views of the log. More than the largest request has: the leader of
@@ -61,30 +75,57 @@ class Costs:
 
     __slots__ = (
         "answer_bytes",
-        "answer_parts",
+        "answer_id",
         "elements",
         "elements_max",
         "faults",
+        "parts_counted",
+        "parts_joined",
+        "text_bytes",
         "unpacked_bytes",
         "unpacked_records",
     )
 
     def __init__(self) -> None:
         self.begin(0)
+        self.begin_answer([])
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether the request, or its answer once that is begun, takes much memory."""
+        return self.elements_max - self.elements > HEAVY_ELEMENTS
 
     def begin(self, request_bytes: int) -> None:
         """A request of so many bytes is taken up."""
         self.elements = self.elements_max = REQUEST_ELEMENTS_MAX
-        self.answer_bytes, self.answer_parts = ANSWER_BYTES_MAX, 0
         self.faults = FAULTS_MAX
+        self.text_bytes = TEXT_BYTES_MAX
         self.unpacked_bytes = max(UNPACKED_BYTES_MAX, UNPACKED_TIMES_MAX * request_bytes)
         self.unpacked_records = max(UNPACKED_RECORDS_MAX, request_bytes // BYTES_PER_RECORD)
 
-    def begin_answer(self) -> None:
-        """Its answer is about to be written."""
+    def begin_answer(self, parts: Parts) -> None:
+        """Its answer is about to be written, to these parts."""
         self.elements = self.elements_max = ANSWER_ELEMENTS_MAX
-        #: What it may still have, and how many of its parts are counted.
-        self.answer_bytes, self.answer_parts = ANSWER_BYTES_MAX, 0
+        self.answer_id = id(parts)
+        #: What it may still have.
+        self.answer_bytes = ANSWER_BYTES_MAX
+        #: How many of its parts are counted, and how many are as few as they can be.
+        self.parts_counted = self.parts_joined = len(parts)
+
+    def count(self, parts: Parts) -> None:
+        """Count what was written since the last time, and make few parts of it. Raises `TooCostly`.
+
+        There may be a million of them: to go through all at the end would take as long as a slice may not.
+        """
+        if id(parts) != self.answer_id:
+            return  # the inside of a tagged field, which becomes one part
+        self.answer_bytes -= own_bytes(parts[self.parts_counted :])
+        if self.answer_bytes < 0:
+            fail_long_answer()
+        if len(parts) - self.parts_joined >= JOINED_PARTS:
+            parts[self.parts_joined :] = join_own(parts[self.parts_joined :])
+            self.parts_joined = len(parts)
+        self.parts_counted = len(parts)
 
 
 class Worker(greenlet):
@@ -96,6 +137,8 @@ class Worker(greenlet):
         self.costs = Costs()
         #: Is this one of the few that go on in turn?
         self.is_active = False
+        #: May it take no breath, because somebody waits for it?
+        self.is_hurried = False
         self.switch()  # to where it waits for its first task
 
     def run(self) -> None:
@@ -118,6 +161,8 @@ class Pace:
         #: Those out of breath: a few that go on in turn, and those who wait until one of them is done.
         self._active: deque[Worker] = deque()
         self._waiting: deque[Worker] = deque()
+        #: The one that may go on though it is heavy, until it is done.
+        self._heavy: Worker | None = None
         self._idle: list[Worker] = []
 
     @property
@@ -125,29 +170,45 @@ class Pace:
         """Whether nothing is half done."""
         return not self._active and not self._waiting
 
-    def run(self, task: Task) -> None:
-        """Do it now, as far as this turn's slice goes, and the rest in the turns that follow. It must not raise."""
+    def run(self, task: Task) -> Worker | None:
+        """Do it now, as far as this turn's slice goes, and the rest in the turns that follow. It must not raise.
+
+        Returns who does the rest; None: it is done, or is part of what a worker does.
+        """
         if type(getcurrent()) is Worker:
             task()
-            return
+            return None
         if not self._turn_is_begun:
             self._begin_turn()
         if not self._idle:
             Worker(self)
-        self._idle.pop().switch(task)
+        worker = self._idle.pop()
+        worker.switch(task)
+        return worker if self._waiting and self._waiting[-1] is worker else None
+
+    def finish(self, worker: Worker) -> None:
+        """Have a worker do the rest now, because whoever calls this can't go on before."""
+        (self._active if worker.is_active else self._waiting).remove(worker)
+        worker.is_hurried = True
+        worker.parent = getcurrent()  # where it comes back to when it is done
+        worker.switch()
 
     def next_task(self, worker: Worker) -> Task | None:
         """Called by a worker that is done: waits until there is something else for it. None: it is not needed."""
-        worker.is_active = False
+        worker.is_active = worker.is_hurried = False
+        if self._heavy is worker:
+            self._heavy = None
         if len(self._idle) >= _IDLE_MAX:
             return None
         self._idle.append(worker)
-        task: Task = self.loop_stack.switch()
+        asked_by: Any = worker.parent
+        worker.parent = self.loop_stack
+        task: Task = asked_by.switch()
         return task
 
     def breathe(self, worker: Worker) -> None:
         """Called by a worker where it may be interrupted."""
-        if self._now() >= self._turn_ends and not self._is_closed:
+        if self._now() >= self._turn_ends and not self._is_closed and not worker.is_hurried:
             (self._active if worker.is_active else self._waiting).append(worker)
             self.loop_stack.switch()
 
@@ -180,7 +241,20 @@ class Pace:
             worker = self._waiting.popleft()
             worker.is_active = True
             active.append(worker)
-        return active.popleft() if active else None
+        for _ in range(len(active)):
+            worker = active.popleft()
+            if self._may_go_on(worker):
+                return worker
+            active.append(worker)
+        return None
+
+    def _may_go_on(self, worker: Worker) -> bool:
+        """Heavy ones do so one after the other."""
+        if self._heavy is not worker and worker.costs.is_heavy:
+            if self._heavy is not None:
+                return False
+            self._heavy = worker
+        return True
 
 
 def breathe() -> None:
@@ -190,42 +264,64 @@ def breathe() -> None:
         worker.pace.breathe(worker)
 
 
-def paced(items: Iterable[T]) -> Iterable[T]:
-    """The same items, with breath in between."""
+def in_one_go(task: Task) -> None:
+    """Do it without taking breath: nobody may come in between."""
     worker = getcurrent()
-    return _paced(items, worker) if type(worker) is Worker else items
+    if type(worker) is not Worker or worker.is_hurried:
+        task()
+        return
+    worker.is_hurried = True
+    try:
+        task()
+    finally:
+        worker.is_hurried = False
 
 
-def _paced(items: Iterable[T], worker: Worker) -> Iterator[T]:
-    left = BREATH_ELEMENTS
+def paced(items: Iterable[T], elements: int = BREATH_ELEMENTS) -> Iterable[T]:
+    """The same items, with breath in between: after each if they are large, else after some `elements`."""
+    worker = getcurrent()
+    return _paced(items, worker, elements) if type(worker) is Worker else items
+
+
+def _paced(items: Iterable[T], worker: Worker, elements: int = BREATH_ELEMENTS) -> Iterator[T]:
+    left = elements
     for item in items:
         yield item
         left -= 1
         if not left:
-            left = BREATH_ELEMENTS
+            left = elements
             worker.pace.breathe(worker)
 
 
-def paced_parts(items: Iterable[T], parts: list[bytes | bytearray | memoryview]) -> Iterable[T]:
+def paced_parts(items: Iterable[T], parts: Parts) -> Iterable[T]:
     """As `paced`, for what is written to these parts of an answer: they are counted. Raises `TooCostly`."""
     worker = getcurrent()
     return _paced_parts(items, parts, worker) if type(worker) is Worker else items
 
 
-def _paced_parts(items: Iterable[T], parts: list[bytes | bytearray | memoryview], worker: Worker) -> Iterator[T]:
+def _paced_parts(items: Iterable[T], parts: Parts, worker: Worker) -> Iterator[T]:
     for place, item in enumerate(_paced(items, worker), 1):
         yield item
         if place % BREATH_ELEMENTS == 0:
-            spent = worker.costs
-            spent.answer_bytes -= own_bytes(parts[spent.answer_parts :])
-            spent.answer_parts = len(parts)
-            if spent.answer_bytes < 0:
-                fail_long_answer()
+            worker.costs.count(parts)
 
 
-def own_bytes(parts: Iterable[bytes | bytearray | memoryview]) -> int:
+def join_own(parts: Parts) -> Parts:
+    """The same bytes in as few parts as may be: records, which are views of the log, are not copied."""
+    if memoryview not in set(map(type, parts)):
+        return [b"".join(parts)]
+    joined: Parts = []
+    for kind, group in groupby(parts, key=type):
+        if kind is memoryview:
+            joined += group
+        else:
+            joined.append(b"".join(group))
+    return joined
+
+
+def own_bytes(parts: Iterable[Part]) -> int:
     """How long these parts of an answer are together, without records: views of the log are not our own memory."""
-    return sum(len(part) for part in parts if type(part) is not memoryview)
+    return sum(map(len, filterfalse(_is_view, parts)))
 
 
 def fail_long_answer() -> NoReturn:
@@ -266,10 +362,17 @@ def charge_fault() -> bool:
     return worker.costs.faults >= 0
 
 
-def charge_elements(count: int) -> None:
-    """So many elements are about to be read or written. Raises `TooCostly`."""
+def charge_elements(count: int, text_bytes: int = 0) -> None:
+    """So many elements are about to be read or written, or were read, with texts that take so much memory.
+
+    Raises `TooCostly`.
+    """
     worker = getcurrent()
     if type(worker) is Worker:
-        worker.costs.elements -= count
-        if worker.costs.elements < 0:
-            raise TooCostly(f"it has more than {worker.costs.elements_max} elements")
+        spent = worker.costs
+        spent.elements -= count
+        if spent.elements < 0:
+            raise TooCostly(f"it has more than {spent.elements_max} elements")
+        spent.text_bytes -= text_bytes
+        if spent.text_bytes < 0:
+            raise TooCostly(f"its texts take more than {TEXT_BYTES_MAX} bytes")

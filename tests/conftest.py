@@ -44,8 +44,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadFileS
     """A file's tests go to one process, and so does all of the pipeline: what they share is made once."""
     from xdist.scheduler import LoadFileScheduling
 
-    class Scheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return PIPELINE if nodeid.startswith(PIPELINE) else super()._split_scope(nodeid)
-
-    return Scheduling(config, log)
+    scheduling = LoadFileScheduling(config, log)
+    scope_of = scheduling._split_scope
+    scheduling._split_scope = lambda nodeid: PIPELINE if nodeid.startswith(PIPELINE) else scope_of(nodeid)
+    return scheduling

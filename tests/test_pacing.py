@@ -6,6 +6,7 @@ import gc
 import weakref
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -14,12 +15,15 @@ from ottla.pacing import (
     ANSWER_BYTES_MAX,
     BREATH_ELEMENTS,
     FAULTS_MAX,
+    HEAVY_ELEMENTS,
+    JOINED_PARTS,
     MIB,
     REQUEST_ELEMENTS_MAX,
     SLICE_SECONDS,
     UNPACKED_BYTES_MAX,
     UNPACKED_RECORDS_MAX,
     Pace,
+    Parts,
     TooCostly,
     breathe,
     charge_elements,
@@ -109,6 +113,33 @@ def test_a_few_go_on_in_turn_and_the_others_wait() -> None:
     assert [work.done for work in works] == [10] * len(works)
 
 
+def test_heavy_ones_go_on_one_after_the_other() -> None:
+    """Each has much in memory until it is done; those who are light pass them by."""
+    loop = Loop()
+    heavy = [Work(loop, 10) for _ in range(ACTIVE_MAX - 1)]
+    light = Work(loop, 10)
+
+    def become_heavy(work: Work) -> None:
+        charge_elements(HEAVY_ELEMENTS + 1)
+        work()
+        begin_answer([])
+        work()
+
+    for work in heavy:
+        loop.pace.run(partial(become_heavy, work))
+    loop.pace.run(light)
+    half_done = 0
+    light_done_with: list[int] = []
+    while not loop.pace.is_settled:
+        loop.turn()
+        half_done = max(half_done, sum(1 < work.done < 20 for work in heavy))
+        if light.done == 10:
+            light_done_with = light_done_with or [work.done for work in heavy]
+    assert half_done == 1
+    assert light_done_with[1:] == [1] * (len(heavy) - 1), "light work waits for none of them"
+    assert [work.done for work in (*heavy, light)] == [20] * len(heavy) + [10]
+
+
 def test_a_look_at_the_clock_after_so_many_elements() -> None:
     loop = Loop()
     seen: list[int] = []
@@ -130,7 +161,12 @@ def test_a_look_at_the_clock_after_so_many_elements() -> None:
 def test_work_within_work_is_done_there() -> None:
     loop = Loop()
     works = [Work(loop, 2), Work(loop, 2)]
-    loop.pace.run(lambda: [loop.pace.run(work) for work in works] and None)
+
+    def work_within() -> None:
+        for work in works:
+            loop.pace.run(work)
+
+    loop.pace.run(work_within)
     assert [work.done for work in works] == [1, 0]
     while not loop.pace.is_settled:
         loop.turn()
@@ -189,7 +225,9 @@ def test_bytes_of_an_answer(part: bytes | memoryview, is_counted: bool) -> None:
     parts: list[bytes | bytearray | memoryview] = []
 
     def write() -> None:
-        parts.extend(part for _ in paced_parts(range(10 * ANSWER_BYTES_MAX // MIB), parts))
+        begin_answer(parts)
+        for _ in paced_parts(range(10 * ANSWER_BYTES_MAX // MIB), parts):
+            parts.extend([part])
 
     def work() -> None:
         if is_counted:
@@ -201,6 +239,49 @@ def test_bytes_of_an_answer(part: bytes | memoryview, is_counted: bool) -> None:
     within(0, work)
     count_max = ANSWER_BYTES_MAX // MIB + BREATH_ELEMENTS if is_counted else 10 * ANSWER_BYTES_MAX // MIB
     assert ANSWER_BYTES_MAX // MIB < len(parts) <= count_max
+
+
+def test_an_answer_of_many_small_parts() -> None:
+    """While it is written it is made few, or there would be a million of them to go through at its end."""
+    parts: Parts = [b"header"]
+    records = memoryview(b"records")
+
+    def work() -> None:
+        begin_answer(parts)
+        for number in paced_parts(range(10_000), parts):
+            parts.extend([b"a", b"b", b"c"])
+            if number % 1_000 == 0:
+                parts.append(records)
+
+    within(0, work)
+    assert b"".join(parts) == b"header" + b"".join(b"abc" + b"records" * (n % 1_000 == 0) for n in range(10_000))
+    assert parts[0] == b"header"
+    assert sum(part is records for part in parts) == 10
+    assert len(parts) < JOINED_PARTS + 10_000 * 3 // JOINED_PARTS + 2 * 10
+
+
+def test_a_tagged_field_within_an_answer() -> None:
+    """It is written apart, and counts when it is put in its place."""
+    parts: Parts = [b"header"]
+
+    def work() -> None:
+        begin_answer(parts)
+        for _ in paced_parts(range(BREATH_ELEMENTS), parts):
+            inside: Parts = []
+            for _ in paced_parts(range(10 * BREATH_ELEMENTS), inside):
+                inside.append(b"x")
+            parts.append(b"".join(inside))
+        spent = costs()
+        assert spent is not None
+        assert spent.answer_bytes == ANSWER_BYTES_MAX - 10 * BREATH_ELEMENTS**2
+
+    within(0, work)
+
+
+def begin_answer(parts: Parts) -> None:
+    spent = costs()
+    assert spent is not None
+    spent.begin_answer(parts)
 
 
 @pytest.mark.parametrize(("request_bytes", "bytes_max"), [(0, UNPACKED_BYTES_MAX), (10**8, 16 * 10**8)])
@@ -224,7 +305,7 @@ def test_unpacked_records_of_a_request(request_bytes: int, records_max: int) -> 
 
 
 def test_faults_of_a_request() -> None:
-    named = []
+    named: list[bool] = []
     within(0, lambda: named.extend(charge_fault() for _ in range(FAULTS_MAX + 5)))
     assert sum(named) == FAULTS_MAX
 

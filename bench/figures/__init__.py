@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from bench.figures import client, commits, crowds, heartbeats, holds, latency, records, restart, start, stored, worst
+from bench.figures import (
+    client,
+    commits,
+    crowds,
+    fixture,
+    heartbeats,
+    holds,
+    latency,
+    records,
+    restart,
+    start,
+    stored,
+    worst,
+)
 from bench.figures.figure import Figure, Row, Values
 
 __all__ = ["ALL", "Figure", "Row", "Values"]
@@ -19,4 +32,5 @@ ALL: list[Figure] = [
     holds.FIGURE,
     stored.FIGURE,
     worst.FIGURE,
+    fixture.FIGURE,
 ]

@@ -1,6 +1,6 @@
 """Everything a broker is made of: built here, in order, and each part handed what it needs.
 
-    settings, clock, log, loop ─▶ timer, tasks, events ─▶ cluster ─▶ services ─▶ nodes
+    settings, clock, events, loop ─▶ timer, tasks ─▶ cluster ─▶ services ─▶ nodes
 
 Nothing finds anything by itself: what a part knows of the rest stands in the call that makes it. `Server` puts sockets
 in front of it, a data directory beneath it, and runs it.
@@ -11,20 +11,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ottla.broker.log_lines import write_log_lines
 from ottla.broker.node import BrokerNode
 from ottla.broker.services import Services
 from ottla.broker.supervision import SupervisedTasks, TimerErrors
 from ottla.cluster.cluster import Cluster
 from ottla.cluster.node import Node
-from ottla.events.stream import Stream
 from ottla.purgatory import Clock, Timer
 
 if TYPE_CHECKING:
+    from random import Random
+
     from ottla.broker.groups.coordination import WrapGroupLog
-    from ottla.broker.log import Log
+    from ottla.events.stream import Stream
     from ottla.log.storage.contract import WrapStorage
     from ottla.settings.settings import Settings
 
@@ -34,7 +35,7 @@ class Assembly:
     """The parts of a broker."""
 
     timer: Timer
-    #: Where everything runs that no client waits for. To be entered by whoever runs the broker.
+    #: Where everything runs that no client waits for. To be entered by the one who runs the broker.
     tasks: asyncio.TaskGroup
     events: Stream
     cluster: Cluster
@@ -46,30 +47,31 @@ class Assembly:
 def assemble(
     settings: Settings,
     clock: Clock,
-    log: Log,
+    events: Stream,
     loop: asyncio.AbstractEventLoop | None,
     *,
     node_count: int = 1,
     tasks: asyncio.TaskGroup | None = None,
     wrap_storage: WrapStorage | None = None,
     wrap_group_log: WrapGroupLog | None = None,
-    on_groups_loaded: Callable[[], object] = lambda: None,
+    dice: Random | None = None,
+    stopwatch: Callable[[], float] = perf_counter,
 ) -> Assembly:
     """Build a broker of so many nodes, whose ids count up from the settings' first.
 
     `loop`: what wakes the timer; None: somebody advances it. `tasks`: None for a supervised group. `wrap_storage`,
-    `wrap_group_log`: what is to stand around the storage of each log, and around the group log. `on_groups_loaded`:
-    called once, when the groups that were there at the start have been read, if any.
+    `wrap_group_log`: what is to stand around the storage of each log, and around the group log. `dice`: what ids are
+    drawn from; None: the system's. `stopwatch`: what slices of long work are measured by, in seconds.
     """
-    timer = Timer(clock, loop=loop, on_error=TimerErrors(log, clock))
-    tasks = tasks or SupervisedTasks(log)
-    events = Stream(clock.now_ms, clock.wall_ms)
-    write_log_lines(events, log)
-    cluster = Cluster(settings, clock.wall_ms, events, log, wrap_storage)
-    services = Services(cluster, timer, tasks, log, wrap_group_log, on_groups_loaded)
+    if loop is not None:
+        events.deliver_here(loop.call_soon_threadsafe)
+    timer = Timer(clock, loop=loop, on_error=TimerErrors(events))
+    tasks = tasks or SupervisedTasks(events)
+    cluster = Cluster(settings, clock.wall_ms, events, wrap_storage, dice)
+    services = Services(cluster, timer, tasks, wrap_group_log, stopwatch)
     nodes = {}
     for node_id in range(settings.first_node_id, settings.first_node_id + node_count):
         node = Node(node_id, settings["broker.rack"])
         cluster.add_node(node)
-        nodes[node_id] = BrokerNode(node, cluster, services, timer, clock, log)
+        nodes[node_id] = BrokerNode(node, cluster, services, timer, clock)
     return Assembly(timer, tasks, events, cluster, services, nodes)

@@ -8,40 +8,16 @@ Kafka: AuthHelper.authorizedOperations, AclEntry.supportedOperations.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
 from typing import TYPE_CHECKING, Final
+
+from ottla.broker.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
 
 if TYPE_CHECKING:
     from ottla.broker.network.call import Call
 
 
-class AclResourceType(IntEnum):
-    """What is guarded. Kafka: ResourceType."""
-
-    TOPIC = 2
-    GROUP = 3
-    CLUSTER = 4
-
-
-class AclOperation(IntEnum):
-    """What may be done to it. Kafka: AclOperation."""
-
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-
-
 #: What the field says when nobody asked.
 NOT_ASKED: Final = -(2**31)
-#: The name of the one resource of type CLUSTER.
-CLUSTER_NAME: Final = "kafka-cluster"
 
 SUPPORTED_OPERATIONS: Final[Mapping[AclResourceType, tuple[AclOperation, ...]]] = {
     AclResourceType.TOPIC: (

@@ -1,7 +1,7 @@
 """Who a client is, and what it may do.
 
-Every connection has a principal: ANONYMOUS, for no listener asks clients who they are. Whoever wants to know whether a
-principal may do something asks the broker's authorizer; the one that is there when nobody brings another allows all.
+Every connection has a principal: ANONYMOUS, for no listener asks clients who they are. What a principal may do is the
+broker's authorizer's to say; the one that is there when the user brings none allows all.
 
 Kafka: KafkaPrincipal, server/authorizer/Authorizer.java.
 """
@@ -9,10 +9,8 @@ Kafka: KafkaPrincipal, server/authorizer/Authorizer.java.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
-
-if TYPE_CHECKING:
-    from ottla.broker.authorized_operations import AclOperation, AclResourceType
+from enum import IntEnum
+from typing import Final, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +26,33 @@ class Principal:
 
 #: Who comes without saying who it is.
 ANONYMOUS: Final = Principal("User", "ANONYMOUS")
+
+
+class AclResourceType(IntEnum):
+    """What is guarded. Kafka: ResourceType."""
+
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+
+
+class AclOperation(IntEnum):
+    """What may be done to it. Kafka: AclOperation."""
+
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+
+
+#: The name of the one resource of type CLUSTER.
+CLUSTER_NAME: Final = "kafka-cluster"
 
 
 class Authorizer(Protocol):

@@ -4,7 +4,7 @@ A job is a generator that yields wherever it may be interrupted, and so often th
 millisecond. Each turn of the loop gives one job one slice, job by job in turn; how many jobs there are makes no
 difference to how long a turn takes. While there are none nothing runs.
 
-A job that raises is over, whoever started it is told, and the other jobs go on.
+A job that raises is over, the one who started it is told, and the other jobs go on.
 
 How long a slice takes is measured by the machine's clock, whatever clock the broker has: it is about the time that
 clients have to wait.
@@ -18,12 +18,13 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from ottla.events.kind import Kind
 from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup
 
-    from ottla.broker.log import Log
+    from ottla.events.stream import Stream
     from ottla.log.job import Job
 
 #: What is begun within it is finished, so a turn is held a step longer.
@@ -42,9 +43,11 @@ class _Started(NamedTuple):
 class Background:
     """The jobs of a broker."""
 
-    def __init__(self, tasks: TaskGroup, log: Log) -> None:
+    def __init__(self, tasks: TaskGroup, events: Stream, stopwatch: Callable[[], float] = perf_counter) -> None:
+        """`stopwatch`: seconds, by the machine's clock."""
         self._tasks = tasks
-        self._log = log
+        self._events = events
+        self._stopwatch = stopwatch
         self._jobs: deque[_Started] = deque()
         self._is_running = False
         self._is_closed = False
@@ -55,7 +58,7 @@ class Background:
         return not self._is_running
 
     def start(self, job: Job, name: str, ended: Ended | None = None) -> None:
-        """Do it from the next turn of the loop on. `ended` deals with an error; None: it is said in the log."""
+        """Do it from the next turn of the loop on. `ended` deals with an error; None: it is told."""
         if self._is_closed:
             return
         self._jobs.append(_Started(job, name, ended))
@@ -78,7 +81,7 @@ class Background:
 
     def _give_slice(self, started: _Started) -> None:
         try:
-            if _go_on(started.job):
+            if self._go_on(started.job):
                 self._jobs.append(started)
             elif started.ended is not None:
                 started.ended(None)
@@ -91,10 +94,10 @@ class Background:
                 raise error
             started.ended(error)
         except Exception as raised:
-            self._log.exception("job.failed", job=started.name, reason=reason_of(raised))
+            self._events.tell(Kind.JOB_FAILED, raised=raised, job=started.name, reason=reason_of(raised))
 
-
-def _go_on(job: Job) -> bool:
-    """Give a job its slice; returns whether it has more to do."""
-    end = perf_counter() + SLICE_SECONDS
-    return any(perf_counter() >= end for _ in job)
+    def _go_on(self, job: Job) -> bool:
+        """Give a job its slice; returns whether it has more to do."""
+        stopwatch = self._stopwatch
+        end = stopwatch() + SLICE_SECONDS
+        return any(stopwatch() >= end for _ in job)

@@ -37,10 +37,27 @@ _LOGS_HEAD: Final = """\
 The log goes to stderr: for people on a terminal, one JSON object a line otherwise (`--log-format console|json`), from
 `--log-level debug|info|warning|error` up. Each event has `timestamp`, `level`, `event`, and the keys below as far as
 they have a value; those that concern one node have `node_id`. Names and keys are kept stable, so that they can be
-searched for. What happens in groups is told in full by the [journal](journal.md).
+searched for. What happens in groups is told in full by the [journal](journal.md); [events.md](events.md) has what is
+not logged too.
 
 Clients choose some of the values. Where these have control characters, or anything else that isn't printable, the
 console shows them as Python writes them: `client_id='ana\\x1b[2J'`.
+"""
+
+
+_EVENTS_HEAD: Final = """\
+# Events
+
+What happens in a broker is told once, in order, and read by many: the [log](logs.md), the [journal](journal.md),
+whoever follows [`GET /events`](control.md#following-what-happens-get-events), and tests. Each event has a sequence, two
+times (`now_ms`, by the clock that deadlines are set by, and `wall_ms`, a date), a kind, and details; `node_id` says
+which node it concerns, if one. A detail without a value is left out.
+
+Heartbeats, fetches and produces are no events. `request.handled` is told of each request, so who wants it has to ask
+for it by name; while nobody does, nothing is made of it.
+
+"Log" is the level at which the log has it; without one it is not in there. The log leaves out the details in
+parentheses.
 """
 
 
@@ -73,7 +90,19 @@ def logs_page() -> str:
         for kind in Kind
         if kind.level is not None
     ]
-    return page("ottla/events/kind.py", _LOGS_HEAD, ("Event", "Level", "Keys", "When"), rows)
+    return page("ottla/events/kinds/", _LOGS_HEAD, ("Event", "Level", "Keys", "When"), rows)
+
+
+def events_page() -> str:
+    """docs/events.md: all that is told, logged or not."""
+    rows = []
+    for kind in Kind:
+        details = ", ".join(f"`{key}`" for key in kind.keys)
+        if kind.keys_unlogged:
+            unlogged = ", ".join(f"`{key}`" for key in kind.keys_unlogged)
+            details = f"{details} ({unlogged})" if details else f"({unlogged})"
+        rows.append((f"`{kind.value}`", kind.level or "", details, kind.when))
+    return page("ottla/events/kinds/", _EVENTS_HEAD, ("Event", "Log", "Details", "When"), rows)
 
 
 def page(source: str, head: str, headers: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -88,7 +117,11 @@ def _row(cells: Iterable[str]) -> str:
 
 
 #: What each page says, by its name in docs/.
-PAGES: Final[Mapping[str, Callable[[], str]]] = {"config.md": config_page, "logs.md": logs_page}
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "config.md": config_page,
+    "events.md": events_page,
+    "logs.md": logs_page,
+}
 
 
 def main(directory: str) -> None:

@@ -1,5 +1,5 @@
-"""What logs need from time to time: old segments removed, idle producers forgotten, compacted logs cleaned, and on disk
-flushing and a note of how far that has got.
+"""What is due from time to time: old segments removed, idle producers forgotten, logs cleaned, flushed and their state
+noted, silent connections closed.
 
 Each is a `Round`, on the broker's timer, so the virtual clock drives it like everything else. Nothing is armed before
 there is a topic, and between two rounds nothing wakes up.
@@ -9,21 +9,22 @@ Kafka: LogManager.startup (kafka-log-retention), UnifiedLog (PeriodicProducerExp
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ottla.broker.rounds import Round
 from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
+    from ottla.broker.assembly import Assembly
     from ottla.broker.background import Background
-    from ottla.broker.log import Log
+    from ottla.broker.network.listener import Listener
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.store import ClusterStore
     from ottla.events.stream import Event
     from ottla.log.care import LogCare
     from ottla.log.job import Job
-    from ottla.purgatory import Timer
+    from ottla.purgatory import Clock, Timer
 
 
 class Housekeeping:
@@ -32,11 +33,10 @@ class Housekeeping:
     Made when the broker serves: a recovery may take longer than the first interval, and then there would be no tasks.
     """
 
-    def __init__(self, cluster: Cluster, timer: Timer, background: Background, log: Log) -> None:
+    def __init__(self, cluster: Cluster, timer: Timer, background: Background) -> None:
         self._cluster = cluster
         self._timer = timer
         self._background = background
-        self._log = log
         if cluster.topics:
             self._start()
         else:
@@ -65,7 +65,7 @@ class Housekeeping:
         if settings["log.cleaner.enable"]:
             from ottla.log.compaction.log_cleaner import LogCleaner
 
-            cleaner = LogCleaner(logs, settings, self._timer.now_ms, self._cluster.wall_ms, self._log)
+            cleaner = LogCleaner(logs, settings, self._cluster.wall_ms, self._cluster.events)
             self._repeat("cleaning", lambda _wall_ms: cleaner.round(), interval="log.cleaner.backoff.ms")
 
     def _look_after_disk(self, store: ClusterStore) -> None:
@@ -82,11 +82,34 @@ class Housekeeping:
     def _care(self, name: str) -> LogCare:
         from ottla.log.care import LogCare
 
-        return LogCare(name, self._timer.now_ms, self._log)
+        return LogCare(name, self._cluster.events)
 
     def _repeat(self, name: str, work: Callable[[int], Job | None], *, interval: str, first: str | None = None) -> None:
         """`interval` and `first` are settings; without `first` the first round comes after an interval too."""
         wall_ms, settings = self._cluster.wall_ms, self._cluster.settings
         interval_ms: int = settings[interval]
-        repeated = Round(self._timer, self._background, self._log, name, lambda: work(wall_ms()), lambda: interval_ms)
+        repeated = Round(
+            self._timer,
+            self._background,
+            self._cluster.events,
+            name,
+            lambda: work(wall_ms()),
+            lambda: interval_ms,
+        )
         repeated.start(None if first is None else settings[first])
+
+
+def close_idle_connections(listeners: Sequence[Listener], parts: Assembly, clock: Clock) -> None:
+    """From now on close connections that have been silent for connections.max.idle.ms, or a little longer.
+
+    A virtual clock jumps over hours in which real clients could not have sent anything, so it closes nobody.
+    """
+    idle_ms: int = parts.cluster.settings["connections.max.idle.ms"]
+    if idle_ms < 0 or clock.stands_still:
+        return
+
+    def look() -> None:
+        for listener in listeners:
+            listener.close_idle()
+
+    Round(parts.timer, parts.services.background, parts.events, "idle connections", look, lambda: idle_ms).start()

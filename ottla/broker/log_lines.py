@@ -6,14 +6,14 @@ reads the log hears it once for a reason, until it has not happened for a minute
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.log import LEVELS
+from ottla.broker.structured_log import LEVELS
 from ottla.events.kind import Kind
 from ottla.events.setbacks import Setbacks
 
 if TYPE_CHECKING:
-    from ottla.broker.log import Log
+    from ottla.broker.structured_log import Log
     from ottla.events.stream import Event, Stream
 
 #: Events that are told with each write that fails, and the key that says whose it was.
@@ -34,9 +34,8 @@ def write_log_lines(events: Stream, log: Log) -> None:
         ):
             return
         assert event.kind.level is not None
-        keys = dict(event.details)
-        if event.node_id is not None:
-            keys["node_id"] = event.node_id
+        keys: dict[str, Any] = {} if event.node_id is None else {"node_id": event.node_id}
+        keys |= {key: details[key] for key in event.kind.keys if key in details}
         if event.raised is not None:
             keys["exc_info"] = event.raised
         getattr(log, event.kind.level)(event.kind.value, **keys)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.fetching.fetch_session import FetchSessionCache
     from ottla.broker.groups.coordination import GroupCoordination
-    from ottla.broker.log import Log
     from ottla.broker.services import Services
     from ottla.broker.transactions.coordination import TransactionCoordination
     from ottla.cluster.address import Address
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
 class BrokerNode:
     """One broker of the cluster, at work."""
 
-    def __init__(self, node: Node, cluster: Cluster, services: Services, timer: Timer, clock: Clock, log: Log) -> None:
+    def __init__(self, node: Node, cluster: Cluster, services: Services, timer: Timer, clock: Clock) -> None:
         self.node_id = node.node_id
         #: As the cluster knows it.
         self.node = node
         self.cluster = cluster
         self.timer = timer
         self.clock = clock
-        self.log = log
+        self.events = cluster.events
         self._services = services
 
     @cached_property
@@ -82,7 +81,7 @@ class BrokerNode:
         from ottla.broker.fetching.fetch_session import FetchSessionCache
 
         slots: int = self.cluster.settings["max.incremental.fetch.session.cache.slots"]
-        return FetchSessionCache(slots, self.timer.now_ms)
+        return FetchSessionCache(slots, self.timer.now_ms, dice=self.cluster.dice)
 
     def forget_clients(self) -> None:
         """What it knew of its clients is gone with it."""

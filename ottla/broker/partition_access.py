@@ -17,12 +17,12 @@ Kafka: ReplicaManager.getPartitionOrError, Partition.getLocalLog, KafkaApis.getC
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 
 if TYPE_CHECKING:
-    from ottla.broker.node import BrokerNode
+    from ottla.cluster.cluster import Cluster
     from ottla.cluster.node import Node
     from ottla.cluster.topic import Placement, Topic
     from ottla.log.partition import Partition
@@ -31,18 +31,30 @@ if TYPE_CHECKING:
 NO_LEADER_EPOCH: Final = -1
 
 
+class AskedNode(Protocol):
+    """What must be known of a node that is asked for a partition."""
+
+    @property
+    def node_id(self) -> int:
+        """Which one it is."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster it belongs to."""
+
+
 def find_partition(topic: Topic | None, index: int) -> Partition | None:
     """The partition with this number, if there is one."""
     return topic.partitions[index] if topic is not None and 0 <= index < len(topic.partitions) else None
 
 
-def holds_replica(node: BrokerNode, placement: Placement) -> bool:
+def holds_replica(node: AskedNode, placement: Placement) -> bool:
     """Whether the partition's log is on this node."""
     return node.node_id in placement.replicas
 
 
 def access_error(
-    node: BrokerNode,
+    node: AskedNode,
     partition: Partition,
     placement: Placement,
     current_leader_epoch: int = NO_LEADER_EPOCH,
@@ -58,11 +70,11 @@ def access_error(
     error = partition.check_leader_epoch(current_leader_epoch)
     if error:
         return error
-    return ErrorCode.NOT_LEADER_OR_FOLLOWER if leader_only and not is_leader else ErrorCode.NONE
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if leader_only and not is_leader else NONE
 
 
 def find_accessible(
-    node: BrokerNode,
+    node: AskedNode,
     topic: Topic | None,
     index: int,
     current_leader_epoch: int = NO_LEADER_EPOCH,
@@ -78,7 +90,7 @@ def find_accessible(
     return access_error(node, partition, placement, current_leader_epoch, leader_only=leader_only) or partition
 
 
-def current_leader(node: BrokerNode, topic: Topic | None, index: int) -> tuple[int, int, Node | None]:
+def current_leader(node: AskedNode, topic: Topic | None, index: int) -> tuple[int, int, Node | None]:
     """(leader's node id, leader epoch, its node if that is up), with -1 for what is unknown."""
     partition = find_partition(topic, index)
     if topic is None or partition is None:

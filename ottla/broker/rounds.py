@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from ottla.events.kind import Kind
 from ottla.events.setbacks import Setbacks, reason_of
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
     from ottla.broker.background import Background
-    from ottla.broker.log import Log
+    from ottla.events.stream import Stream
     from ottla.log.job import Job
     from ottla.purgatory import Timer
 
@@ -32,7 +33,7 @@ class Round:
         self,
         timer: Timer,
         background: Background,
-        log: Log,
+        events: Stream,
         name: str,
         work: Callable[[], Job | None],
         interval_ms: Callable[[], int],
@@ -40,11 +41,11 @@ class Round:
         """`work`: begins a round; its result is what is left to do in the background, if anything is."""
         self._timer = timer
         self._background = background
-        self._log = log
+        self._events = events
         self._name = name
         self._work = work
         self._interval_ms = interval_ms
-        self._alarm = Alarm(self._begin)
+        self._alarm = Alarm(self._begin, name)
         self._setbacks: Setbacks[str] = Setbacks(timer.now_ms)
 
     def start(self, first_ms: int | None = None) -> None:
@@ -63,12 +64,12 @@ class Round:
                 self._background.start(job, self._name, self._ended)
 
     def _ended(self, error: Exception | None) -> None:
-        name, log = self._name, self._log
+        name = self._name
         if error is None:
             if self._setbacks.went_well(name):
-                log.info("round.recovered", work=name)
+                self._events.tell(Kind.ROUND_RECOVERED, work=name)
         elif self._setbacks.failed(name, error):
-            log.exception("round.failed", work=name, reason=reason_of(error))
+            self._events.tell(Kind.ROUND_FAILED, raised=error, work=name, reason=reason_of(error))
         self._pause(max(PAUSE_MS_MIN, self._interval_ms(), self._setbacks.backoff_ms(name)))
 
     def _pause(self, pause_ms: int) -> None:

@@ -9,30 +9,41 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from socket import gethostname
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.assembly import Assembly, assemble
-from ottla.broker.housekeeping import Housekeeping
+from ottla.broker.housekeeping import Housekeeping, close_idle_connections
+from ottla.broker.log_lines import write_log_lines
 from ottla.broker.network.endpoints import Endpoint, check_ports
 from ottla.broker.network.listener import Listener, Shared
-from ottla.broker.rounds import Round
-from ottla.cluster.address import Address, MachineRefused
+from ottla.broker.opening import begin_to_jump, bind_control, open_data_dir, open_journal, plant_seed
+from ottla.broker.stopping import Stopping
+from ottla.cluster.address import Address
 from ottla.cluster.failover import NodeState
+from ottla.cluster.node import UnknownNode
 from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.events.kind import Kind
+from ottla.events.stream import Stream
 from ottla.purgatory import Clock, SystemClock, Timer
-from ottla.settings.settings import ConfigError, Settings
+from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
+    from random import Random
+
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
+    from ottla.broker.faults.engine import Faults
     from ottla.broker.groups.coordination import WrapGroupLog
+    from ottla.broker.network.connection import Connection
     from ottla.broker.network.interception import Interceptor
     from ottla.broker.node import BrokerNode
     from ottla.broker.services import Services
+    from ottla.broker.state.clock_hand import ClockHand
+    from ottla.broker.state.requests import RequestRecorder
+    from ottla.broker.state.waiting import Waiting
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.node import Node
     from ottla.log.storage.contract import WrapStorage
@@ -40,20 +51,6 @@ if TYPE_CHECKING:
 
 #: How long clients have to take their last answers when the broker stops.
 FLUSH_SECONDS_MAX: Final = 5.0
-
-
-class UnknownNode(Exception):
-    """There is no such node; the text says which there are."""
-
-    def __init__(self, node_id: int, known: list[int]) -> None:
-        super().__init__(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
-
-
-class Stopping(Exception):
-    """What was asked is not done, or not to its end, for the broker is being stopped."""
-
-    def __init__(self) -> None:
-        super().__init__("the broker is being stopped")
 
 
 class Server:
@@ -75,43 +72,54 @@ class Server:
         wrap_storage: WrapStorage | None = None,
         wrap_group_log: WrapGroupLog | None = None,
         file_operations: FileOperations | None = None,
-        on_groups_loaded: Callable[[], object] = lambda: None,
+        seed: Path | None = None,
+        dice: Random | None = None,
+        stopwatch: Callable[[], float] = perf_counter,
+        autojump_threshold_ms: int | None = None,
     ) -> None:
         """`endpoints`: the listeners of the first node; node i has its ports + i. `control`: where to answer scripts
         over HTTP, if anywhere, and `control_token`: what they have to know, if anything. `journal`: the file that tells
         what happens in groups. `data_dir`: where to keep everything; None: in memory. `authorizer`: who says what
         clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
         each log, or around the group log, such as a fault. `file_operations`: what changes the data directory; None:
-        the system. `on_groups_loaded`: called once, when the groups that were there at the start have been read, if
-        any. Raises `ConfigError`.
+        the system. `dice`: what ids are drawn from; None: the system's. `stopwatch`: what slices of long work are
+        measured by, in seconds. `seed`: a file with what is to be there from the start. `autojump_threshold_ms`: for
+        how long of real time nothing must have come for the virtual clock to jump by itself; None: it doesn't. Raises
+        `ConfigError`.
         """
         check_ports(endpoints, node_count)
         self.settings = settings
-        self.log = log
         self.clock = clock or SystemClock()
+        #: What happens in it, from before it runs until after it has.
+        self.events = Stream(self.clock.now_ms, self.clock.wall_ms)
+        write_log_lines(self.events, log)
         #: What it is made of, once it runs.
         self.parts: Assembly
         self._assemble = partial(
             assemble,
             settings,
             self.clock,
-            log,
+            self.events,
             node_count=node_count,
             wrap_storage=wrap_storage,
             wrap_group_log=wrap_group_log,
-            on_groups_loaded=on_groups_loaded,
+            dice=dice,
+            stopwatch=stopwatch,
         )
         self._endpoints = endpoints
         self._listeners: list[Listener] = []
         self._journal_path = journal
         self.data_dir = data_dir
         self._file_operations = file_operations
+        self._seed_path = seed
         self._control_address = control
         self._control_token = control_token
         self._control: ControlListener | None = None
         self._shared = Shared(settings["socket.request.max.bytes"], authorizer)
+        #: What clients have asked and were answered, if it is kept.
+        self.recorder: RequestRecorder | None = None
         self._stopping = asyncio.Event()
-        self._advancing = asyncio.Lock()
+        self._autojump_threshold_ms = autojump_threshold_ms
         self._switching = asyncio.Lock()
         #: Where scripts are answered, once that socket is open.
         self.control_url: str | None = None
@@ -142,6 +150,18 @@ class Server:
         return [node.address for node in self.nodes]
 
     @property
+    def connections(self) -> list[Connection]:
+        """Those of all nodes."""
+        return [connection for listener in self._listeners for connection in listener.connections]
+
+    @cached_property
+    def waiting(self) -> Waiting:
+        """Who waits until something is true."""
+        from ottla.broker.state.waiting import Waiting
+
+        return self.services.enter(Waiting(self.parts))
+
+    @property
     def connection_counts(self) -> dict[int, int]:
         """How many clients are connected, by node id."""
         counts = dict.fromkeys(self.cluster.all_nodes, 0)
@@ -157,27 +177,39 @@ class Server:
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Open the sockets, call `on_ready`, serve until `stop`.
 
-        Raises `MachineRefused` if a socket, the journal or the data directory can't be had, and `ConfigError` if the
-        control API would be open to other machines.
+        Raises `MachineRefused` if a socket, the journal, the data directory or the seed can't be had, and `ConfigError`
+        if the control API would be open to other machines, or the seed makes no sense.
         """
         self.parts = self._assemble(asyncio.get_running_loop())
         with ExitStack() as at_end:
             at_end.callback(self.timer.close)
             at_end.callback(self._stop_accepting)
-            self._keep_journal(at_end)
+            if self._journal_path is not None:
+                at_end.enter_context(open_journal(self._journal_path, self.events))
             await self._bind()  # not within the group, which would wrap a refusal
-            await self._open_data_dir(at_end)
+            if self.data_dir is not None:
+                kept = await open_data_dir(self.parts, self.clock, self.data_dir, self._file_operations, self._stopping)
+                at_end.callback(kept.close)
             if self._stopping.is_set():
                 return
             async with self.parts.tasks:
+                jumping: asyncio.Task[None] | None = None
                 try:
+                    if self._seed_path is not None:
+                        await plant_seed(self.parts, self._seed_path)
                     await self._accept()
-                    self._watch_idle_connections()
-                    Housekeeping(self.cluster, self.timer, self.services.background, self.log)
+                    close_idle_connections(self._listeners, self.parts, self.clock)
+                    if self._autojump_threshold_ms is not None:
+                        jumping = begin_to_jump(
+                            self.parts, self.clock_hand, lambda: self.connections, self._autojump_threshold_ms
+                        )
+                    Housekeeping(self.cluster, self.timer, self.services.background)
                     self._read_groups()
                     on_ready()
                     await self._stopping.wait()
                 finally:
+                    if jumping is not None:
+                        jumping.cancel()
                     self._close()
                 await self._until_closed(self._all_listeners)
 
@@ -185,24 +217,44 @@ class Server:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
         self._stopping.set()
 
+    @cached_property
+    def faults(self) -> Faults:
+        """What is to go wrong, or to be held, because somebody asks for it."""
+        from ottla.broker.faults.engine import Faults
+
+        return Faults(self.cluster, self.timer, self.services, self.parts.events, self._shared)
+
     def intercept(self, interceptor: Interceptor | None) -> None:
         """Let somebody step in between connections and handlers from now on; None: nobody any more."""
         self._shared.routes.intercept(interceptor)
+
+    def record_requests(self) -> None:
+        """Keep what clients ask from now on, and what they are answered."""
+        from ottla.broker.state.requests import RequestRecorder
+
+        self.recorder = self._shared.recorder = RequestRecorder(self.parts.events)
+        for listener in self._listeners:
+            listener.choose_call()
 
     async def advance(self, ms: int) -> None:
         """Move the virtual clock on; returns when all that was due has happened, each thing at its own time.
 
         One at a time: who comes meanwhile waits. Raises `Stopping` at the deadline at which the broker is stopped.
         """
-        async with self._advancing:
-            if self.cluster.store is not None:
-                self.cluster.store.keep_virtual_date(self.clock.wall_ms() + ms)
-            await self.timer.advance(ms, settled=self._is_settled)
-            self.parts.events.tell(Kind.TIME_ADVANCED, ms=ms)
+        await self.clock_hand.advance(ms)
 
-    def _is_settled(self) -> bool:
-        self._refuse_if_stopping()
-        return self.services.is_settled
+    @cached_property
+    def clock_hand(self) -> ClockHand:
+        """What moves the virtual clock."""
+        from ottla.broker.state.clock_hand import ClockHand
+
+        return ClockHand(self.parts, self._stopping.is_set)
+
+    async def reset(self) -> None:
+        """Have it as it was at its start, with the clients that are connected. See `state.reset`."""
+        from ottla.broker.state.reset import reset
+
+        await reset(self.parts, self.start_node)
 
     def _refuse_if_stopping(self) -> None:
         if self._stopping.is_set():
@@ -218,7 +270,7 @@ class Server:
             self._refuse_if_stopping()
             if failover.state_of(node) is not NodeState.UP:
                 return
-            self.parts.events.tell(Kind.NODE_STOPPED, node_id=node_id, is_hard=hard)
+            self.events.tell(Kind.NODE_STOPPED, node_id=node_id, is_hard=hard)
             if hard:
                 for listener in listeners:
                     listener.reset()
@@ -249,7 +301,7 @@ class Server:
                 return
             await self._reopen(listeners)
             failover.node_returns(node)
-            self.parts.events.tell(Kind.NODE_STARTED, node_id=node_id)
+            self.events.tell(Kind.NODE_STARTED, node_id=node_id)
 
     def node_state(self, node_id: int) -> NodeState:
         """Whether it is up. Raises `UnknownNode`."""
@@ -279,10 +331,12 @@ class Server:
     async def _bind(self) -> None:
         """Bind every socket before any of them accepts, so that no client sees half a cluster."""
         if self._control_address is not None:
-            await self._bind_control(self._control_address)
+            self._control, self.control_url = await bind_control(
+                self, self.parts, self._endpoints, self._control_address, self._control_token
+            )
         for index, node in enumerate(self.parts.nodes.values()):
             for endpoint in self._endpoints:
-                await self._open(Listener(node, self._shared, self.log, endpoint.name), endpoint, index)
+                await self._open(Listener(node, self._shared, endpoint.name), endpoint, index)
 
     async def _open(self, listener: Listener, endpoint: Endpoint, index: int) -> None:
         """Bind a listener of the node with this index, and let the node know where that is."""
@@ -312,34 +366,6 @@ class Server:
             except OSError as error:
                 raise address.refused(option, error) from None
 
-    async def _bind_control(self, address: Address) -> None:
-        from ottla.broker.control.control import Control
-        from ottla.broker.control.gate import Gate
-        from ottla.broker.control.http import ControlListener
-
-        gate = Gate(self._own_names(address), self._control_token)
-        self._control = listener = ControlListener(Control(self), gate, self.parts.tasks, self.log)
-        try:
-            port = await listener.open(address.host, address.port)
-        except OSError as error:
-            raise address.refused("--control", error) from None
-        if self._control_token is None and not listener.is_for_this_machine:
-            raise ConfigError(
-                f"--control {address} lets other machines in, and there they need a token; add --control-token-file "
-                f"FILE, or listen with --control 127.0.0.1:{address.port}"
-            )
-        self.control_url = f"http://{Address(address.host, port)}"
-
-    def _own_names(self, control: Address) -> list[str]:
-        """By which names others may ask for this machine."""
-        told = [
-            address.host
-            for endpoint in self._endpoints
-            for address in (endpoint.listen, endpoint.advertise)
-            if address is not None and not address.is_wildcard
-        ]
-        return [control.host, gethostname(), *told]
-
     @property
     def _all_listeners(self) -> list[Listener | ControlListener]:
         return [*self._listeners, *([] if self._control is None else [self._control])]
@@ -354,21 +380,6 @@ class Server:
         if TRANSACTION_TOPIC in self.cluster.topics:
             _ = self.services.transaction_coordination
 
-    def _watch_idle_connections(self) -> None:
-        """Close connections that have been silent for connections.max.idle.ms, or a little longer.
-
-        A virtual clock jumps over hours in which real clients could not have sent anything, so it closes nobody.
-        """
-        idle_ms: int = self.settings["connections.max.idle.ms"]
-        if idle_ms < 0 or self.clock.stands_still:
-            return
-
-        def look() -> None:
-            for listener in self._listeners:
-                listener.close_idle()
-
-        Round(self.timer, self.services.background, self.log, "idle connections", look, lambda: idle_ms).start()
-
     async def _until_closed(self, listeners: Sequence[Listener | ControlListener]) -> None:
         """Let the last answers leave, for clients that take them."""
         try:
@@ -378,30 +389,6 @@ class Server:
         except TimeoutError:
             for listener in listeners:
                 listener.abort()
-
-    async def _open_data_dir(self, at_end: ExitStack) -> None:
-        """Have everything there again before anybody asks."""
-        if self.data_dir is not None:
-            try:
-                from ottla.cluster.persistence import Persistence
-            except ImportError as error:
-                raise MachineRefused(
-                    f"--data-dir: logs on disk need what this system has not ({error}); leave it out to have them in "
-                    "memory"
-                ) from None
-            from ottla.log.storage.file_operations import FileOperations
-
-            persistence = Persistence(
-                self.cluster, self.clock, self.data_dir, self._file_operations or FileOperations()
-            )
-            await persistence.open(self._stopping)
-            at_end.callback(persistence.close)
-
-    def _keep_journal(self, at_end: ExitStack) -> None:
-        if self._journal_path is not None:
-            from ottla.broker.groups.journal_file import keeping_journal
-
-            at_end.enter_context(keeping_journal(self._journal_path, self.services.note_sinks, self.log))
 
     def _stop_accepting(self) -> None:
         for listener in self._all_listeners:

@@ -7,23 +7,23 @@ made is entered in one list, which says when nothing is left to do, and what has
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import cached_property
+from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ottla.broker.supervision import tell
+from ottla.events.kind import Kind
+from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup
-    from collections.abc import Callable
 
     from ottla.broker.background import Background
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.groups.coordination import GroupCoordination, WrapGroupLog
-    from ottla.broker.log import Log
     from ottla.broker.transactions.coordination import TransactionCoordination
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.failover import Failover
-    from ottla.coordinator.notes import NoteSink
     from ottla.pacing import Pace
     from ottla.purgatory import Timer
 
@@ -50,21 +50,17 @@ class Services:
         cluster: Cluster,
         timer: Timer,
         tasks: TaskGroup,
-        log: Log,
         wrap_group_log: WrapGroupLog | None,
-        on_groups_loaded: Callable[[], object],
+        stopwatch: Callable[[], float] = perf_counter,
     ) -> None:
         """For the arguments see `assembly`."""
+        self._stopwatch = stopwatch
         self._cluster = cluster
         self._timer = timer
         self._tasks = tasks
-        self._log = log
         self._wrap_group_log = wrap_group_log
-        self._on_groups_loaded = on_groups_loaded
         #: All that were made, in order.
         self._made: list[Service] = []
-        #: Who, besides the stream of events, is told what happens in groups. Complete before the first is asked for.
-        self.note_sinks: list[NoteSink] = []
 
     @property
     def is_settled(self) -> bool:
@@ -73,7 +69,12 @@ class Services:
 
     def close(self) -> None:
         """The broker is stopping: whatever waits for something is answered now. What was made last goes first."""
-        tell(self._log, [service.close for service in reversed(self._made)])
+        for service in reversed(self._made):
+            try:
+                service.close()
+            except Exception as error:
+                name, reason = type(service).__name__, reason_of(error)
+                self._cluster.events.tell(Kind.CLOSE_FAILED, raised=error, service=name, reason=reason)
 
     def enter(self, service: S) -> S:
         """Have it asked whether it is settled, and closed at the end."""
@@ -85,14 +86,14 @@ class Services:
         """Who works off requests that take long."""
         from ottla.pacing import Pace
 
-        return self.enter(Pace(asyncio.get_running_loop().call_soon))
+        return self.enter(Pace(asyncio.get_running_loop().call_soon, self._stopwatch))
 
     @cached_property
     def background(self) -> Background:
         """Work that takes long."""
         from ottla.broker.background import Background
 
-        return self.enter(Background(self._tasks, self._log))
+        return self.enter(Background(self._tasks, self._cluster.events, self._stopwatch))
 
     @cached_property
     def failover(self) -> Failover:
@@ -112,10 +113,8 @@ class Services:
                 self._timer,
                 self._tasks,
                 self.background,
-                self._log,
-                note_sinks=self.note_sinks,
+                self.pace,
                 wrap_group_log=self._wrap_group_log,
-                on_loaded=self._on_groups_loaded,
             )
         )
 
@@ -125,9 +124,7 @@ class Services:
         from ottla.broker.transactions.coordination import TransactionCoordination
 
         return self.enter(
-            TransactionCoordination(
-                self._cluster, self._timer, self._tasks, self.background, self._log, self.group_coordination
-            )
+            TransactionCoordination(self._cluster, self._timer, self._tasks, self.background, self.group_coordination)
         )
 
     @cached_property

@@ -1,26 +1,27 @@
 """What runs without a client waiting for it, and what becomes of it when a bug of ours ends it: nothing else does.
 
-    tasks        an exception ends the task and no other; the group of tasks goes on
-    timer        an alarm that fails is over, and the other alarms ring
-    listeners    who hears of a change and fails at it keeps nobody else from hearing
+    tasks    an exception ends the task and no other; the group of tasks goes on
+    timer    an alarm that fails is over, and the other alarms ring
 
-Each is said in the log, with the traceback, and once as long as it is for the same reason. The broker ends for nothing
-but a signal. What runs again and again is a `Round`, what is done a little at a time a job of `Background`.
+Each is told, with the traceback, and once as long as it is for the same reason. The broker ends for nothing but a
+signal. Who reads events and fails at one keeps nobody else from reading it: the stream sees to that. What runs again
+and again is a `Round`, what is done a little at a time a job of `Background`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ottla.events.kind import Kind
 from ottla.events.setbacks import Setbacks, reason_of
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from ottla.broker.log import Log
-    from ottla.purgatory import Clock, TimerEntry
+    from ottla.events.stream import Stream
+    from ottla.purgatory import TimerEntry
 
 T = TypeVar("T")
 
@@ -29,14 +30,14 @@ _QUIET_MS: Final = 3_600_000
 
 
 class SupervisedTasks(asyncio.TaskGroup):
-    """A group of tasks in which an exception ends one task: its result is None then, and the log has the traceback.
+    """A group of tasks in which an exception ends one task: its result is None then, and the traceback is told.
 
     What the body of the `async with` raises leaves it as it is, not in an ExceptionGroup.
     """
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, events: Stream) -> None:
         super().__init__()
-        self._log = log
+        self._events = events
 
     def create_task(self, coro: Coroutine[Any, Any, T], **keys: Any) -> asyncio.Task[T | None]:  # type: ignore[override]
         task = super().create_task(self._supervise(coro, keys.get("name")), **keys)
@@ -57,27 +58,17 @@ class SupervisedTasks(asyncio.TaskGroup):
         try:
             return await coro
         except Exception as error:
-            self._log.exception("task.failed", task=name, reason=reason_of(error))
+            self._events.tell(Kind.TASK_FAILED, raised=error, task=name, reason=reason_of(error))
             return None
 
 
 class TimerErrors:
     """Takes the errors of what the timer calls, and of who waits in a purgatory, while they are being handled."""
 
-    def __init__(self, log: Log, clock: Clock) -> None:
-        self._log = log
-        self._setbacks: Setbacks[str] = Setbacks(clock.now_ms, _QUIET_MS)
+    def __init__(self, events: Stream) -> None:
+        self._events = events
+        self._setbacks: Setbacks[str] = Setbacks(events.now_ms, _QUIET_MS)
 
     def __call__(self, error: Exception, entry: TimerEntry) -> None:
         if self._setbacks.failed(entry.name, error):
-            self._log.exception("timer.failed", timer=entry.name, reason=reason_of(error))
-
-
-def tell(log: Log, listeners: Iterable[Callable[..., object]], *what: object) -> None:
-    """Call every listener. For those to whom nobody would listen if they failed."""
-    for listener in listeners:
-        try:
-            listener(*what)
-        except Exception as error:
-            name = getattr(listener, "__qualname__", repr(listener))
-            log.exception("change.failed", listener=name, reason=reason_of(error))
+            self._events.tell(Kind.TIMER_FAILED, raised=error, timer=entry.name, reason=reason_of(error))

@@ -61,7 +61,7 @@ def _flush(stream: TextIO | None) -> int:
 
 
 def _drop(stream: TextIO, error: OSError) -> int:
-    """Nobody takes what we write. Whoever has closed a pipe has seen enough; anybody else is told."""
+    """Nobody takes what we write. A reader that has closed its pipe has seen enough; any other failure is told."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     if isinstance(error, BrokenPipeError):
         return EXIT_MACHINE

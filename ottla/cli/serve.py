@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gc
 import os
 import signal
 import sys
@@ -26,7 +25,6 @@ from ottla.terminal.output import print_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ottla.broker.log import Log
     from ottla.broker.server import Server
     from ottla.settings.settings import Settings
 
@@ -47,7 +45,17 @@ def add_to(commands: Any) -> None:
     )
     make_help = parser.format_help
     parser.format_help = lambda: f"{make_help()}\n{_settings_help()}"
-    option = parser.add_argument
+    _add_nodes(parser.add_argument)
+    _add_settings(parser.add_argument)
+    parser.add_argument(
+        "--control", metavar="HOST:PORT", help="answer scripts over HTTP there: nodes, groups, time, counters"
+    )
+    control_token.add_options(parser)
+    _add_output(parser.add_argument)
+    parser.set_defaults(run=run)
+
+
+def _add_nodes(option: Callable[..., object]) -> None:
     option(
         "--listen",
         metavar="[NAME[:PROTOCOL]://]HOST:PORT",
@@ -69,6 +77,9 @@ def add_to(commands: Any) -> None:
         default=1,
         help="brokers in this one process (default: 1); node i listens on port + i",
     )
+
+
+def _add_settings(option: Callable[..., object]) -> None:
     option("--data-dir", metavar="DIR", type=Path, help="keep everything in this directory (default: in memory)")
     option("--config", metavar="FILE", type=Path, help="settings from a file like Kafka's server.properties")
     option(
@@ -84,8 +95,15 @@ def add_to(commands: Any) -> None:
         default="system",
         help="virtual: time stands still until it is moved through --control (default: system)",
     )
-    option("--control", metavar="HOST:PORT", help="answer scripts over HTTP there: nodes, groups, time, counters")
-    control_token.add_options(parser)
+    option(
+        "--seed",
+        metavar="FILE",
+        type=Path,
+        help="begin with the topics, records and offsets of this file, unless there are topics already",
+    )
+
+
+def _add_output(option: Callable[..., object]) -> None:
     option("--journal", metavar="FILE", type=Path, help="append there what happens in groups and why, as JSON lines")
     option(
         "--log-level",
@@ -94,7 +112,6 @@ def add_to(commands: Any) -> None:
         help="what goes to stderr (default: info)",
     )
     option("--log-format", choices=("console", "json"), help="default: console on a terminal, else json")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -102,15 +119,15 @@ def run(options: argparse.Namespace) -> int:
     _hold_standard_streams()
     for number in _END_SIGNALS:
         signal.signal(number, _nothing_to_end)
-    from ottla.broker.collector import spare_what_lives
-    from ottla.broker.log import make_log
+    from ottla.broker.collector import set_aside, spare_what_lives
     from ottla.broker.network.endpoints import read_endpoints
     from ottla.broker.server import Server
+    from ottla.broker.structured_log import make_log
     from ottla.cluster.address import Address, MachineRefused
+    from ottla.events.kind import Kind
     from ottla.purgatory import SystemClock, VirtualClock
     from ottla.settings.settings import ConfigError, Settings
 
-    log = make_log(options.log_level, options.log_format)
     try:
         settings = Settings.read(_read(options.config), options.set)
         server = Server(
@@ -122,14 +139,15 @@ def run(options: argparse.Namespace) -> int:
             control_token=control_token.read_for_broker(options),
             journal=options.journal,
             data_dir=options.data_dir,
-            log=log,
-            # What groups hold after a restart is there to stay: a full collection, which would halt all clients for
-            # some milliseconds, need not look at it.
-            on_groups_loaded=gc.freeze,
+            seed=options.seed,
+            log=make_log(options.log_level, options.log_format),
         )
+        # What groups hold after a restart is there to stay: a full collection, which would halt all clients for some
+        # milliseconds, need not look at it.
+        server.events.read(lambda _event: set_aside(), [Kind.GROUPS_LOADED])
         spare_what_lives()
         _raise_open_files_limit()
-        _run_until_signal(server, log, on_ready=lambda: _tell_ready(server, settings, log))
+        _run_until_signal(server, on_ready=lambda: _tell_ready(server, settings))
     except ConfigError as error:
         return fail(str(error), EXIT_USAGE)
     except MachineRefused as error:
@@ -175,20 +193,21 @@ def _raise_open_files_limit() -> None:
                 return
 
 
-def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) -> None:
+def _run_until_signal(server: Server, on_ready: Callable[[], None]) -> None:
     """Run the server until a signal; the second signal ends the process at once."""
     import asyncio
 
     from ottla.broker.event_loop import new_event_loop
-    from ottla.broker.loop_errors import log_loop_errors
+    from ottla.broker.loop_errors import tell_loop_errors
+    from ottla.events.kind import Kind
 
     def stop(number: int) -> None:
-        log.info("broker.stop.requested", signal=signal.Signals(number).name)
+        server.events.tell(Kind.BROKER_STOP_REQUESTED, signal=signal.Signals(number).name)
         server.stop()
 
     async def serve() -> None:
         loop = asyncio.get_running_loop()
-        log_loop_errors(loop, log)
+        tell_loop_errors(loop, server.events)
         signals_seen = 0
 
         def on_signal(number: int, _frame: object) -> None:
@@ -202,20 +221,23 @@ def _run_until_signal(server: Server, log: Log, on_ready: Callable[[], None]) ->
         for number in _END_SIGNALS:
             signal.signal(number, on_signal)
         await server.run(on_ready)
-        log.info("broker.stopped")
+        server.events.tell(Kind.BROKER_STOPPED)
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(serve())
 
 
-def _tell_ready(server: Server, settings: Settings, log: Log) -> None:
+def _tell_ready(server: Server, settings: Settings) -> None:
     """Every socket accepts: say what there is to be said about the settings, and the ready line."""
+    from ottla.events.kind import Kind
+
+    events = server.events
     for name in settings.unknown:
-        log.warning("setting.ignored", setting=name, reason="neither Ottla nor Kafka has a setting of this name")
+        events.tell(Kind.SETTING_IGNORED, setting=name, reason="neither Ottla nor Kafka has a setting of this name")
     for name in settings.without_effect:
-        log.info("setting.stored", setting=name, reason="Kafka has it, and nothing goes by it here")
+        events.tell(Kind.SETTING_STORED, setting=name, reason="Kafka has it, and nothing goes by it here")
     if server.clock.stands_still and server.control_url is None:
-        log.warning("clock.stopped", reason="time stands still, and without --control nobody can move it")
+        events.tell(Kind.CLOCK_STOPPED, reason="time stands still, and without --control nobody can move it")
     first, *others = server.nodes[0].addresses.items()
     words = [f"bootstrap={first[1]}"]
     words += [f"listener.{name.lower()}={address}" for name, address in others]
@@ -227,7 +249,7 @@ def _tell_ready(server: Server, settings: Settings, log: Log) -> None:
         words.append(f"data_dir={server.data_dir}")
     try:
         print_line(" ".join(("ottla ready", *words)), flush=True)
-    except BrokenPipeError:  # whoever started us does not listen any more; clients may
+    except BrokenPipeError:  # the process that started us does not listen any more; clients may
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -11,16 +11,16 @@ Kafka: metadata/.../controller/ReplicationControlManager.java, metadata/.../imag
 
 from __future__ import annotations
 
-import base64
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from random import Random, SystemRandom
+from typing import TYPE_CHECKING
 
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
 from ottla.cluster.topic_names import INTERNAL_TOPICS, unified
+from ottla.cluster.uuids import random_uuid, uuid_text
 from ottla.events.kind import Kind
 from ottla.protocol.errors import ErrorCode
 from ottla.settings.settings import Settings
@@ -35,26 +35,6 @@ if TYPE_CHECKING:
     from ottla.log.storage.contract import WrapStorage
 
 
-def random_uuid() -> bytes:
-    """Sixteen random bytes for a topic or a cluster: a version 4 uuid that does not start with '-' as text."""
-    while True:
-        raw = bytearray(os.urandom(16))
-        raw[6] = raw[6] & 0x0F | 0x40
-        raw[8] = raw[8] & 0x3F | 0x80
-        if uuid_text(bytes(raw))[0] != "-":
-            return bytes(raw)
-
-
-def uuid_text(uuid: bytes) -> str:
-    """A uuid as Kafka writes it: 22 characters of url-safe base64."""
-    return base64.urlsafe_b64encode(uuid)[:22].decode()
-
-
-def uuid_of(text: str) -> bytes:
-    """The uuid that `uuid_text` writes so."""
-    return base64.urlsafe_b64decode(text + "==")
-
-
 class Cluster:
     """Nodes, topics, and what they share."""
 
@@ -63,17 +43,17 @@ class Cluster:
         settings: Settings,
         wall_ms: Callable[[], int],
         events: Stream,
-        log: Any,
         wrap_storage: WrapStorage | None = None,
+        dice: Random | None = None,
     ) -> None:
         """`wall_ms`: the date, in milliseconds since 1970. `wrap_storage`: what is to stand around each log's storage,
-        if anything is.
+        if anything is. `dice`: what ids are drawn from; None: the system's.
         """
         self.settings = settings
         self.wall_ms = wall_ms
         self.events = events
-        self.log = log
-        self.cluster_id = uuid_text(random_uuid())
+        self.dice: Random = dice or SystemRandom()
+        self.cluster_id = uuid_text(self.new_uuid())
         #: All nodes, by id, be they up or not.
         self.all_nodes: dict[int, Node] = {}
         #: Those that clients are told of, which may lead: nodes that are up, or not missed yet.
@@ -103,6 +83,10 @@ class Cluster:
         self.store: ClusterStore | None = None
         #: The producer ids that may be handed out.
         self._producer_ids: Iterator[int] = count()
+
+    def new_uuid(self) -> bytes:
+        """An id for a topic."""
+        return random_uuid(self.dice.randbytes)
 
     @property
     def node_ids(self) -> list[int]:
@@ -155,9 +139,8 @@ class Cluster:
         Others may have their turn while it is made. They see either nothing or all of it, and the name is taken.
         `client_id`: of the client that wants it; None: it is made on demand. Raises `Refused` if it can't be kept.
         """
-        topic_id = topic_id or random_uuid()
-        if self.store is not None:
-            self.store.keep_topic(name, topic_id, configs, assignment)
+        topic_id = topic_id or self.new_uuid()
+        self.keep_topic(name, topic_id, configs, assignment)
         topic = self.add_topic(name, assignment, configs, topic_id)
         self.events.tell(
             Kind.TOPIC_CREATED,
@@ -167,6 +150,11 @@ class Cluster:
             client_id=client_id,
         )
         return topic
+
+    def keep_topic(self, name: str, topic_id: bytes, configs: Mapping[str, str], replicas: Sequence[list[int]]) -> None:
+        """Write down what a topic is about to be, if anything is kept. Raises `Refused` if it can't be."""
+        if self.store is not None:
+            self.store.keep_topic(name, topic_id, configs, replicas)
 
     def add_topic(
         self, name: str, assignment: Sequence[list[int]], configs: Mapping[str, str], topic_id: bytes
@@ -199,9 +187,8 @@ class Cluster:
         if self.topics_by_id.get(topic.topic_id) is not topic:
             self._let_go(topic, opened.logs)
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if self.store is not None:
-            replicas = [*(placement.assigned for placement in topic.placements), *assignment]
-            self.store.keep_topic(topic.name, topic.topic_id, topic.configs, replicas)
+        replicas = [*(placement.assigned for placement in topic.placements), *assignment]
+        self.keep_topic(topic.name, topic.topic_id, topic.configs, replicas)
         topic.add_partitions(opened)
         self.partitions_placed += len(assignment)
         self.events.tell(
@@ -213,7 +200,7 @@ class Cluster:
         )
 
     def delete_topic(self, topic: Topic, client_id: str | None = None) -> None:
-        """Forget a topic and give its memory back; whoever waits on its partitions is told.
+        """Forget a topic and give its memory back; operations that wait on its partitions are told.
 
         Others may have their turn before all its logs are gone; so long its name is taken. Raises `Refused` if that
         can't be kept.
@@ -272,6 +259,10 @@ class Cluster:
             self._producer_ids = iter(self.store.next_producer_ids())
             producer_id = next(self._producer_ids)
         return producer_id
+
+    def skip_producer_ids(self, end: int) -> None:
+        """Hand out no id below `end` any more. Only in memory."""
+        self._producer_ids = count(max(end, self.new_producer_id() + 1))
 
     def change_settings(self, layer: str, texts: Mapping[str, str]) -> None:
         """Have a layer of settings say this from now on. Raises `Refused` if that can't be kept."""

@@ -1,7 +1,7 @@
 """Who leads a partition and who is in sync, after nodes have gone and come: a function of what was before.
 
-A node that goes leaves the in-sync replicas (ISR), and leads nothing any more. Whoever leads must be up and in sync;
-the first such replica in the order of the list is taken, but nobody is replaced who may stay. The ISR may become empty.
+A node that goes leaves the in-sync replicas (ISR), and leads nothing any more. The leader must be up and in sync; the
+first such replica in the order of the list is taken, but no leader is replaced that may stay. The ISR may become empty.
 Who was in it when it became smaller than min.insync.replicas has every record that was acknowledged, and is kept in
 mind: the eligible leader replicas (ELR, KIP-966). With replicas 1 2 3 and min.insync.replicas=2:
 
@@ -13,8 +13,8 @@ mind: the eligible leader replicas (ELR, KIP-966). With replicas 1 2 3 and min.i
     1 comes back    leader 1    ISR 1        ELR 2        and 3 may join it in the ISR
 
 A node that went without a word is struck from the ELR when it comes back, for it may have lost what it had not flushed.
-When nobody is left to be elected, the last leader is, as soon as it is there: better than nobody. This is an unclean
-election, as is the one that somebody asks for who would rather have any leader than none.
+When no replica is left to be elected, the last leader is, as soon as it is there: better than none. This is an unclean
+election, as is the one that an admin asks for who would rather have any leader than none.
 
 Kafka: PartitionChangeBuilder, ReplicationControlManager.generateLeaderAndIsrUpdates.
 """
@@ -30,11 +30,11 @@ from ottla.cluster.topic import NO_LEADER, Placement
 class Election(Enum):
     """What is wanted of an election."""
 
-    #: Somebody, and no change if it can be avoided.
+    #: A leader, and no change if it can be avoided.
     ONLINE = "online"
     #: The first replica, if it may lead.
     PREFERRED = "preferred"
-    #: Somebody, if need be one who may have missed records.
+    #: A leader, if need be one that may have missed records.
     UNCLEAN = "unclean"
 
 

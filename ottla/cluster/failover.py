@@ -52,7 +52,7 @@ class Failover:
         self._alarms: dict[int, Alarm] = {}
         #: Nodes that died, as opposed to those that left.
         self._crashed: set[int] = set()
-        self._balancing = Alarm(self._balance_in_time)
+        self._balancing = Alarm(self._balance_in_time, "preferred leaders")
 
     def state_of(self, node: Node) -> NodeState:
         if node.node_id in self._cluster.silent_node_ids:
@@ -68,7 +68,7 @@ class Failover:
         for topic, index, placement in self._placements():
             if node_id in placement.isr:
                 topic.hold_or_release(index)
-        alarm = self._alarms[node_id] = Alarm(lambda: self._miss(node))
+        alarm = self._alarms[node_id] = Alarm(lambda: self._miss(node), f"failover of node {node.node_id}")
         self._timer.add_in(alarm, cluster.settings["ottla.failover.ms"])
 
     def node_leaves(self, node: Node) -> None:
@@ -94,6 +94,26 @@ class Failover:
         """Hold an election for one partition; says whether it has changed anything."""
         after = elect(topic.placements[index], self._cluster.nodes, _min_isr(topic, index), election)
         return self._apply([(topic, index, after)])
+
+    def move_leader(self, topic: Topic, index: int, node: Node) -> None:
+        """Have this node lead a partition, as after a reassignment that puts it first and the election of the first.
+
+        If it held no replica it has the one of the node that leads, or of the first. It must be up. Raises `Refused` if
+        that can't be kept.
+        """
+        before, node_id = topic.placements[index], node.node_id
+        gone = before.leader_id if before.leader_id in before.replicas else before.replicas[0]
+        if node_id in before.replicas:
+            gone = node_id
+        replicas = [node_id, *(replica for replica in before.replicas if replica != gone)]
+        assigned = [placement.assigned for placement in topic.placements]
+        assigned[index] = replicas
+        self._cluster.keep_topic(topic.name, topic.topic_id, topic.configs, assigned)
+        before.replicas, before.absent = replicas, []
+        before.isr = [replica for replica in before.isr if replica in replicas]
+        if node_id not in before.isr:
+            before.isr = sorted([*before.isr, node_id])
+        self.elect(topic, index, Election.PREFERRED)
 
     def balance(self) -> None:
         """Let the first replica of each partition lead, where that may be.

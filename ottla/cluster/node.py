@@ -5,6 +5,13 @@ from __future__ import annotations
 from ottla.cluster.address import Address
 
 
+class UnknownNode(Exception):
+    """There is no such node; the text says which there are."""
+
+    def __init__(self, node_id: int, known: list[int]) -> None:
+        super().__init__(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
+
+
 class Node:
     """One broker of the cluster, with the addresses that clients are told."""
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.cluster.address import MachineRefused
 from ottla.cluster.store import ClusterStore
-from ottla.log.storage.cluster_journal import JournalDamagedError
+from ottla.events.kind import Kind
+from ottla.log.storage.cluster_file import CLUSTER_FILE, ClusterFileDamagedError
 from ottla.log.storage.data_dir import DataDir, DataDirRefused
 from ottla.log.storage.files import describe
 from ottla.log.storage.worker import ThreadWorker
@@ -49,33 +50,33 @@ class Persistence:
         """
         begun = time.monotonic()
         cluster = self._cluster
-        self._worker = ThreadWorker(asyncio.get_running_loop(), cluster.log)
-        self._data_dir = DataDir(self._path, cluster.log, self._worker, _open_files_max(), self._operations)
+        self._worker = ThreadWorker(asyncio.get_running_loop(), cluster.events)
+        self._data_dir = DataDir(self._path, cluster.events, self._worker, _open_files_max(), self._operations)
         try:
             self._data_dir.open(cluster.cluster_id)
             if isinstance(self._clock, VirtualClock):
                 self._clock.date_from(self._data_dir.virtual_date())
-            store = ClusterStore(cluster, self._data_dir)
+            store = ClusterStore(self._data_dir, cluster.wall_ms, cluster.events)
             cluster.use_store(store)
-            for _ in store.restore():
+            for _ in store.restore(cluster):
                 await asyncio.sleep(0)
                 if stopping.is_set():
                     return
-        except (DataDirRefused, JournalDamagedError, OSError) as error:
+        except (DataDirRefused, ClusterFileDamagedError, OSError) as error:
             self._worker.close()
             self._data_dir.release()
             raise MachineRefused(f"--data-dir: {self._reason(error)}") from None
         duration_ms = round((time.monotonic() - begun) * 1000)
-        cluster.log.info(
-            "logs.opened", path=self._data_dir.path, logs=self._data_dir.logs_count, duration_ms=duration_ms
+        cluster.events.tell(
+            Kind.LOGS_OPENED, path=self._data_dir.path, logs=self._data_dir.logs_count, duration_ms=duration_ms
         )
         self._is_complete = True
 
     def _reason(self, error: Exception) -> str:
         match error:
-            case JournalDamagedError():
+            case ClusterFileDamagedError():
                 return (
-                    f"the journal of {self._data_dir.path} was changed: {error}; put back a copy of it, or name "
+                    f"{self._data_dir.path}/{CLUSTER_FILE} was changed: {error}; put back a copy of it, or name "
                     "another directory"
                 )
             case OSError():
@@ -84,8 +85,8 @@ class Persistence:
         return str(error)
 
     def close(self) -> None:
-        """Close everything. What can't be said on disk then is said in the log, and the next start finds out."""
-        log = self._cluster.log
+        """Close everything. What can't be said on disk then is told, and the next start finds out."""
+        tell, path = self._cluster.events.tell, self._data_dir.path
         if not self._is_complete:
             self._worker.close()
             self._data_dir.release()
@@ -95,9 +96,9 @@ class Persistence:
             self._cluster.logs.close()
             self._data_dir.close()
         except OSError as error:
-            log.error("data_dir.close.failed", path=self._data_dir.path, reason=describe(error))
+            tell(Kind.DATA_DIR_CLOSE_FAILED, path=path, reason=describe(error))
         except Exception as error:
-            log.exception("data_dir.close.failed", path=self._data_dir.path, reason=describe(error))
+            tell(Kind.DATA_DIR_CLOSE_FAILED, raised=error, path=path, reason=describe(error))
         finally:
             self._data_dir.release()
             self._worker.close()

@@ -1,9 +1,9 @@
-"""What of the cluster outlives the process: its changes go to the data directory's journal, and come back from there.
+"""What of the cluster outlives the process: its changes go to a file of the data directory, and come back.
 
     keep_…     before a change is made: writes it down, or raises `Refused`, and then it must not be made
-    restore    at the start: makes everything again that the journal tells
+    restore    at the start: makes everything again that the file tells
 
-A topic is in the journal before any of its logs is on disk, and out of it before they are removed, so the journal alone
+A topic is in the file before any of its logs is on disk, and out of it before they are removed, so the file alone
 says what exists. Kafka's controller does the same with its metadata log.
 
 Producer ids are handed out in blocks, and only the end of a block is written down: a restart skips the rest of it, and
@@ -14,13 +14,14 @@ there ever was is kept here, for logs that have no directory yet.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ottla.cluster.cluster import Cluster, uuid_of, uuid_text
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
+from ottla.cluster.uuids import uuid_of, uuid_text
+from ottla.events.kind import Kind
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.files import describe
 from ottla.protocol.errors import ErrorCode
@@ -28,9 +29,11 @@ from ottla.protocol.records import read_header
 
 if TYPE_CHECKING:
     from ottla.cluster.topic import Topic
-    from ottla.log.storage.cluster_journal import Change
+    from ottla.events.stream import Stream
+    from ottla.log.storage.cluster_file import Change
     from ottla.log.storage.data_dir import DataDir
     from ottla.log.storage.disk import DiskStorage
+    from ottla.settings.settings import Settings
 
 #: Kafka: ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE.
 PRODUCER_IDS_BLOCK: Final = 1000
@@ -39,13 +42,44 @@ PRODUCER_IDS_BLOCK: Final = 1000
 LEADER_EPOCHS_PER_RESTART: Final = 2
 
 
+class EmptyCluster(Protocol):
+    """What a cluster must be able to take in, to be made again."""
+
+    #: How many partitions the group log has, and the log of transactions.
+    group_partitions_count: int
+    transaction_partitions_count: int
+
+    @property
+    def settings(self) -> Settings:
+        """Its settings."""
+
+    @property
+    def topics(self) -> Mapping[str, Topic]:
+        """Its topics by name."""
+
+    @property
+    def group_configs(self) -> MutableMapping[str, dict[str, str]]:
+        """What was set for groups."""
+
+    @property
+    def client_metrics_configs(self) -> MutableMapping[str, dict[str, str]]:
+        """What was set for metrics subscriptions."""
+
+    def add_topic(
+        self, name: str, assignment: Sequence[list[int]], configs: Mapping[str, str], topic_id: bytes
+    ) -> Topic:
+        """Have a topic that is kept already."""
+
+
 class ClusterStore:
     """The cluster's part of a data directory."""
 
-    def __init__(self, cluster: Cluster, data_dir: DataDir) -> None:
+    def __init__(self, data_dir: DataDir, wall_ms: Callable[[], int], events: Stream) -> None:
+        """`wall_ms`: the date."""
         self.data_dir = data_dir
-        self._cluster = cluster
-        self._journal = data_dir.journal
+        self._wall_ms = wall_ms
+        self._events = events
+        self._file = data_dir.cluster_file
         self._leader_epoch_max = 0
         #: What that was before the start.
         self._leader_epoch_before = 0
@@ -92,14 +126,14 @@ class ClusterStore:
         try:
             self.data_dir.save_virtual_date(wall_ms)
         except OSError as error:
-            self._cluster.log.warning("virtual.date.failed", path=self.data_dir.path, reason=describe(error))
+            self._events.tell(Kind.VIRTUAL_DATE_FAILED, path=self.data_dir.path, reason=describe(error))
 
     def _keep(self, change: Change) -> None:
         try:
-            self._journal.append(change)
+            self._file.append(change)
         except OSError as error:
             reason = f"cannot write the cluster's journal: {describe(error)}"
-            self._cluster.log.error("cluster.journal.failed", reason=reason)
+            self._events.tell(Kind.CLUSTER_JOURNAL_FAILED, reason=reason)
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, reason) from None
 
     # The logs
@@ -109,7 +143,7 @@ class ClusterStore:
 
         After a restart that is a higher one than before, and clients look whether what they have read is still there.
         """
-        log = self.data_dir.open_log(topic, uuid_text(topic_id), index, self._cluster.wall_ms())
+        log = self.data_dir.open_log(topic, uuid_text(topic_id), index, self._wall_ms())
         log.note_leader_epoch = self.note_leader_epoch
         if not self._is_restoring:
             return log, 0
@@ -128,27 +162,25 @@ class ClusterStore:
 
     # Restoring
 
-    def restore(self) -> Iterator[None]:
-        """Make again what there was, a topic at a time. Raises OSError, `JournalDamagedError`."""
-        changes, bytes_cut = self._journal.open(
-            may_be_new=not self.data_dir.has_logs, was_clean=self.data_dir.was_clean
-        )
+    def restore(self, cluster: EmptyCluster) -> Iterator[None]:
+        """Make again what there was, a topic at a time. Raises OSError, `ClusterFileDamagedError`."""
+        changes, bytes_cut = self._file.open(may_be_new=not self.data_dir.has_logs, was_clean=self.data_dir.was_clean)
         if bytes_cut:
-            self._cluster.log.warning("cluster.journal.cut", bytes_cut=bytes_cut)
+            self._events.tell(Kind.CLUSTER_JOURNAL_CUT, bytes_cut=bytes_cut)
         latest = {_thing(change): change for change in changes}
         self._forget_deleted(latest.values(), changes)
-        self._journal.rewrite_if_worth_it(_alive(latest.values()))
-        self._restore_the_rest(latest.values())
+        self._file.rewrite_if_worth_it(_alive(latest.values()))
+        self._restore_the_rest(cluster, latest.values())
         self._is_restoring, self._leader_epoch_before = True, self._leader_epoch_max
         for change in latest.values():
             if "topic" in change:
-                self._restore_topic(change)
+                cluster.add_topic(change["topic"], change["replicas"], change["configs"], uuid_of(change["id"]))
                 yield
         self._is_restoring = False
-        if (group_topic := self._cluster.topics.get(GROUP_TOPIC)) is not None:
-            self._cluster.group_partitions_count = len(group_topic.partitions)
-        if (transaction_topic := self._cluster.topics.get(TRANSACTION_TOPIC)) is not None:
-            self._cluster.transaction_partitions_count = len(transaction_topic.partitions)
+        if (group_topic := cluster.topics.get(GROUP_TOPIC)) is not None:
+            cluster.group_partitions_count = len(group_topic.partitions)
+        if (transaction_topic := cluster.topics.get(TRANSACTION_TOPIC)) is not None:
+            cluster.transaction_partitions_count = len(transaction_topic.partitions)
 
     def _forget_deleted(self, latest: Collection[Change], changes: Sequence[Change]) -> None:
         known = {
@@ -159,12 +191,7 @@ class ClusterStore:
         }
         self.data_dir.sort_out(known, {change["id"]: change["deleted"] for change in changes if "deleted" in change})
 
-    def _restore_topic(self, change: Change) -> None:
-        topic_id = uuid_of(change["id"])
-        self._cluster.add_topic(change["topic"], change["replicas"], change["configs"], topic_id)
-
-    def _restore_the_rest(self, latest: Collection[Change]) -> None:
-        cluster = self._cluster
+    def _restore_the_rest(self, cluster: EmptyCluster, latest: Collection[Change]) -> None:
         for change in latest:
             match change:
                 case {"settings": layer, "configs": configs}:

@@ -7,17 +7,18 @@ told in `election`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from ottla.pacing import paced
 
 if TYPE_CHECKING:
-    from ottla.cluster.cluster import Cluster
     from ottla.log.config import LogConfig
+    from ottla.log.logs import Logs
     from ottla.log.partition import Partition
+    from ottla.settings.settings import Settings
 
 T = TypeVar("T")
 
@@ -52,7 +53,7 @@ class Placement:
         return self.leader_id == self.replicas[0]
 
     def become(self, other: Placement) -> None:
-        """Be as `other` from now on. Whoever waits for the partition holds on to this one."""
+        """Be as `other` from now on. Operations that wait for the partition hold this one."""
         self.leader_id, self.isr, self.elr, self.last_known_elr = (
             other.leader_id,
             other.isr,
@@ -80,13 +81,40 @@ class OpenedPartitions:
     placements: list[Placement] = field(default_factory=list)
 
 
+class Surroundings(Protocol):
+    """What a topic needs of the cluster it is in."""
+
+    @property
+    def settings(self) -> Settings:
+        """What holds where a topic says nothing."""
+
+    @property
+    def logs(self) -> Logs:
+        """Where its partitions' logs are opened."""
+
+    @property
+    def all_nodes(self) -> Mapping[int, object]:
+        """All nodes, by id, be they up or not."""
+
+    @property
+    def nodes(self) -> Mapping[int, object]:
+        """Those that may lead: nodes that are up, or not missed yet."""
+
+    @property
+    def silent_node_ids(self) -> Set[int]:
+        """Those of them that are down already."""
+
+    def keep_topic(self, name: str, topic_id: bytes, configs: Mapping[str, str], replicas: Sequence[list[int]]) -> None:
+        """Write down what a topic is about to be. Raises `Refused` if it can't be."""
+
+
 class Topic:
     """A topic of the cluster. `configs` is what it says itself, as text; see `topic_configs`."""
 
     __slots__ = ("_cluster", "configs", "is_internal", "name", "partitions", "placements", "topic_id")
 
     def __init__(
-        self, name: str, topic_id: bytes, configs: Mapping[str, str], cluster: Cluster, *, is_internal: bool
+        self, name: str, topic_id: bytes, configs: Mapping[str, str], cluster: Surroundings, *, is_internal: bool
     ) -> None:
         self.name = name
         self.topic_id = topic_id
@@ -140,8 +168,8 @@ class Topic:
 
         Raises `Refused` if that can't be kept.
         """
-        if (store := self._cluster.store) is not None:
-            store.keep_topic(self.name, self.topic_id, configs, [placement.assigned for placement in self.placements])
+        replicas = [placement.assigned for placement in self.placements]
+        self._cluster.keep_topic(self.name, self.topic_id, configs, replicas)
         self.configs = dict(configs)
         self.apply_configs()
 
@@ -153,7 +181,7 @@ class Topic:
             self.hold_or_release(index)
 
     def hold_or_release(self, index: int) -> None:
-        """Let readers see what is appended as long as everybody in sync is there to have it too, and they are enough.
+        """Let readers see what is appended as long as all replicas in sync are there to have it, and enough.
 
         Not so in internal topics: what the broker itself writes counts as written at once.
         """
@@ -176,7 +204,7 @@ class Topic:
     def delete(self) -> None:
         """Give back what the logs hold, with turns of others in between if they are many.
 
-        Whoever waits on one of them is told by it.
+        Operations that wait on one of them are told by it.
         """
         for partition in _paced_if_many(self.partitions):
             partition.delete()

@@ -1,7 +1,7 @@
 """Making topics: what is checked before one exists, and the topics that nobody creates by name.
 
 A new topic passes three gates, in this order: its name (`check_new_name`), its configs, and where it shall lie (both
-`place_new_topic`). CreateTopics brings topics here that a client describes; `create_on_demand` those that somebody
+`place_new_topic`). CreateTopics brings topics here that a client describes; `create_on_demand` those that a client
 only asked for: a topic of a Metadata request gets the broker's defaults, an internal one the settings made for it.
 
 Replication factors of internal topics are capped by the number of nodes. Kafka would refuse to create them: on a
@@ -26,6 +26,7 @@ from ottla.cluster.topic_names import (
     TRANSACTION_TOPIC,
     check_name,
 )
+from ottla.events.kind import Kind
 from ottla.protocol.errors import ErrorCode
 from ottla.settings.table import find_setting
 
@@ -52,7 +53,7 @@ BROKER_DEFAULT: Final = -1
 
 @dataclass(slots=True)
 class NewTopic:
-    """A topic somebody wants. `assignments`: (partition, node ids), where the client places it itself."""
+    """A topic that is wanted. `assignments`: (partition, node ids), where the client places it itself."""
 
     name: str
     partitions: int = BROKER_DEFAULT
@@ -127,7 +128,7 @@ def _placed(cluster: Cluster, topic: NewTopic) -> list[list[int]]:
 
 
 def create_on_demand(cluster: Cluster, name: str) -> Topic | None:
-    """Make a topic that somebody asked for and that is not there; None if it can't be, which is logged."""
+    """Make a topic that was asked for and is not there; None if it can't be, which is logged."""
     try:
         if name == METADATA_TOPIC:
             raise Refused(ErrorCode.INVALID_REQUEST, "nobody may have a topic of this name")
@@ -135,8 +136,8 @@ def create_on_demand(cluster: Cluster, name: str) -> Topic | None:
         assignment, configs = place_new_topic(cluster, _topic_on_demand(cluster, name))
         return cluster.create_topic(name, assignment, configs)
     except Refused as refused:
-        cluster.log.warning(
-            "topic.autocreation.refused", topic=name, error=refused.error_code.name, reason=refused.message
+        cluster.events.tell(
+            Kind.TOPIC_AUTOCREATION_REFUSED, topic=name, error=refused.error_code.name, reason=refused.message
         )
         return None
 

@@ -1,12 +1,13 @@
 """What is worth telling people about a group: small notes that groups of every kind make when somebody reads them.
 
 A note says what happened, the group's state and generation after it, and the details in Kafka's words. `sequence`
-counts a group's notes from 1, so a reader knows that none is missing. `journal.py` writes them down; docs/journal.md is
-for their readers. Without a reader none is made.
+counts what was worth a note in a group, from 1, so a reader knows that none is missing. The broker tells them as
+events, of which it writes its journal; docs/journal.md is for its readers. A note that nobody reads is not made.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container
 from enum import Enum
 from typing import Protocol
 
@@ -68,6 +69,7 @@ class Cause(Enum):
     GROUP_FULL = "group_full"
     WRITE_FAILED = "write_failed"
     REQUESTED = "requested"
+    ENFORCED = "enforced"
     RETENTION = "retention"
     TOPICS_DELETED = "topics_deleted"
 
@@ -84,8 +86,12 @@ class Note(Notice):
     details: dict[str, object]
 
 
-class NoteSink(Protocol):
-    """A reader of what happens in groups."""
+class NoteReader(Protocol):
+    """Who is given the notes."""
+
+    @property
+    def wanted(self) -> Container[Happened]:
+        """Those that are to be made. They may become others while groups live."""
 
     def __call__(self, group_id: str, timestamp_ms: int, note: Note, /) -> None: ...
 
@@ -94,11 +100,11 @@ class Noted(Protocol):
     """A group of any kind, as its notes see it."""
 
     notes: int
-    """How many there were."""
+    """How many there were, made or not."""
 
     @property
-    def is_journaled(self) -> bool:
-        """Whether anybody reads notes."""
+    def notes_wanted(self) -> Container[Happened]:
+        """Those that somebody reads."""
 
     @property
     def state(self) -> Enum: ...
@@ -108,8 +114,8 @@ class Noted(Protocol):
 
 
 def note(group: Noted, effects: Effects, happened: Happened, **details: object) -> None:
-    """Note something, if anybody reads notes. What has no value is left out."""
-    if group.is_journaled:
-        group.notes += 1
+    """Note something, if anybody reads that. What has no value is left out."""
+    group.notes += 1
+    if happened in group.notes_wanted:
         details = {key: value for key, value in details.items() if value is not None}
         effects.append(Note(group.notes, happened, group.state, group.generation_id, details))

@@ -6,11 +6,13 @@ A log at which the work fails is left alone for a while, and the others are not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from ottla.events.kind import Kind
 from ottla.events.setbacks import Setbacks, reason_of
 
 if TYPE_CHECKING:
+    from ottla.events.stream import Stream
     from ottla.log.partition import Partition
 
 #: Does some work on a log as it is at this date.
@@ -20,10 +22,10 @@ LogWork: TypeAlias = Callable[[int], object]
 class LogCare:
     """One kind of work, log by log."""
 
-    def __init__(self, name: str, now_ms: Callable[[], int], log: Any) -> None:
-        self._log = log
+    def __init__(self, name: str, events: Stream) -> None:
+        self._events = events
         self._name = name
-        self._setbacks: Setbacks[tuple[bytes, int]] = Setbacks(now_ms)
+        self._setbacks: Setbacks[tuple[bytes, int]] = Setbacks(events.now_ms)
 
     def __call__(self, partition: Partition, work: LogWork, wall_ms: int) -> None:
         """Do it, unless it has failed a short while ago."""
@@ -35,9 +37,14 @@ class LogCare:
             work(wall_ms)
         except Exception as error:
             if self._setbacks.failed(key, error):
-                self._log.exception(
-                    "log.care.failed", topic=topic, partition=index, work=self._name, reason=reason_of(error)
+                self._events.tell(
+                    Kind.LOG_CARE_FAILED,
+                    raised=error,
+                    topic=topic,
+                    partition=index,
+                    work=self._name,
+                    reason=reason_of(error),
                 )
         else:
             if self._setbacks.went_well(key):
-                self._log.info("log.care.recovered", topic=topic, partition=index, work=self._name)
+                self._events.tell(Kind.LOG_CARE_RECOVERED, topic=topic, partition=index, work=self._name)

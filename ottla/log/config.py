@@ -21,7 +21,8 @@ from typing import Any, Final, Self
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.record_validation import AppendRules
 from ottla.protocol.records import TimestampType
-from ottla.settings.table import RECORD_BYTES_MAX, Setting
+from ottla.settings.setting import Setting
+from ottla.settings.table import RECORD_BYTES_MAX
 from ottla.settings.values import ConfigError, parse_value
 
 _LONG_MAX: Final = 2**63 - 1

@@ -5,7 +5,7 @@ Loaded with the first topic: a broker that only coordinates groups, or is just b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ottla.log.config import LogConfig
@@ -13,7 +13,7 @@ from ottla.log.partition import Partition
 from ottla.log.producer_state import ProducerSettings
 from ottla.log.storage.contract import LogStorage, WrapStorage
 from ottla.log.storage.log_bytes import LogBytes
-from ottla.log.storage.memory import MemoryStorage
+from ottla.log.storage.memory import FrozenLog, MemoryStorage
 from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -53,29 +53,42 @@ class Logs:
         """
         self._settings = settings
         self._store = store
-        self._wrap_storage = wrap_storage
+        #: Puts something around the storage of each log that is opened.
+        self.wrap_storage = wrap_storage
         self._wall_ms = wall_ms
         #: The account of all their bytes, limited by ottla.log.bytes.max.
         self.bytes = LogBytes(settings["ottla.log.bytes.max"], reclaim=self.reclaim)
         self.producer_settings = ProducerSettings()
         self._partitions: list[Partition] = []
+        #: What logs that are still to be opened begin with, by topic and number.
+        self._beginnings: dict[tuple[str, int], FrozenLog] = {}
         self.apply_settings()
 
     def open(self, topic: str, topic_id: bytes, index: int, config: LogConfig) -> Partition:
         """The log of one partition: new and empty, or as it was left on disk."""
         storage: LogStorage
         leader_epoch = 0
+        frozen = self._beginnings.pop((topic, index), None)
         if self._store is None:
             storage = MemoryStorage(self.bytes, self._wall_ms())
+            if frozen is not None:
+                storage.begin_with(frozen)
+                leader_epoch = frozen.leader_epoch
         else:
             storage, leader_epoch = self._store.open_log(topic, topic_id, index)
-        if self._wrap_storage is not None:
-            storage = self._wrap_storage(storage, topic, index)
+        if self.wrap_storage is not None:
+            storage = self.wrap_storage(storage, topic, index)
         partition = Partition(topic, topic_id, index, config, storage, self.producer_settings, leader_epoch)
         if self._store is not None:
             partition.cleaned_offset = self._store.cleaned_offset(topic, index)
+        elif frozen is not None:
+            partition.cleaned_offset = frozen.cleaned_offset
         self._partitions.append(partition)
         return partition
+
+    def begin_with(self, topic: str, logs: Sequence[FrozenLog]) -> None:
+        """Have the logs of this topic, which is about to be made, begin with these. Only in memory."""
+        self._beginnings.update({(topic, index): frozen for index, frozen in enumerate(logs)})
 
     def flush_due(self, wall_ms: int, care: LogCare) -> Job:
         """Flush every log that has not been flushed for flush.ms, one with each step."""

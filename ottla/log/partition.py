@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 
 from ottla.log.config import LogConfig
-from ottla.log.partition_answers import AppendResult, PartitionEvent
+from ottla.log.partition_answers import ADVANCED, AppendResult, PartitionEvent
 from ottla.log.producer_state import ProducerSettings, Verification
 from ottla.log.readable_log import ReadableLog
 from ottla.log.replay import note_batch, recover
@@ -26,9 +26,9 @@ from ottla.log.storage.contract import LogState, LogStorage, Replacement, Storag
 from ottla.log.storage.segment import RELATIVE_OFFSET_MAX, Segment
 from ottla.log.transaction_marker import EndedTransaction, TransactionMarker, build_marker
 from ottla.protocol.batch_error import BatchError, RecordFault
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.record_validation import prepare_append
-from ottla.protocol.records import BatchHeader, TimestampType, assign_offset, read_header
+from ottla.protocol.records import LOG_APPEND_TIME, BatchHeader, assign_offset, read_header
 from ottla.protocol.varint import Buffer
 
 #: Refused with one of these, a batch is answered without the log's start offset. Kafka:
@@ -84,7 +84,8 @@ class Partition(ReadableLog):
         #: How far compaction has cleaned the log.
         self.cleaned_offset = 0
         self._high_watermark_is_held = False
-        #: Called in this order after each change; see `PartitionEvent`.
+        #: Called in this order after each change; see `PartitionEvent`. No part of the stream of events: this is told
+        #: with each batch, so produce would pay for an event, and who waits cares for one partition only.
         self.listeners: list[Listener] = []
         self._flushed_offset, self._flushed_ms = self.log_end_offset, 0
         self.producers = recovered.producers
@@ -226,10 +227,10 @@ class Partition(ReadableLog):
         if header.producer_id >= 0:
             note_batch(self.producers, self._storage.segments[-1], header, base_offset, max_timestamp, marker)
         self._settle()
-        self._tell(PartitionEvent.ADVANCED)
-        is_append_time = self.config.rules.message_timestamp_type is TimestampType.LOG_APPEND_TIME
+        self._tell(ADVANCED)
+        is_append_time = self.config.rules.message_timestamp_type is LOG_APPEND_TIME
         return AppendResult(
-            ErrorCode.NONE, base_offset, last_offset, max_timestamp if is_append_time else -1, self.log_start_offset
+            NONE, base_offset, last_offset, max_timestamp if is_append_time else -1, self.log_start_offset
         )
 
     def flush_if_due(self, wall_ms: int) -> None:
@@ -318,7 +319,7 @@ class Partition(ReadableLog):
         if was_held and not held and self.high_watermark < self.log_end_offset:
             self.high_watermark = self.log_end_offset
             self._settle()
-            self._tell(PartitionEvent.ADVANCED)
+            self._tell(ADVANCED)
 
     def close(self) -> None:
         """Stop for a restart: everything is kept and the next owner of the storage finds it."""

@@ -28,6 +28,10 @@ class IsolationLevel(IntEnum):
     READ_COMMITTED = 1
 
 
+#: The same, for what is asked with each fetch.
+READ_COMMITTED: Final = IsolationLevel.READ_COMMITTED
+
+
 class PartitionEvent(Enum):
     """What listeners are told of."""
 
@@ -39,6 +43,10 @@ class PartitionEvent(Enum):
     LEADER_CHANGED = "leader changed"
     #: The log is gone or its storage closed; nothing will happen here again.
     CLOSED = "closed"
+
+
+#: The same, for what is told with each batch.
+ADVANCED: Final = PartitionEvent.ADVANCED
 
 
 @dataclass(slots=True)

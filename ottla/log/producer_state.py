@@ -18,50 +18,16 @@ Kafka: ProducerStateManager, ProducerAppendInfo, ProducerStateEntry, Verificatio
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
+from ottla.log.producer_entry import NO_EPOCH, NumberedBatch, ProducerEntry
 from ottla.log.storage.segment import AbortedTransaction
 from ottla.protocol.errors import ErrorCode
 
 BATCHES_KEPT: Final = 5
-NO_EPOCH: Final = -1
-NO_SEQUENCE: Final = -1
 _SEQUENCE_MAX: Final = 2**31 - 1
 _EPOCH_MAX: Final = 2**15 - 1
-
-
-class NumberedBatch(NamedTuple):
-    """A batch that was appended: its sequence numbers, its offsets, its largest timestamp."""
-
-    first_sequence: int
-    last_sequence: int
-    first_offset: int
-    last_offset: int
-    timestamp: int
-
-
-@dataclass(slots=True)
-class ProducerEntry:
-    """One producer on one partition, as DescribeProducers shows it."""
-
-    producer_id: int
-    producer_epoch: int = NO_EPOCH
-    coordinator_epoch: int = -1
-    last_timestamp: int = -1
-    #: Where its open transaction began on this partition; None without one.
-    transaction_first_offset: int | None = None
-    batches: list[NumberedBatch] = field(default_factory=list)
-
-    @property
-    def last_sequence(self) -> int:
-        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
-
-    def take_epoch(self, producer_epoch: int) -> None:
-        """A new incarnation starts with no batches."""
-        if self.producer_epoch != producer_epoch:
-            self.batches.clear()
-            self.producer_epoch = producer_epoch
 
 
 @dataclass(slots=True, eq=False)

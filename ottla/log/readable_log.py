@@ -10,7 +10,7 @@ Kafka: UnifiedLog.read, .fetchOffsetByTimestamp, Partition.readRecords, .fetchOf
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ottla.log.config import LogConfig
 from ottla.log.leader_epochs import NO_OFFSET
@@ -21,13 +21,13 @@ from ottla.log.partition_answers import (
     LATEST_TIERED_TIMESTAMP,
     LATEST_TIMESTAMP,
     MAX_TIMESTAMP,
+    READ_COMMITTED,
     IsolationLevel,
     OffsetResult,
     ReadResult,
 )
 from ottla.log.reading import (
     NO_RECORDS,
-    LogRange,
     aborted_between,
     find_max_timestamp,
     find_timestamp,
@@ -35,10 +35,10 @@ from ottla.log.reading import (
     read_range,
 )
 from ottla.log.replay import RecoveredLog
-from ottla.log.storage.contract import LogStorage, StorageError
+from ottla.log.storage.contract import EpochStart, LogStorage, StorageError
 from ottla.log.storage.segment import AbortedTransaction, Segment
 from ottla.protocol.batch_error import BatchError
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.varint import Buffer
 
 
@@ -66,10 +66,14 @@ class ReadableLog:
         self.log_start_offset = recovered.log_start_offset
         self.log_end_offset = self.high_watermark = self.last_stable_offset = recovered.log_end_offset
 
+    def put_around_storage(self, put: Callable[[LogStorage], LogStorage]) -> None:
+        """Have what `put` makes of its storage stand in the storage's place from now on, such as a fault."""
+        self._storage = put(self._storage)
+
     def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
         """Whether the client knows the leader epoch; -1 is no claim. Comes before asking who leads."""
         if current_leader_epoch in (-1, self.leader_epoch):
-            return ErrorCode.NONE
+            return NONE
         if current_leader_epoch < self.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
         return ErrorCode.UNKNOWN_LEADER_EPOCH
@@ -93,41 +97,54 @@ class ReadableLog:
             return ReadResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if self._storage.is_offline:
             return ReadResult(ErrorCode.KAFKA_STORAGE_ERROR)
-        diverging_epoch = None
         if last_fetched_epoch >= 0:
-            epoch, end_offset = self._epochs.end_offset_for(last_fetched_epoch, self.log_end_offset)
-            if end_offset == NO_OFFSET:
-                return ReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)
-            if epoch < last_fetched_epoch or end_offset < fetch_offset:
-                diverging_epoch = epoch, end_offset
-        if fetch_offset < self.log_start_offset or (fetch_offset > self.log_end_offset and not diverging_epoch):
+            diverged = self._read_diverged(fetch_offset, last_fetched_epoch)
+            if diverged is not None:
+                return diverged
+        if not self.log_start_offset <= fetch_offset <= self.log_end_offset:
             return ReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)
+        end_offset = self._readable_end(isolation)
+        if bytes_max < 0 and fetch_offset < end_offset:
+            # Kafka fails on this without a code, and only where there is something to read.
+            return ReadResult(ErrorCode.UNKNOWN_SERVER_ERROR)
+        segments = self._storage.segments
         aborted: list[AbortedTransaction] | None = None
-        if diverging_epoch is not None:
-            found = LogRange(NO_RECORDS, -1, -1)
-        else:
-            end_offset = self._readable_end(isolation)
-            if bytes_max < 0 and fetch_offset < end_offset:
-                # Kafka fails on this without a code, and only where there is something to read.
-                return ReadResult(ErrorCode.UNKNOWN_SERVER_ERROR)
-            segments = self._storage.segments
-            try:
-                found = read_range(segments, fetch_offset, end_offset, bytes_max, is_first=is_first)
-                if isolation is IsolationLevel.READ_COMMITTED and not found.is_too_large:
-                    aborted = aborted_between(segments, fetch_offset, found)
-            except StorageError:
-                return ReadResult(ErrorCode.KAFKA_STORAGE_ERROR)
+        try:
+            found = read_range(segments, fetch_offset, end_offset, bytes_max, is_first=is_first)
+            if isolation is READ_COMMITTED and not found.is_too_large:
+                aborted = aborted_between(segments, fetch_offset, found)
+        except StorageError:
+            return ReadResult(ErrorCode.KAFKA_STORAGE_ERROR)
         return ReadResult(
-            ErrorCode.NONE,
+            NONE,
             found.records,
             self.high_watermark,
             self.last_stable_offset,
             self.log_start_offset,
             self.log_end_offset,
             aborted,
-            diverging_epoch,
+            None,
             found.segment_base_offset,
             found.position,
+        )
+
+    def _read_diverged(self, fetch_offset: int, last_fetched_epoch: int) -> ReadResult | None:
+        """What a reader gets whose log went another way than this one; None: it did not."""
+        epoch, end_offset = self._epochs.end_offset_for(last_fetched_epoch, self.log_end_offset)
+        if end_offset == NO_OFFSET:
+            return ReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)
+        if epoch >= last_fetched_epoch and end_offset >= fetch_offset:
+            return None
+        if fetch_offset < self.log_start_offset:
+            return ReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)
+        return ReadResult(
+            ErrorCode.NONE,
+            NO_RECORDS,
+            self.high_watermark,
+            self.last_stable_offset,
+            self.log_start_offset,
+            self.log_end_offset,
+            diverging_epoch=(epoch, end_offset),
         )
 
     def read_to_end(self, offset: int, bytes_max: int) -> Buffer:
@@ -197,6 +214,11 @@ class ReadableLog:
         return self._storage.segments
 
     @property
+    def leader_epochs(self) -> tuple[EpochStart, ...]:
+        """Which leader wrote which part, oldest first."""
+        return tuple(self._epochs.entries)
+
+    @property
     def is_offline(self) -> bool:
         """Whether its storage has failed: it is answered KAFKA_STORAGE_ERROR until the broker is started anew."""
         return self._storage.is_offline
@@ -212,4 +234,4 @@ class ReadableLog:
         return sum(segment.size_bytes for segment in self._storage.segments)
 
     def _readable_end(self, isolation: IsolationLevel) -> int:
-        return self.last_stable_offset if isolation is IsolationLevel.READ_COMMITTED else self.high_watermark
+        return self.last_stable_offset if isolation is READ_COMMITTED else self.high_watermark

@@ -12,7 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ottla.log.leader_epochs import LeaderEpochs
-from ottla.log.producer_state import NumberedBatch, ProducerSettings, ProducerStates
+from ottla.log.producer_entry import NumberedBatch
+from ottla.log.producer_state import ProducerSettings, ProducerStates
 from ottla.log.storage.contract import LogStorage, StorageError
 from ottla.log.storage.segment import Segment
 from ottla.log.transaction_marker import TransactionMarker, read_marker

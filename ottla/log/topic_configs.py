@@ -12,7 +12,7 @@ from ottla.log.config import BROKER_NAMES, LOG_SETTINGS, LogConfig, parse_log_co
 from ottla.settings.settings import NodeSettings, Settings
 
 if TYPE_CHECKING:
-    from ottla.settings.table import Setting
+    from ottla.settings.setting import Setting
 
 
 def effective_values(texts: Mapping[str, str], settings: Settings | NodeSettings) -> dict[str, Any]:

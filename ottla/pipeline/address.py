@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ottla.pipeline.refusals import CannotUse, MachineRefused
+from ottla.pipeline.refusals import CannotUse, CannotWork
 
 _OF_SECURITY: Final = ("security.", "sasl.", "ssl.")
 #: librdkafka's names for settings of the same meaning. Those that aren't here are Java's own business.
@@ -59,9 +59,7 @@ def read_security(path: Path, option: str) -> dict[str, str]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise MachineRefused(
-            f"{option} {path} can't be read: {reason}; name a file of Kafka's client settings"
-        ) from None
+        raise CannotWork(f"{option} {path} can't be read: {reason}; name a file of Kafka's client settings") from None
     security = {key: value for key, value in properties(text) if key.startswith(_OF_SECURITY)}
     try:
         _for_librdkafka(security)

@@ -36,7 +36,7 @@ class Owner:
 
 
 def owner_now(cluster: Cluster, topics: Sequence[str], output: str) -> Owner:
-    """What a checkpoint of these topics, as they are now, is of. Raises `MachineRefused`."""
+    """What a checkpoint of these topics, as they are now, is of. Raises `CannotWork`."""
     return Owner(str(cluster.cluster_id), cluster.topic_ids(topics), output)
 
 

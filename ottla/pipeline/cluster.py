@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla.pipeline.address import Address, read_security
-from ottla.pipeline.refusals import CannotUse, MachineRefused
+from ottla.pipeline.refusals import CannotUse, CannotWork
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -137,10 +137,10 @@ class Cluster:
         except KafkaException:
             self.admin.poll(0)
             if refusals:
-                raise MachineRefused(
+                raise CannotWork(
                     f"{self.bootstrap} doesn't let us in: {refusals[-1]}; see {_command_config(option)}"
                 ) from None
-            raise MachineRefused(
+            raise CannotWork(
                 f"nothing answers at {self.bootstrap}; start a broker with `ottla serve`, "
                 f"or name another with {option} HOST:PORT"
             ) from None
@@ -154,28 +154,28 @@ class Cluster:
         }
 
     def partitions(self, topics: Iterable[str]) -> list[Partition]:
-        """All partitions of these topics. Raises `MachineRefused` if one is missing."""
+        """All partitions of these topics. Raises `CannotWork` if one is missing."""
         found = []
         for topic in topics:
             if topic not in self.topics:
-                raise MachineRefused(f"{self.bootstrap} has no topic {topic}; `ottla topics` lists those there are")
+                raise CannotWork(f"{self.bootstrap} has no topic {topic}; `ottla topics` lists those there are")
             found += [(topic, partition) for partition in self.topics[topic]]
         return found
 
     def topic_ids(self, topics: Collection[str]) -> dict[str, str]:
-        """The ids of these topics, which no other topic ever had, in no cluster. Raises `MachineRefused`."""
+        """The ids of these topics, which no other topic ever had, in no cluster. Raises `CannotWork`."""
         from confluent_kafka import KafkaException, TopicCollection
 
         answers = self.admin.describe_topics(TopicCollection(list(topics)))
         try:
             return {topic: str(answer.result().topic_id) for topic, answer in answers.items()}
         except KafkaException as error:
-            raise MachineRefused(
+            raise CannotWork(
                 f"{self.bootstrap} doesn't describe its topics: {error.args[0].str()}; see what is wrong there"
             ) from None
 
     def spans(self, partitions: Collection[Partition], *, read_committed: bool = True) -> dict[Partition, Span]:
-        """Where these logs begin and end now. Raises `MachineRefused` if a leader can't be reached.
+        """Where these logs begin and end now. Raises `CannotWork` if a leader can't be reached.
 
         With `read_committed` a log ends where the first transaction begins that is still open; `read` waits in vain for
         what is beyond.
@@ -210,7 +210,7 @@ class Cluster:
         try:
             return {(asked.topic, asked.partition): answer.result().offset for asked, answer in answers.items()}
         except KafkaException as error:
-            raise MachineRefused(
+            raise CannotWork(
                 f"{self.bootstrap} answers, but not for all its partitions ({error.args[0].str()}); "
                 "let every broker be up, and advertise an address that is reached from here"
             ) from None

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from ottla.pipeline import machine
 from ottla.pipeline.launch import add_spark_options, spark_settings
-from ottla.pipeline.refusals import MachineRefused, Refusal
+from ottla.pipeline.refusals import CannotWork, Refusal
 from ottla.pipeline.session import CONNECTOR, open_session
 from ottla.terminal.exit_codes import fail
 from ottla.terminal.output import print_line
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
                 jars = spark.sparkContext.getConf().get("spark.jars", "").split(",")
                 fetched = [shutil.copy(urlsplit(unquote(jar)).path, folder) for jar in jars]
         except OSError as error:
-            raise MachineRefused(f"cannot write to {folder}: {error.strerror}; name a folder that can be") from None
+            raise CannotWork(f"cannot write to {folder}: {error.strerror}; name a folder that can be") from None
     except Refusal as refusal:
         return fail(str(refusal), refusal.exit_code)
     size = sum(Path(jar).stat().st_size for jar in fetched)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ottla.pipeline import machine
 from ottla.pipeline.job import Job, JobPlan, Outcome
 from ottla.pipeline.progress import Progress
-from ottla.pipeline.refusals import CannotUse, MachineRefused, Refusal
+from ottla.pipeline.refusals import CannotUse, CannotWork, Refusal
 from ottla.pipeline.session import open_session
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, fail
 from ottla.terminal.output import print_json, print_line
@@ -119,10 +119,10 @@ def spark_settings(options: argparse.Namespace) -> dict[str, str]:
 
 
 def jars_folder(options: argparse.Namespace) -> Path | None:
-    """What `--jars` says. Raises `MachineRefused` if there are none."""
+    """What `--jars` says. Raises `CannotWork` if there are none."""
     jars: Path | None = getattr(options, "jars", None)
     if jars is not None and not any(jars.glob("*.jar")):
-        raise MachineRefused(f"--jars {jars} has no jars; `ottla pipeline fetch-jars {jars}` puts them there")
+        raise CannotWork(f"--jars {jars} has no jars; `ottla pipeline fetch-jars {jars}` puts them there")
     return jars
 
 

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from ottla.pipeline.refusals import MachineRefused
+from ottla.pipeline.refusals import CannotWork
 
 JAVA_VERSION_MIN: Final = 17
 _ANSWER_SECONDS_MAX: Final = 30.0
@@ -33,7 +33,7 @@ def missing() -> str | None:
 def refuse_if_missing() -> None:
     """Raise if no job can run here."""
     if reason := missing():
-        raise MachineRefused(reason)
+        raise CannotWork(reason)
 
 
 def missing_extra() -> str | None:

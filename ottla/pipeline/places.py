@@ -12,7 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.pipeline.refusals import MachineRefused
+from ottla.pipeline.refusals import CannotWork
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,7 +43,7 @@ def refuse_unless_free(place: str, option: str, spark: SparkSession | None = Non
     else:
         return
     if is_taken:
-        raise MachineRefused(f"{option} {place} is there already and not empty; name a new folder, or remove it")
+        raise CannotWork(f"{option} {place} is there already and not empty; name a new folder, or remove it")
 
 
 def size_bytes(spark: SparkSession, place: str) -> int:
@@ -87,7 +87,7 @@ def refuse_if_absent(place: str, what: str, spark: SparkSession | None = None) -
     else:
         return
     if not is_there:
-        raise MachineRefused(f"{what} {place} is not there; name a file or folder that is")
+        raise CannotWork(f"{what} {place} is not there; name a file or folder that is")
 
 
 def remove_strays(spark: SparkSession, folder: str, names: Collection[str], suffix: str, older_than_ms: int) -> int:

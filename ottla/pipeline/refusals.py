@@ -19,7 +19,7 @@ class CannotUse(Refusal):
     exit_code = EXIT_USAGE
 
 
-class MachineRefused(Refusal):
+class CannotWork(Refusal):
     """The world is not as the job needs it: nobody answers, a topic is missing, a target is not empty."""
 
     exit_code = EXIT_MACHINE

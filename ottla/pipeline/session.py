@@ -25,7 +25,7 @@ from pathlib import Path
 from threading import Event, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.pipeline.refusals import MachineRefused
+from ottla.pipeline.refusals import CannotWork
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
@@ -89,14 +89,14 @@ def connector_settings(jars: Path | None) -> dict[str, str]:
 def open_session(
     name: str, settings: Mapping[str, str], *, needs_connector: bool, jars: Path | None = None
 ) -> Iterator[SparkSession]:
-    """A session for the length of the `with`; `settings` win over ours. Raises `MachineRefused`."""
+    """A session for the length of the `with`; `settings` win over ours. Raises `CannotWork`."""
     opened = (
         _submitted_session(name, settings) if is_submitted() else _own_session(name, settings, needs_connector, jars)
     )
     with opened as spark:
         _silence_py4j()
         if needs_connector and not _has_connector(spark):
-            raise MachineRefused(
+            raise CannotWork(
                 f"this Spark has no Kafka connector; give spark-submit --packages {CONNECTOR} "
                 f"--exclude-packages {','.join(EXCLUDES)}"
             )
@@ -153,9 +153,9 @@ def _own_session(
                 yield spark
             except Py4JJavaError as error:
                 #: What it says is in the JVM, and is gone with it.
-                raise MachineRefused(_failure(error, log)) from error
+                raise CannotWork(_failure(error, log)) from error
     except (PySparkException, Py4JError) as error:
-        raise MachineRefused(_failure(error, log)) from error
+        raise CannotWork(_failure(error, log)) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

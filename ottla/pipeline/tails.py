@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ottla.pipeline.cluster import Cluster, Partition, Span
-from ottla.pipeline.refusals import MachineRefused
+from ottla.pipeline.refusals import CannotWork
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
@@ -30,7 +30,7 @@ _POLL_SECONDS: Final = 0.1
 
 
 def last_records(cluster: Cluster, spans: Mapping[Partition, Span]) -> dict[Partition, Message | None]:
-    """The last record of each of these pieces, or None. Raises `MachineRefused` if it takes too long."""
+    """The last record of each of these pieces, or None. Raises `CannotWork` if it takes too long."""
     from confluent_kafka import Consumer
 
     found: dict[Partition, Message | None] = dict.fromkeys(spans)
@@ -50,7 +50,7 @@ def last_records(cluster: Cluster, spans: Mapping[Partition, Span]) -> dict[Part
             }
             back *= _FURTHER
     except TimeoutError:
-        raise MachineRefused(
+        raise CannotWork(
             f"{cluster.bootstrap} doesn't give the last records of its topics within {cluster.timeout_seconds:g} s; "
             "see what is wrong there, or give it more --timeout"
         ) from None

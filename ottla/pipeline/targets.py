@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ottla.pipeline.cluster import Cluster
-from ottla.pipeline.refusals import CannotUse, MachineRefused
+from ottla.pipeline.refusals import CannotUse, CannotWork
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -48,7 +48,7 @@ def refuse_wider(source: Cluster, target: Cluster, topics: Sequence[str]) -> Non
     for topic in topics:
         here, there = len(source.topics[topic]), len(target.topics.get(topic, []))
         if there > here:
-            raise MachineRefused(
+            raise CannotWork(
                 f"{topic} has {there} partitions at {target.bootstrap}, and only {here} at the source; "
                 "partitions can't be taken away, so delete the topic there, or add partitions here"
             )
@@ -58,7 +58,7 @@ def refuse_narrower(source: Cluster, target: Cluster, topic: str, name: str) -> 
     """Raise if a topic has fewer partitions at the target, where it has this name."""
     here, there = len(source.topics[topic]), len(target.topics[name])
     if there < here:
-        raise MachineRefused(
+        raise CannotWork(
             f"{name} has fewer partitions at {target.bootstrap} than {topic} at the source, {there} and not {here}; "
             "add partitions there"
         )
@@ -69,7 +69,7 @@ def refuse_times_not_kept(target: Cluster, topics: Sequence[str]) -> None:
     there = [topic for topic in topics if topic in target.topics]
     for topic, settings in _settings(target, there).items():
         if settings.get(_TIMESTAMP_TYPE, ("", False))[0] == "LogAppendTime":
-            raise MachineRefused(
+            raise CannotWork(
                 f"{topic} at {target.bootstrap} has {_TIMESTAMP_TYPE}=LogAppendTime, so records can't keep their "
                 "times; set it to CreateTime there"
             )
@@ -85,7 +85,7 @@ def compacted(target: Cluster, topics: Sequence[str]) -> set[str]:
 
 
 def make(target: Cluster, topic: str, partitions: int, settings: dict[str, str]) -> None:
-    """Make a topic, and return when the cluster knows it. Raises `MachineRefused`."""
+    """Make a topic, and return when the cluster knows it. Raises `CannotWork`."""
     from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
     _wait(target, target.admin.create_topics([NewTopic(topic, partitions, config=settings)]))
@@ -93,7 +93,7 @@ def make(target: Cluster, topic: str, partitions: int, settings: dict[str, str])
 
 
 def make_as_wide(source: Cluster, target: Cluster, names: dict[str, str]) -> None:
-    """Make topics and add partitions at the target, until there are as many. Raises `MachineRefused`.
+    """Make topics and add partitions at the target, until there are as many. Raises `CannotWork`.
 
     `names` are what the topics are called there, by what they are called here.
     """
@@ -131,7 +131,7 @@ def _until_led(target: Cluster, widths: dict[str, int]) -> None:
             target.topics |= {name: sorted(described[name].partitions) for name in widths}
             return
         time.sleep(_LOOK_SECONDS)
-    raise MachineRefused(
+    raise CannotWork(
         f"{target.bootstrap} has made topics, but not all their partitions have a leader after "
         f"{target.timeout_seconds:g} s; see what is wrong there, and begin again"
     )
@@ -152,7 +152,7 @@ def _settings(cluster: Cluster, topics: Sequence[str]) -> dict[str, dict[str, tu
             for resource, answer in answers.items()
         }
     except KafkaException as error:
-        raise MachineRefused(
+        raise CannotWork(
             f"{cluster.bootstrap} doesn't say how its topics are set: {error.args[0].str()}; see what is wrong there"
         ) from None
 
@@ -164,7 +164,7 @@ def _wait(target: Cluster, answers: dict[str, Future[None]], how: str = "") -> N
         try:
             answer.result()
         except KafkaException as error:
-            raise MachineRefused(
+            raise CannotWork(
                 f"{target.bootstrap} does not make the topic {topic}{how}: {error.args[0].str()}; "
                 "make it there yourself"
             ) from None

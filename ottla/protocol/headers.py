@@ -18,6 +18,8 @@ from ottla.protocol.primitives import DecodeError, read_tagged_fields
 API_VERSIONS_KEY: Final = 18
 
 _FIXED_PART: Final = Struct(">hhih")
+#: A frame begins with its size, without these bytes themselves.
+SIZE_BYTES: Final = 4
 #: Size of the frame and correlation id, without and with an empty tag section.
 RESPONSE_HEADER: Final = Struct(">ii")
 RESPONSE_HEADER_TAGGED: Final = Struct(">iix")

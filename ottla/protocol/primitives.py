@@ -11,7 +11,8 @@ Bytes from outside are hostile, so decoding follows three rules:
 3. A varint has at most five bytes.
 
 Arrays of more than a `FEW` elements are counted, and walked with breath in between: see `pacing`. Short arrays are
-counted with what they are in, if that is an element of a long one; alone they are not worth it.
+counted with what they are in, if that is an element of a long one; alone they are not worth it. With the elements of
+long arrays their texts are counted too, by the memory they take.
 
 Bytes left over after a message are ignored, as Kafka ignores them.
 """
@@ -20,9 +21,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from sys import getsizeof
 from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias, TypeVar
 
-from ottla.pacing import charge_elements, costs, paced, paced_parts
+from ottla.pacing import FEW_ELEMENTS, charge_elements, costs, paced, paced_parts
 
 T = TypeVar("T")
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -36,7 +38,7 @@ TaggedFields: TypeAlias = dict[int, bytes]
 STRING_BYTES_MAX: Final = 0x7FFF
 
 #: Arrays up to this length are not worth counting on their own.
-FEW: Final = 16
+FEW: Final = FEW_ELEMENTS
 #: Kafka 4.4: MessageUtil.
 ARRAY_ELEMENTS_MAX: Final = 1_000_000
 TAGGED_FIELDS_MAX: Final = 10_000
@@ -112,6 +114,10 @@ class Message:
         return b"".join(parts)
 
 
+#: An element of an array; texts and bytes are themselves.
+Element: TypeAlias = Message | str | bytes
+
+
 def fail_null(field: str) -> NoReturn:
     """A field is null where the version does not allow it."""
     raise DecodeError(f"{field} is null, which this version does not allow")
@@ -129,44 +135,54 @@ def count_elements(field: str, count: int) -> None:
     charge_elements(count)
 
 
-def many(field: str, count: int, elements: Sequence[Message] | None = None) -> Iterable[int]:
+def many(field: str, count: int, elements: Sequence[Element] | None = None) -> Iterable[int]:
     """`range(count)` for an array of more than a few elements.
 
-    `elements`: where each is put when it has been read, if it may have arrays of its own.
+    `elements`: where each is put when it has been read, if it may have texts or arrays of its own.
     """
     count_elements(field, count)
     numbers = paced(range(count))
     return numbers if elements is None or costs() is None else _counting(numbers, elements)
 
 
-def _counting(numbers: Iterable[int], elements: Sequence[Message]) -> Iterator[int]:
-    """The same numbers; of each element that was read in between its short arrays are counted."""
+def _counting(numbers: Iterable[int], elements: Sequence[Element]) -> Iterator[int]:
+    """The same numbers; of each element that was read in between its short arrays and its texts are counted."""
     for number in numbers:
         yield number
-        charge_elements(elements_in(elements[-1]))
+        charge_elements(*contents_of(elements[-1]))
 
 
-def elements_in(message: Message) -> int:
-    """What the short arrays of a message count for: their elements, and one for the array. Long ones count anyway."""
-    total = 0
-    for name in _ARRAYS.get(type(message)) or _arrays_of(type(message)):
-        array = getattr(message, name)
+def contents_of(element: Element) -> tuple[int, int]:
+    """(what its short arrays count for, what its texts take in memory).
+
+    An array counts for its elements, and for one. Long ones count anyway, with what is in them.
+    """
+    if not isinstance(element, Message):
+        return 0, getsizeof(element)
+    texts, arrays = _FIELDS.get(type(element)) or _fields_of(type(element))
+    elements = 0
+    text_bytes = sum(getsizeof(getattr(element, name)) for name in texts)
+    for name in arrays:
+        array = getattr(element, name)
         if array and len(array) <= FEW:
-            total += 1 + len(array)
-            if isinstance(array[0], Message):
-                total += sum(map(elements_in, array))
-    return total
+            elements += 1 + len(array)
+            if type(array[0]) is not int:
+                for more_elements, more_bytes in map(contents_of, array):
+                    elements += more_elements
+                    text_bytes += more_bytes
+    return elements, text_bytes
 
 
-def _arrays_of(kind: type[Message]) -> tuple[str, ...]:
-    """The names of the fields that are arrays."""
-    fields = (entry.split() for entry in kind.LAYOUT)
-    names = _ARRAYS[kind] = tuple(name for name, of, *_ in fields if of.startswith("[]"))
-    return names
+def _fields_of(kind: type[Message]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the fields that are texts, and of those that are arrays."""
+    fields = [entry.split() for entry in kind.LAYOUT]
+    texts = tuple(name for name, of, *_ in fields if of == "string")
+    found = _FIELDS[kind] = texts, tuple(name for name, of, *_ in fields if of.startswith("[]"))
+    return found
 
 
 #: Those names, of each kind of struct that was asked for.
-_ARRAYS: Final[dict[type[Message], tuple[str, ...]]] = {}
+_FIELDS: Final[dict[type[Message], tuple[tuple[str, ...], tuple[str, ...]]]] = {}
 
 
 def many_tags(count: int) -> Iterable[int]:

@@ -1,7 +1,7 @@
 """What compaction makes of a batch: the same batch with fewer records, or with none.
 
-Offsets, sequence numbers, producer and leader epoch stay what they were, gaps or no gaps, so that whoever reads the log
-finds everything at its old place. The records are encoded anew, since their timestamps count from the first one that is
+Offsets, sequence numbers, producer and leader epoch stay what they were, gaps or no gaps, so that readers of the log
+find everything at its old place. The records are encoded anew, since their timestamps count from the first one that is
 left: or from the *delete horizon*, which then stands in the place of the base timestamp:
 
     base_timestamp, flag 6 clear    the first record's timestamp

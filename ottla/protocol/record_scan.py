@@ -131,8 +131,8 @@ def _hop(  # noqa: PLR0915 (unrolled: see below)
     null_keys = index = 0
     is_consecutive = True
     runs_are_likely = not compressed_max
-    stop = min(count, _BREATH_RECORDS)
-    while index < stop or index < (stop := _after_breath(index, count)):
+    stop = count if count < _BREATH_RECORDS else _BREATH_RECORDS
+    while index < stop or (index < count and (stop := _after_breath(index, count))):
         begin = position
         size = data[position]
         position += 1
@@ -215,8 +215,7 @@ def _hop(  # noqa: PLR0915 (unrolled: see below)
 
 def _after_breath(index: int, count: int) -> int:
     """Others have their turn; returns how far to go then."""
-    if index < count:
-        breathe()
+    breathe()
     return min(count, index + _BREATH_RECORDS)
 
 

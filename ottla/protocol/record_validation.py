@@ -5,7 +5,7 @@
 
 A structural fault refuses the batch as a whole. Records that break a rule of the topic (no key where it is compacted, a
 timestamp out of range) are all named in `BatchError.faults`, and refuse the batch as well. Nothing here knows a log,
-so producer state, min.insync.replicas and segment.bytes are checked by whoever appends.
+so producer state, min.insync.replicas and segment.bytes are checked by the log that appends it.
 
 Kafka: ProduceRequest.validateRecords, UnifiedLog.analyzeAndValidateRecords, LogValidator.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ottla.pacing import charge_fault
 from ottla.protocol.batch_error import BatchError, RecordFault
@@ -31,10 +31,15 @@ from ottla.protocol.record_reading import Record, read_records, wrapped
 from ottla.protocol.record_scan import scan_records
 from ottla.protocol.records import (
     BATCH_OVERHEAD,
+    COMPRESSION_MASK,
+    CONTROL_FLAG,
+    LOG_APPEND_TIME,
+    LOG_OVERHEAD,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
     RECORD_BYTES_MAX,
+    TIMESTAMP_TYPE_FLAG,
     BatchHeader,
     TimestampType,
     assign_offset,
@@ -75,6 +80,9 @@ class PreparedBatch(NamedTuple):
     last_offset: int
 
 
+_codec_of: Final = CompressionType.of
+
+
 def only_batch(records: Buffer | None, api_version: int) -> tuple[BatchHeader, memoryview]:
     """The one batch that a partition's records field of Produce may hold, bytes after it left out.
 
@@ -86,7 +94,7 @@ def only_batch(records: Buffer | None, api_version: int) -> tuple[BatchHeader, m
     if len(records) >= BATCH_OVERHEAD:
         # Nearly always one batch is all there is, and then its header says so.
         header = read_header(records)
-        if header.magic == 2 and header.size_bytes == len(records) and api_version >= 7:
+        if header.magic == 2 and LOG_OVERHEAD + header.batch_length == len(records) and api_version >= 7:
             return header, memoryview(records)
     spans = batch_spans(records)
     first = next(spans, None)
@@ -119,7 +127,7 @@ def prepare_append(
     `batch` is left as it is; what comes back is a copy, compressed anew if the rules ask for another codec.
     """
     _check_batch(batch, header, rules.max_message_bytes)
-    source = CompressionType.of(header.attributes)
+    source = _codec_of(header.attributes)
     _check_header(header)
     if source and header.records_count > rules.decompressed_records_max:
         message = f"the compressed batch has {header.records_count} records, more than {rules.decompressed_records_max}"
@@ -151,9 +159,9 @@ def _check_header(header: BatchHeader) -> None:
     if count <= 0 or last_offset_delta != count - 1:
         message = f"records_count {count} and last_offset_delta {last_offset_delta} don't fit together"
         raise BatchError(ErrorCode.INVALID_RECORD, message)
-    if header.is_control:
+    if header.attributes & CONTROL_FLAG:
         raise BatchError(ErrorCode.INVALID_RECORD, "clients may not write control batches")
-    if header.has_producer_id and header.base_sequence < 0:
+    if header.base_sequence < 0 and header.has_producer_id:
         message = f"producer {header.producer_id} sent the sequence number {header.base_sequence}"
         raise BatchError(ErrorCode.INVALID_RECORD, message)
 
@@ -172,21 +180,22 @@ def _keep(
     now_ms: int,
 ) -> PreparedBatch:
     """The batch stays as it is but for its place and its timestamp."""
-    bytes_max = _unpacked_bytes_max(header, rules)
+    is_compressed = header.attributes & COMPRESSION_MASK != 0
+    bytes_max = _unpacked_bytes_max(header, rules) if is_compressed else 0
     scan = scan_records(data, header, bytes_max, rules.max_decompressed_message_bytes)
+    is_append_time = rules.message_timestamp_type is LOG_APPEND_TIME
     # Most batches pass here without a look at single records. The bound below errs towards looking.
-    needs_look = header.timestamp_type is TimestampType.LOG_APPEND_TIME or (rules.is_compacted and scan.null_keys > 0)
-    if rules.message_timestamp_type is TimestampType.CREATE_TIME:
+    needs_look = header.attributes & TIMESTAMP_TYPE_FLAG != 0 or (rules.is_compacted and scan.null_keys > 0)
+    if not is_append_time:
         needs_look |= scan.max_timestamp > now_ms + rules.message_timestamp_after_max_ms
         needs_look |= scan.min_timestamp_bound < now_ms - rules.message_timestamp_before_max_ms
     if needs_look:
-        records = read_records(data, header, bytes_max, check_sizes=not header.compression)
+        records = read_records(data, header, bytes_max, check_sizes=not is_compressed)
         _check_records(records, header, rules, now_ms)
-    if header.compression and not scan.is_consecutive:
+    if is_compressed and not scan.is_consecutive:
         # Kafka means to rebuild such a batch, but has skipped the keys and values by then, and fails without a code.
         message = "the offsets in a compressed batch must count up from 0"
         raise BatchError(ErrorCode.UNKNOWN_SERVER_ERROR, message)
-    is_append_time = rules.message_timestamp_type is TimestampType.LOG_APPEND_TIME
     max_timestamp = now_ms if is_append_time else scan.max_timestamp
     assign_offset(data, base_offset, partition_leader_epoch)
     assign_timestamp(data, header, rules.message_timestamp_type, max_timestamp)

@@ -22,7 +22,7 @@ class Clock(Protocol):
 
     @property
     def stands_still(self) -> bool:
-        """Whether waiting is of no use, since the time changes only when somebody changes it."""
+        """Whether waiting is of no use, since the time changes only when it is moved."""
 
     def now_ms(self) -> int:
         """Milliseconds on the clock that deadlines are set by. It never goes back."""
@@ -55,7 +55,8 @@ class VirtualClock:
     def __init__(self, start_ms: int = 0, wall_ms: int | None = None) -> None:
         """`wall_ms`: the date at the start; None takes the system's."""
         self._now_ms = start_ms
-        self._wall_offset_ms = (time.time_ns() // _NS_PER_MS if wall_ms is None else wall_ms) - start_ms
+        self._wall_offset_ms = 0
+        self.set_date(wall_ms)
 
     def now_ms(self) -> int:
         return self._now_ms
@@ -66,6 +67,10 @@ class VirtualClock:
     def date_from(self, wall_ms: int) -> None:
         """Have the date be no earlier than this; deadlines are as far off as they were."""
         self._wall_offset_ms = max(self._wall_offset_ms, wall_ms - self._now_ms)
+
+    def set_date(self, wall_ms: int | None = None) -> None:
+        """Have this be the date, be it later or earlier; None: the system's. Deadlines are as far off as they were."""
+        self._wall_offset_ms = (time.time_ns() // _NS_PER_MS if wall_ms is None else wall_ms) - self._now_ms
 
     def move_to(self, now_ms: int) -> None:
         """Make it `now_ms`; a past instant changes nothing. `Timer.advance` does this, and fires what is due."""

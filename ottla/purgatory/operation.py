@@ -1,6 +1,6 @@
 """A delayed operation: an answer that waits for a condition, at most until a deadline, and is given exactly once.
 
-Whoever comes first completes it: an event after which `try_complete` finds the condition true, somebody who will not
+The first of three completes it: an event after which `try_complete` finds the condition true, a caller that will not
 wait any longer (`force_complete`), or the deadline. All of them go through `force_complete`, which lets the first one
 in and turns away the rest. So `on_complete` runs once and is the only place from which an answer leaves, whatever it
 then says; `on_expiration` adds what is to happen only because time ran out, after it.
@@ -24,12 +24,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ottla.purgatory.timing_wheel import NEVER_MS, TimerEntry
 
-if TYPE_CHECKING:
-    from ottla.purgatory.purgatory import Purgatory
+
+class WaitingRoom(Protocol):
+    """What an operation knows of the purgatory it waits in."""
+
+    #: Operations that their deadline has completed so far.
+    expired: int
+
+    def let_go(self, operation: Any, /) -> None:
+        """An operation is completed, and about to run its `on_complete`."""
 
 
 class DelayedOperation(TimerEntry):
@@ -38,8 +45,8 @@ class DelayedOperation(TimerEntry):
     __slots__ = ("_is_delayed", "_purgatory", "_watch_count", "is_completed")
 
     is_completed: bool
-    """True from the moment somebody has won the right to complete it, before `on_complete` has run."""
-    _purgatory: Purgatory[Any] | None
+    """True from the moment a caller has won the right to complete it, before `on_complete` has run."""
+    _purgatory: WaitingRoom | None
     """Where it waits, or has waited; None: it never did."""
     _is_delayed: bool
     """Whether its purgatory has armed its deadline and counts it as delayed."""

@@ -1,9 +1,9 @@
 """A purgatory: where operations of one kind wait, watched under keys and with a deadline each.
 
 `try_complete_else_watch` is how an operation gets here, `check_and_complete(key)` is what every event calls that might
-let somebody under `key` complete; the timer does the rest. No wake-up is lost: an operation is tested once more after
-it is watched under all its keys, so an event before that moment is seen by the test and an event after it finds the
-operation in the list.
+let an operation under `key` complete; the timer does the rest. No wake-up is lost: an operation is tested once more
+after it is watched under all its keys, so an event before that moment is seen by the test and an event after it finds
+the operation in the list.
 
 Three numbers can be read at any time: `watched` (places in lists of watchers), `delayed` (operations whose deadline is
 running), `expired` (operations completed by their deadline, ever). Completed operations may linger in the lists of keys
@@ -58,13 +58,13 @@ class Purgatory(Generic[Op]):
 
     @property
     def watched_keys(self) -> list[Hashable]:
-        """The keys anybody is watched under."""
+        """The keys that operations are watched under."""
         return self._watchers.keys
 
     def try_complete_else_watch(self, operation: Op, keys: Collection[Hashable]) -> bool:
         """Complete the operation, or let it wait under every one of `keys` until its deadline.
 
-        True if this very call completed it, so False also when somebody else did meanwhile. An operation can be given
+        True if this very call completed it, so False also when another did meanwhile. An operation can be given
         to one purgatory, once.
         """
         if not keys:
@@ -85,15 +85,15 @@ class Purgatory(Generic[Op]):
         return False
 
     def check_and_complete(self, key: Hashable) -> int:
-        """Something happened to `key`: complete whoever can be now, in the order they came; return how many that were.
+        """Something happened to `key`: complete what can be now, in the order they came; return how many that were.
 
         An operation that raises is completed or goes on waiting, as far as it got; its error goes to the timer's
-        `on_error`, for whoever caused the event has no part in it, and the others are looked at all the same.
+        `on_error`, for the cause of the event has no part in it, and the others are looked at all the same.
         """
         return self._watchers.complete(key, self.timer.on_error)
 
     def cancel_for_key(self, key: Hashable) -> list[Op]:
-        """Nothing will ever happen to `key` again: return who waited under it, not completed, their deadlines stopped.
+        """Nothing will ever happen to `key` again: return what waited under it, not completed, their deadlines stopped.
 
         What they watch besides can still complete them. A walk of `key` that is under way passes them over, be their
         conditions true by now: they are the caller's, who looks at them. Kafka: cancelForKey, which completes nobody.
@@ -104,7 +104,7 @@ class Purgatory(Generic[Op]):
         return cancelled
 
     def drain(self) -> list[Op]:
-        """Empty the purgatory and return all who waited, each once, for the caller to complete as the program ends."""
+        """Empty the purgatory and return all that waited, each once, for the caller to complete as the program ends."""
         waiting = [operation for key in self._watchers.keys for operation in self.cancel_for_key(key)]
         return list(dict.fromkeys(waiting))
 

@@ -2,11 +2,11 @@
 
 The handle is armed for the earliest instant asked for; asking for a later one changes nothing, asking for an earlier
 one arms it anew. With nothing to wait for there is no handle, and the loop is never woken. While it is awake nothing is
-armed at all: whoever was woken says at the end when to be woken next, so a thousand timers that fire together and are
-added again cost one handle.
+armed at all: the timer that was woken says at the end when to be woken next, so a thousand timers that fire together
+and are added again cost one handle.
 
 Waking may come early, never with consequences: uvloop counts a delay from its own clock, which is as old as the current
-turn of the loop. Whoever is woken asks the clock what is due, finds nothing, and sleeps the rest.
+turn of the loop. The timer then asks the clock what is due, finds nothing, and sleeps the rest.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Sleeper:
             return
         delay_ms = due_ms - self._clock.now_ms()
         if delay_ms > 0 and self._clock.stands_still:
-            return  # whoever moves the clock looks what is due then
+            return  # moving the clock looks what is due then
         self.rest()
         self.armed_ms = due_ms
         if delay_ms > 0:

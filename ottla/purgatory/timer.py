@@ -5,14 +5,14 @@ Three ways to drive it, one way to fire (`fire_due`):
 - With a loop and the system clock a `Sleeper` wakes it for the next bucket that is due.
 - With the virtual clock `await advance(ms)` moves the time from one deadline to the next, fires, and each time lets the
   loop run until the program has settled, so that what the reactions arm within the span fires too, in its turn. What is
-  due at once, such as a timeout of 0 ms, fires in the next turn of the loop without anybody moving the clock.
+  due at once, such as a timeout of 0 ms, fires in the next turn of the loop without the clock being moved.
 - Without a loop, in a test of something pure, `advance_sync(ms)` does the same with nothing to wait for.
 
 An entry whose `expire` raises harms itself alone: the error goes to `on_error` and the others due fire as they should.
 By default that is the loop's exception handler. Without a loop the error is raised from the advance, which a test can't
 overlook; the rest of the entries stay in the wheel, due, and fire when it goes on.
 
-Where there is a loop no more than `FIRED_MAX` entries fire in one of its turns, for each may wake somebody who has work
+Where there is a loop no more than `FIRED_MAX` entries fire in one of its turns, for each may wake a task that has work
 to do: when thousands of sessions expire in the same millisecond, others have their turn in between.
 """
 
@@ -40,11 +40,13 @@ FIRED_MAX: Final = 64
 class Alarm(TimerEntry):
     """A timer entry that calls a function."""
 
-    __slots__ = ("_callback",)
+    __slots__ = ("_callback", "about")
 
-    def __init__(self, callback: Callable[[], object]) -> None:
+    def __init__(self, callback: Callable[[], object], about: str = "") -> None:
+        """`about`: what it is for, as people who ask are told."""
         super().__init__()
         self._callback = callback
+        self.about = about
 
     def expire(self) -> None:
         self._callback()
@@ -145,6 +147,24 @@ class Timer(TimingWheel):
                 await self._settle(settled)
         finally:
             self._is_advancing = False
+
+    async def advance_to_next(self, limit_ms: int, settled: Callable[[], bool] | None = None) -> int:
+        """Move the virtual clock to the next deadline at which anything fires, by `limit_ms` at most.
+
+        Otherwise as `advance`. Returns by how much it was moved.
+        """
+        if self._is_advancing:
+            raise RuntimeError("the clock is being advanced already; await that first")
+        self._is_advancing = True
+        began_ms = self.now_ms()
+        try:
+            await self._settle(settled)
+            for _ in self._advance_by(limit_ms):
+                await self._settle(settled)
+                break
+        finally:
+            self._is_advancing = False
+        return self.now_ms() - began_ms
 
     def advance_sync(self, by_ms: int) -> None:
         """Move the virtual clock `by_ms` onwards where nothing runs on a loop."""

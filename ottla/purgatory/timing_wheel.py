@@ -103,7 +103,7 @@ class Wheel:
 
 
 class TimingWheel:
-    """The hierarchy. It reads no clock: whoever drives it says what time it is."""
+    """The hierarchy. It reads no clock: its timer says what time it is."""
 
     __slots__ = ("_bucket_count", "_due", "_queue", "clock_ms", "size", "wheels")
 
@@ -228,6 +228,13 @@ class TimingWheel:
                 return  # it has not ticked, so neither have the coarser ones
             wheel.clock_ms = now_ms - now_ms % wheel.tick_ms
             wheel.end_ms = wheel.clock_ms + wheel.span_ms
+
+    def pending(self) -> Iterator[TimerEntry]:
+        """Every entry that waits, in no order. It walks all buckets: for people who ask, not for work."""
+        yield from _walk(self._due)
+        for wheel in self.wheels:
+            for bucket in wheel.buckets:
+                yield from _walk(bucket)
 
     def check(self) -> None:
         """Assert what always holds between calls. It walks every entry: for tests."""

@@ -6,8 +6,8 @@ dead, until they are walked too; `dead` counts such operations, so that the purg
 Striking an operation from all its lists at once would cost a search in each; most lists are walked soon anyway.
 
 Completing an operation runs code that may come back here, under the same key. So a walk tries those who stood there
-when it began and touches the list itself only at its end: whoever is added meanwhile was tested when added, and whoever
-is completed or cancelled meanwhile is passed over.
+when it began and touches the list itself only at its end: an operation that is added meanwhile was tested when
+added, and one that is completed or cancelled meanwhile is passed over.
 
 Kafka: DelayedOperationPurgatory.Watchers and WatcherList; its 512 shards keep threads apart, and here is only one.
 """
@@ -38,7 +38,7 @@ class Watchers(Generic[Op]):
 
     @property
     def keys(self) -> list[Hashable]:
-        """The keys under which anybody stands, dead or alive."""
+        """The keys under which operations stand, dead or alive."""
         return list(self._by_key)
 
     def watch(self, key: Hashable, operation: Op) -> None:
@@ -52,7 +52,7 @@ class Watchers(Generic[Op]):
         self.watched += 1
 
     def complete(self, key: Hashable, on_error: Callable[[Exception, Op], None]) -> int:
-        """Complete whoever can be under `key`, in order, and return how many that were.
+        """Complete the operations under `key` that can be, in order, and return how many that were.
 
         One that raises doesn't stop the others: its error goes to `on_error`.
         """

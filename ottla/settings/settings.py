@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Any, Final, TypeAlias
 
-from ottla.settings.table import SETTINGS, Setting, find_setting
+from ottla.settings.setting import Setting
+from ottla.settings.table import SETTINGS, find_setting
 from ottla.settings.values import ConfigError, format_value, parse_value
 
 __all__ = [
@@ -124,6 +125,10 @@ class Settings:
                 _IN_CLUSTER_LAYER_FROM_START, at_start or str(SETTINGS[_IN_CLUSTER_LAYER_FROM_START].default)
             )
         return texts
+
+    def has_changed(self, layer: str) -> bool:
+        """Whether a layer says anything."""
+        return bool(self._changed_texts.get(layer))
 
     def layers(self, node_id: int, given_to_node: Mapping[str, str]) -> list[Layer]:
         """All layers of one node, the one that counts first. `given_to_node`: what only it was started with."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ottla.settings.table import READ_ONLY, Setting
+from ottla.settings.setting import READ_ONLY, Setting
 from ottla.settings.values import parse_value
 
 _ROWS: Final = """

@@ -1,7 +1,7 @@
 """The table of settings that this broker goes by: name, type, default, range, and what the setting does.
 
 Names, types, defaults and ranges are Kafka's; what Kafka has not is called `ottla.…`. Kafka's other settings
-stand in `settings_stored`: they are taken, checked and shown, so that a server.properties and admin tools work, but
+stand in `stored`: they are taken, checked and shown, so that a server.properties and admin tools work, but
 nothing goes by them. `find_setting` looks in both; the second table is loaded when it is first needed.
 
 Kafka: the ConfigDefs behind KafkaConfig, and DynamicBrokerConfig for what can be changed while the broker runs.
@@ -9,59 +9,9 @@ Kafka: the ConfigDefs behind KafkaConfig, and DynamicBrokerConfig for what can b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
-#: When a changed value counts, in the words of Kafka's documentation.
-READ_ONLY: Final = "read-only"
-CLUSTER_WIDE: Final = "cluster-wide"
-PER_BROKER: Final = "per-broker"
-
-#: What is said of a setting that nothing goes by.
-NO_EFFECT: Final = "Taken and shown; nothing goes by it here."
-
-_UNITS: Final = frozenset(("bytes", "hours", "minutes", "ms", "seconds"))
-
-
-@dataclass(slots=True)
-class Setting:
-    """One setting. `kind` is Kafka's word for its type; `choices` are the only values, or list items, allowed.
-
-    `default` is parsed; None: there is none. `meaning` is a sentence for people.
-    """
-
-    name: str
-    kind: str
-    default: Any
-    at_least: int | float | None = None
-    at_most: int | float | None = None
-    choices: tuple[str, ...] | None = None
-    update: str = READ_ONLY
-    meaning: str = NO_EFFECT
-    #: Known, but only shown when it is given, as with Kafka: most of them are for its own tests.
-    is_internal: bool = False
-
-    @property
-    def unit(self) -> str:
-        """The unit of its value, as its name says it; empty when it has none."""
-        return next((word for word in reversed(self.name.split(".")) if word in _UNITS), "")
-
-    @property
-    def expected(self) -> str:
-        """What a right value looks like, for error messages."""
-        if self.choices is not None:
-            return "one of " + ", ".join(map(str, self.choices))
-        kind = {
-            "boolean": "true or false",
-            "short": "a whole number",
-            "int": "a whole number",
-            "long": "a whole number",
-            "double": "a number",
-            "list": "a list without empty items",
-        }.get(self.kind, "text")
-        if self.at_least is not None and self.at_most is not None:
-            return f"{kind} from {self.at_least} to {self.at_most}"
-        return kind if self.at_least is None else f"{kind}, at least {self.at_least}"
+from ottla.settings.setting import CLUSTER_WIDE, PER_BROKER, Setting
 
 
 def _read_only(name: str, kind: str, default: Any, meaning: str, **limits: Any) -> Setting:

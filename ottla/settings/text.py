@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.settings.values import format_value
 
 if TYPE_CHECKING:
-    from ottla.settings.table import Setting
+    from ottla.settings.setting import Setting
 
 #: The largest numbers of Java's types; as defaults they mean that there is no limit.
 _NO_LIMIT: Final = (2**31 - 1, 2**63 - 1)

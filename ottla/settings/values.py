@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from ottla.settings.table import Setting
+    from ottla.settings.setting import Setting
 
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 _DECIMAL_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")

@@ -32,7 +32,7 @@ def print_table(items: Sequence[Item], columns: Columns) -> None:
 
 
 def print_line(text: str = "", *, flush: bool = False) -> None:
-    """A line of text, whoever has chosen its words."""
+    """A line of text, whose words may be a stranger's."""
     print(printable(text), flush=flush)
 
 

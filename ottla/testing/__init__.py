@@ -1,23 +1,49 @@
-"""For users' tests: a broker in a fixture or a `with` block, and time under the test's control.
+"""For users' tests: a broker in a fixture or a `with` block, time under the test's control, and what happens in view.
 
-    from ottla.testing import Broker
+    from ottla.testing import Broker, simulated
 
 The `kafka` fixture is there as soon as Ottla is installed; see `ottla.testing.plugin`. For its sake every run of pytest
 imports this package, so the broker itself, and asyncio, are loaded when somebody asks for them.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ottla.broker.state.changes import ChangeRefused
+    from ottla.broker.state.snapshot import SnapshotRefused
+    from ottla.broker.state.topics import NoSuchTopic
+    from ottla.broker.state.waiting import NotInTime
     from ottla.testing.broker import Broker
+    from ottla.testing.case import KafkaTestCase
+    from ottla.testing.simulation.simulated import simulated
+    from ottla.testing.simulation.simulation import Simulation
 else:
+    #: Where each name comes from.
+    _PLACES = {
+        "Broker": "ottla.testing.broker",
+        "ChangeRefused": "ottla.broker.state.changes",
+        "KafkaTestCase": "ottla.testing.case",
+        "NoSuchTopic": "ottla.broker.state.topics",
+        "NotInTime": "ottla.broker.state.waiting",
+        "Simulation": "ottla.testing.simulation.simulation",
+        "SnapshotRefused": "ottla.broker.state.snapshot",
+        "simulated": "ottla.testing.simulation.simulated",
+    }
 
     def __getattr__(name):
-        if name != "Broker":
+        if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from ottla.testing.broker import Broker
-
-        return Broker
+        return getattr(import_module(_PLACES[name]), name)
 
 
-__all__ = ["Broker"]
+__all__ = [
+    "Broker",
+    "ChangeRefused",
+    "KafkaTestCase",
+    "NoSuchTopic",
+    "NotInTime",
+    "Simulation",
+    "SnapshotRefused",
+    "simulated",
+]

@@ -24,20 +24,31 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
+from ottla.testing.barriers import Hold
+from ottla.testing.clockwork import Clockwork
+from ottla.testing.faults import Fault, Faults, caller_place
+from ottla.testing.looking import Looking
+
 if TYPE_CHECKING:
+    from ottla.broker.faults.engine import Faults as BrokerFaults
     from ottla.broker.server import Server
+    from ottla.broker.state.snapshot import Snapshot
+    from ottla.broker.state.timeline import History, Timeline
 
 T = TypeVar("T")
 
 #: Settings that differ from Kafka's defaults because this is a test.
 TEST_SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
+#: For how long clients must have been silent for the clock "auto" to jump.
+AUTOJUMP_THRESHOLD_MS: Final = 50
 _LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 #: How long starting and stopping may take before something must be wrong.
 _PATIENCE_S: Final = 30.0
@@ -76,45 +87,77 @@ class BrokerNode:
         self._broker.call(self._broker._running.start_node(self.node_id))
 
 
-class Broker:
+class Broker(Looking, Clockwork):
     """A running broker, and what a test may do with it."""
 
     def __init__(
         self,
         *,
         nodes: int = 1,
-        clock: Literal["system", "virtual"] = "system",
+        clock: Literal["system", "virtual", "auto"] = "system",
         settings: Mapping[str, object] | None = None,
         listen: str | Sequence[str] = (),
         advertise: str | Sequence[str] = (),
         log_level: str = "warning",
         data_dir: str | Path | None = None,
+        record_requests: bool = False,
+        seed: str | Path | None = None,
+        autojump_threshold_ms: int = AUTOJUMP_THRESHOLD_MS,
     ) -> None:
         """
         nodes: how many brokers the cluster shows (default 1).
-        clock: "virtual" has time stand still until `advance` (default "system").
+        clock: "virtual" has time stand still until `advance`; "auto" has it jump to the next deadline when every client
+            waits, besides: see docs/time.md first (default "system").
         settings: broker settings by Kafka's names, such as {"num.partitions": 3}.
         listen: [NAME://]HOST:PORT of the first node, or a list of them; port 0 picks a free one for each (default:
             127.0.0.1:0, unless the settings have listeners).
         advertise: [NAME://]HOST:PORT that clients of a listener are told instead, or a list of them.
         log_level: what of the broker's log goes to stderr: debug, info, warning or error.
         data_dir: where to keep everything; another broker started there goes on with it (default: in memory).
+        record_requests: keep what clients ask and are answered, for `requests` and `assert_received`.
+        seed: a file with topics, records and committed offsets to begin with; docs/testing.md says how it is written.
+        autojump_threshold_ms: with the clock "auto", for how long of real time nothing must have come (default 50).
         """
-        if clock not in ("system", "virtual"):
-            raise ValueError(f"clock is system or virtual, not {clock}")
+        if clock not in ("system", "virtual", "auto"):
+            raise ValueError(f"clock is system, virtual or auto, not {clock}")
         if log_level not in _LOG_LEVELS:
             raise ValueError(f"log_level is one of {', '.join(_LOG_LEVELS)}, not {log_level}")
         self._nodes = nodes
-        self._clock = clock
-        self._settings = {**TEST_SETTINGS, **{name: _text(value) for name, value in (settings or {}).items()}}
+        self._clock: Literal["system", "virtual", "auto"] = clock
+        self._autojump_threshold_ms = autojump_threshold_ms
+        self._settings = {**TEST_SETTINGS, **{name: setting_text(value) for name, value in (settings or {}).items()}}
         self._listen = _words(listen)
         self._advertise = _words(advertise)
         self._log_level = log_level
+        self._record_requests = record_requests
+        self._seed = None if seed is None else Path(seed)
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._server: Server | None = None
+        self._history: History | None = None
+        #: What there is from the start on; None: nothing.
+        self._beginning: Snapshot | None = None
         self._ready: Future[None] = Future()
+
+    def fork(self) -> Broker:
+        """Another broker, made as this one was, on free ports, that begins with what this one has now.
+
+            with kafka.fork() as other: ...
+
+        Raises `SnapshotRefused` where logs are on disk.
+        """
+        other = Broker(
+            nodes=self._nodes,
+            clock=self._clock,
+            settings=self._settings,
+            listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
+            log_level=self._log_level,
+            record_requests=self._record_requests,
+            autojump_threshold_ms=self._autojump_threshold_ms,
+        )
+        other._beginning = self.snapshot()
+        return other
 
     @property
     def bootstrap_servers(self) -> str:
@@ -135,6 +178,46 @@ class Broker:
             raise ValueError(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
         return BrokerNode(self, node_id)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it answers clients."""
+        return self.has_started and self._thread is not None and self._thread.is_alive()
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it has ever been up."""
+        return self._history is not None
+
+    # --- what goes wrong, and what is held ---
+
+    def fault(self, *apis: str, **aim: Any) -> Fault:
+        """Describe a fault: what of Kafka's APIs it is aimed at, and what else has to hold: see docs/faults.md."""
+        return self.faults.plan(Fault(self, aim_of(apis, aim), caller_place()))
+
+    def hold(self, *apis: str, **aim: Any) -> Hold:
+        """Hold each request that this is aimed at, or with at="answer" its answer, until it is let go."""
+        return Hold(self, aim_of(apis, aim), caller_place())
+
+    @cached_property
+    def faults(self) -> Faults:
+        """Those that are set: to list, to clear, to check that they fired."""
+        return Faults(self)
+
+    @property
+    def engine(self) -> BrokerFaults:
+        """The broker's own end of faults and holds; for its loop alone."""
+        return self._running.faults
+
+    def in_loop(self, function: Callable[[], T]) -> T:
+        """Call a function in the broker's thread and return its result. Raises `RuntimeError` once it has stopped."""
+        if self._thread is threading.current_thread():
+            return function()
+
+        async def call() -> T:
+            return function()
+
+        return self.call(call())
+
     def start(self) -> Self:
         """Start it and return when it accepts connections. Raises what kept it from starting."""
         if self._thread is not None:
@@ -142,6 +225,8 @@ class Broker:
         self._thread = threading.Thread(target=self._run, name="ottla", daemon=True)
         self._thread.start()
         self._ready.result(_PATIENCE_S)
+        if self._beginning is not None:
+            self.restore(self._beginning)
         return self
 
     def stop(self) -> None:
@@ -154,16 +239,30 @@ class Broker:
         if thread.is_alive():
             raise RuntimeError(f"the broker has not stopped within {_PATIENCE_S:.0f} s")
 
-    def advance(self, ms: int) -> None:
-        """Move the virtual clock on by `ms` milliseconds; returns when everything due has happened, in its order."""
-        self.call(self._running.advance(ms))
-
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the broker's loop and return its result. Raises `RuntimeError` once it has stopped."""
         if self._thread is None or not self._thread.is_alive():
             work.close()
             raise RuntimeError("this broker has stopped")
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
+
+    def timeline_since(self, mark: int) -> Timeline:
+        """What has happened since this mark, be the broker running or not."""
+        history = self._history
+        if history is None:
+            raise RuntimeError("this broker has not been started: use it in a with block, or call start()")
+        if self._thread is None or not self._thread.is_alive():
+            return history.timeline(mark)
+        return self.look(lambda _server: history.timeline(mark))
+
+    def _move(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
+        return self.call(work(self._running))
+
+    def _begin(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Future[T]:
+        server = self._running
+        if self._thread is None or not self._thread.is_alive():
+            raise RuntimeError("this broker has stopped")
+        return asyncio.run_coroutine_threadsafe(work(server), self._loop)
 
     @property
     def _running(self) -> Server:
@@ -184,23 +283,36 @@ class Broker:
             self._ready.set_exception(error)
 
     async def _serve(self) -> None:
-        from ottla.broker.log import make_log
         from ottla.broker.network.endpoints import read_endpoints
         from ottla.broker.server import Server
+        from ottla.broker.structured_log import make_log
         from ottla.purgatory import SystemClock, VirtualClock
-        from ottla.settings.settings import Settings
+        from ottla.settings.settings import ConfigError, Settings
 
         self._loop = asyncio.get_running_loop()
         settings = Settings(self._settings)
+        if settings.unknown:
+            raise ConfigError(_unknown_setting(next(iter(settings.unknown))))
         self._server = Server(
             settings,
             endpoints=read_endpoints(settings, self._listen, self._advertise, default="127.0.0.1:0"),
             node_count=self._nodes,
-            clock=VirtualClock() if self._clock == "virtual" else SystemClock(),
+            clock=SystemClock() if self._clock == "system" else VirtualClock(),
+            autojump_threshold_ms=self._autojump_threshold_ms if self._clock == "auto" else None,
             log=make_log(self._log_level, "console"),
             data_dir=self._data_dir,
+            seed=self._seed,
         )
-        await self._server.run(on_ready=lambda: self._ready.set_result(None))
+        await self._server.run(on_ready=self._begin_to_serve)
+
+    def _begin_to_serve(self) -> None:
+        from ottla.broker.state.timeline import History
+
+        server = self._running
+        self._history = History(server.events, server.clock.now_ms())
+        if self._record_requests:
+            server.record_requests()
+        self._ready.set_result(None)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -208,7 +320,11 @@ class Broker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        try:
+            if kind is None and self.is_running:
+                self.faults.check()
+        finally:
+            self.stop()
 
     async def __aenter__(self) -> Self:
         starting = asyncio.get_running_loop().run_in_executor(None, self.start)
@@ -223,13 +339,25 @@ class Broker:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self.stop)
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
+
+
+def aim_of(apis: Sequence[str], aim: dict[str, Any]) -> dict[str, Any]:
+    return {"api": list(apis), **aim} if apis else aim
 
 
 def _words(given: str | Sequence[str]) -> Sequence[str]:
     return (given,) if isinstance(given, str) else given
 
 
-def _text(value: object) -> str:
+def setting_text(value: object) -> str:
     """A setting as a properties file would have it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _unknown_setting(name: str) -> str:
+    """What is said of it: in a test it is a mistake, and the test would be about another broker than it says."""
+    from ottla.settings.table import all_settings
+    from ottla.testing.names import nearest
+
+    return f"there is no setting {name}; {nearest(name, all_settings())}"

@@ -1,37 +1,142 @@
-"""The pytest plugin: a `kafka` fixture, set up by the `kafka` marker.
+"""The pytest plugin: brokers as fixtures, set up by the `kafka` marker, and what happened in the report of a failure.
 
-    @pytest.mark.kafka(nodes=3, settings={"num.partitions": 6})    # without it: one node, defaults
-    def test_orders_are_counted(kafka):
-        service = Service(bootstrap_servers=kafka.bootstrap_servers)
+@pytest.mark.kafka(nodes=3, settings={"num.partitions": 6})    # without it: one node, defaults
+def test_orders_are_counted(kafka):
+    service = Service(bootstrap_servers=kafka.bootstrap_servers)
 
-Every test gets a broker of its own: one is up in a few milliseconds, and nothing is left over from the test before.
+kafka             a broker of the test's own: it is up in a few milliseconds, and nothing is left over
+async_kafka       the same for tests with an event loop, whatever runs them: its waits are awaited
+kafka_session     one broker for the whole run, for fixtures that live as long; after each test it is reset
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 if TYPE_CHECKING:
+    from ottla.testing.async_kafka import AsyncKafka
     from ottla.testing.broker import Broker
 
-_MARKER = """\
-kafka(nodes=1, clock="system", settings={}): the broker behind the `kafka` fixture. \
+_MARKER: Final = """\
+kafka(nodes=1, clock="system", settings={}): the broker behind the `kafka` and `async_kafka` fixtures. \
 nodes: brokers in the cluster; clock: "virtual" has time stand still until kafka.advance(ms); \
-settings: broker settings by Kafka's names."""
+settings: broker settings by Kafka's names. All that ottla.testing.Broker takes."""
+_SECTION: Final = "What the broker has to tell"
+_SHARED: Final = pytest.StashKey["Broker"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("ottla")
+    group.addoption(
+        "--ottla-seed", type=int, metavar="SEED", help="tell only this seed of each test that is @simulated()"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
+    if (seed := config.getoption("--ottla-seed")) is not None:
+        from ottla.testing.simulation import seeds
+
+        seeds.chosen = seed
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A fault that has not fired when the test is at its end fails the test."""
+    result = yield
+    module = sys.modules.get("ottla.testing.broker")
+    if module is not None:
+        for value in getattr(item, "funcargs", {}).values():
+            if isinstance(value, module.Broker) and value.is_running:
+                value.faults.check()
+    return result
 
 
 @pytest.fixture
 def kafka(request: pytest.FixtureRequest) -> Iterator[Broker]:
     """A running broker of the test's own; `kafka.bootstrap_servers` is what clients need."""
+    with _marked_broker(request) as broker:
+        yield broker
+
+
+@pytest.fixture
+def async_kafka(request: pytest.FixtureRequest) -> Iterator[AsyncKafka]:
+    """The same for a test with an event loop: `await async_kafka.group("kitchen").wait_for_assignment()`."""
+    from ottla.testing.async_kafka import AsyncKafka
+
+    with _marked_broker(request) as broker:
+        yield AsyncKafka(broker)
+
+
+@pytest.fixture(scope="session")
+def kafka_session_options() -> dict[str, Any]:
+    """What `kafka_session` is made with. To be overridden in a conftest.py; the names are those of the marker."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def kafka_session(request: pytest.FixtureRequest, kafka_session_options: dict[str, Any]) -> Iterator[Broker]:
+    """One broker for the whole run, or for each process of pytest-xdist's. It is reset after each test that uses it."""
+    from ottla.testing.broker import Broker
+
+    with Broker(**_checked(kafka_session_options)) as broker:
+        request.config.stash[_SHARED] = broker
+        yield broker
+
+
+def _marked_broker(request: pytest.FixtureRequest) -> Broker:
+    """A broker as the test's marker wants it, not started yet."""
     from ottla.testing.broker import Broker
 
     marker = request.node.get_closest_marker("kafka")
-    with Broker(*marker.args, **marker.kwargs) if marker else Broker() as broker:
-        yield broker
+    return Broker(*marker.args, **_checked(marker.kwargs)) if marker else Broker()
+
+
+def _checked(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of `Broker`. Raises `pytest.UsageError` for one that there is not."""
+    from inspect import signature
+
+    from ottla.testing.broker import Broker
+    from ottla.testing.names import nearest
+
+    known = list(signature(Broker).parameters)
+    for name in options:
+        if name not in known:
+            raise pytest.UsageError(f"the kafka marker has no option {name!r}; {nearest(name, known)}")
+    return options
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Reset the shared broker when the test's own fixtures are gone."""
+    result = yield
+    broker = item.config.stash.get(_SHARED, None)
+    if broker is not None and broker.is_running and "kafka_session" in getattr(item, "fixturenames", ()):
+        broker.reset()
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what happened in the broker of a test that has failed, unless the failure shows it already."""
+    report = yield
+    if report.when == "call" and report.failed and "ottla.testing.broker" in sys.modules:
+        from ottla.testing.asserting import TIMELINE_TITLE
+
+        if TIMELINE_TITLE not in report.longreprtext:
+            report.sections += [(_SECTION, str(broker.timeline.short())) for broker in _brokers_of(item)]
+    return report
+
+
+def _brokers_of(item: pytest.Item) -> list[Broker]:
+    """The running brokers among the fixtures of a test, and that of a unittest.TestCase."""
+    from ottla.testing.async_kafka import AsyncKafka
+    from ottla.testing.broker import Broker
+
+    values = [*getattr(item, "funcargs", {}).values(), getattr(getattr(item, "instance", None), "kafka", None)]
+    found = [value.broker if isinstance(value, AsyncKafka) else value for value in values]
+    return [broker for broker in found if isinstance(broker, Broker) and broker.has_started]

@@ -23,8 +23,6 @@ from ottla.broker.network.call import Call
 from ottla.broker.node import BrokerNode
 from ottla.cluster.topic import Topic
 from ottla.log.job import Job
-from ottla.log.partition import Partition
-from ottla.log.partition_answers import PartitionEvent
 from ottla.pacing import Pace
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
@@ -38,11 +36,13 @@ from tests.support.client import api_of
 class SentCall:
     """A request on its way, as handlers see it; and its answer once there is one."""
 
-    def __init__(self, node: BrokerNode, request: Message, api_version: int, client_id: str) -> None:
+    def __init__(
+        self, node: BrokerNode, request: Message, api_version: int, client_id: str, listener_name: str = "PLAINTEXT"
+    ) -> None:
         self.node = node
         self.api_version = api_version
         self.client_id = client_id
-        self.listener_name = "PLAINTEXT"
+        self.listener_name = listener_name
         self.client_host = "/127.0.0.1"
         self.principal = ANONYMOUS
         self.authorizer = AllowAll()
@@ -97,9 +97,17 @@ class LogScene(Scene):
         self.waiting = self.services.enter(DelayedOperations(self.cluster, self.timer, pace, self._soon.append))
         self.services.__dict__ |= {"background": AtOnce(), "pace": pace, "delayed_operations": self.waiting}
 
-    def send(self, request: Message, version: int, *, node_id: int = 1, client_id: str = "ana") -> SentCall:
+    def send(
+        self,
+        request: Message,
+        version: int,
+        *,
+        node_id: int = 1,
+        listener_name: str = "PLAINTEXT",
+        client_id: str = "ana",
+    ) -> SentCall:
         """Hand a request of this version to this node, answered or not."""
-        call = SentCall(self.nodes[node_id], request, version, client_id)
+        call = SentCall(self.nodes[node_id], request, version, client_id, listener_name)
         handler = import_module(f"ottla.broker.handlers.{api_of(request).module}")
         arrived = type(request).decode(request.encode(version), version)
         response = handler.handle(arrived, cast(Call, call))
@@ -107,9 +115,17 @@ class LogScene(Scene):
             call.answer(response)
         return call
 
-    def ask(self, request: Message, version: int, *, node_id: int = 1, client_id: str = "ana") -> Any:
+    def ask(
+        self,
+        request: Message,
+        version: int,
+        *,
+        node_id: int = 1,
+        listener_name: str = "PLAINTEXT",
+        client_id: str = "ana",
+    ) -> Any:
         """The answer of a request that is not parked."""
-        call = self.send(request, version, node_id=node_id, client_id=client_id)
+        call = self.send(request, version, node_id=node_id, listener_name=listener_name, client_id=client_id)
         assert call.answer_given is not None, f"{api_of(request).name} was parked"
         return call.answer_given
 
@@ -129,10 +145,29 @@ class LogScene(Scene):
         """Append batches that must be taken."""
         fill(topic.partitions[index], *batches)
 
+    def node_dies(self, node_id: int) -> None:
+        """Without a word: until it is missed, or back, all that it was in sync with waits for it."""
+        self.services.failover.node_died(self.cluster.all_nodes[node_id])
+
+    def node_returns(self, node_id: int) -> None:
+        """It has all that was written meanwhile."""
+        self.services.failover.node_returns(self.cluster.all_nodes[node_id])
+
+    def node_leaves(self, node_id: int) -> None:
+        """It says so, and others lead."""
+        self.services.failover.node_leaves(self.cluster.all_nodes[node_id])
+
     def lead(self, topic: Topic, index: int, node_id: int, leader_epoch: int) -> None:
         """Let another node lead a partition."""
         topic.placements[index].leader_id = node_id
         topic.partitions[index].lead(leader_epoch)
+
+
+def replicated(*replicas: list[int], **configs: str) -> tuple[LogScene, Topic]:
+    """Three nodes that nobody misses for long when they die, and a topic whose partitions are on these of them."""
+    scene = LogScene(nodes=3, settings={"ottla.failover.ms": "3600000", "auto.leader.rebalance.enable": "false"})
+    texts = {name.replace("_", "."): value for name, value in configs.items()}
+    return scene, scene.cluster.create_topic("orders", replicas, texts)
 
 
 def produce_request(
@@ -218,23 +253,6 @@ def list_request(topic: str, *timestamps: int, replica_id: int = -1, **changes: 
 def absent_topic(like: Topic) -> Topic:
     """A topic as requests name it that is not there."""
     return Topic("absent", b"\7" * 16, {}, like._cluster, is_internal=False)
-
-
-def hold_high_watermark(partition: Partition) -> Callable[[], None]:
-    """Keep it where it is, as a slow follower would; returns what lets it go to the end of the log."""
-    held_at = partition.high_watermark
-
-    def lag(moved: Partition, event: PartitionEvent) -> None:
-        moved.high_watermark = held_at
-
-    def release() -> None:
-        partition.listeners.remove(lag)
-        partition.high_watermark = partition.log_end_offset
-        for tell in partition.listeners:
-            tell(partition, PartitionEvent.ADVANCED)
-
-    partition.listeners.insert(0, lag)
-    return release
 
 
 def partitions_of(topics: Sequence[Any]) -> list[Any]:

@@ -18,10 +18,12 @@ from typing import Any, cast
 from ottla.broker.assembly import assemble
 from ottla.broker.authorizer import ANONYMOUS, AllowAll, Authorizer
 from ottla.broker.housekeeping import Housekeeping
+from ottla.broker.log_lines import write_log_lines
 from ottla.broker.network.call import Call
 from ottla.broker.node import BrokerNode
 from ottla.cluster.address import Address
 from ottla.cluster.topic import Topic
+from ottla.events.stream import Stream
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.primitives import Message
 from ottla.purgatory import VirtualClock
@@ -56,14 +58,16 @@ class Log:
 class FakeCall:
     """What a handler sees of a call; the answer goes to `answered`."""
 
-    def __init__(self, node: BrokerNode, api_version: int, listener_name: str = "PLAINTEXT") -> None:
+    def __init__(
+        self, node: BrokerNode, api_version: int, listener_name: str, client_id: str, authorizer: Authorizer
+    ) -> None:
         self.node = node
         self.api_version = api_version
-        self.client_id = "ana"
+        self.client_id = client_id
         self.client_host = "/127.0.0.1"
         self.listener_name = listener_name
         self.principal = ANONYMOUS
-        self.authorizer: Authorizer = AllowAll()
+        self.authorizer = authorizer
         self.is_brief = False
         self.answered: Message | None = None
 
@@ -88,28 +92,37 @@ class Scene:
     ) -> None:
         """`tasks`, `loop`: for what runs in the background, if anything does."""
         self.log = Log()
+        #: Who says what clients may do.
+        self.authorizer: Authorizer = AllowAll()
         self.clock = VirtualClock(wall_ms=WALL_MS)
-        #: Called when the groups that were there have been read.
-        self.on_groups_loaded: list[Callable[[], object]] = []
+        self.events = Stream(self.clock.now_ms, self.clock.wall_ms)
+        write_log_lines(self.events, self.log)
         self.parts = assemble(
             Settings(settings),
             self.clock,
-            self.log,
+            self.events,
             loop,
             node_count=nodes,
             tasks=tasks,
-            on_groups_loaded=lambda: [tell() for tell in self.on_groups_loaded],
         )
         self.timer, self.nodes = self.parts.timer, self.parts.nodes
         self.cluster, self.services = self.parts.cluster, self.parts.services
         for node_id, node in self.cluster.all_nodes.items():
             node.listens["PLAINTEXT"] = node.addresses["PLAINTEXT"] = Address("127.0.0.1", 9091 + node_id)
 
-    def ask(self, request: Message, version: int, *, node_id: int = 1, listener_name: str = "PLAINTEXT") -> Any:
+    def ask(
+        self,
+        request: Message,
+        version: int,
+        *,
+        node_id: int = 1,
+        listener_name: str = "PLAINTEXT",
+        client_id: str = "ana",
+    ) -> Any:
         """The answer to a request of this version, sent to this listener of this node."""
         api = api_of(request)
         handler = import_module(f"ottla.broker.handlers.{api.module}")
-        call = FakeCall(self.nodes[node_id], version, listener_name)
+        call = FakeCall(self.nodes[node_id], version, listener_name, client_id, self.authorizer)
         arrived = type(request).decode(request.encode(version), version)
         response = handler.handle(arrived, cast(Call, call)) or call.answered
         assert response is not None, f"{api.name} was parked"
@@ -148,4 +161,4 @@ class Scene:
 
 def keep_house(scene: Scene) -> Housekeeping:
     """Have the scene's logs looked after, as those of a broker that serves are."""
-    return Housekeeping(scene.cluster, scene.timer, scene.services.background, scene.log)
+    return Housekeeping(scene.cluster, scene.timer, scene.services.background)

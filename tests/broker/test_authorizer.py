@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.broker.authorized_operations import NOT_ASKED, SUPPORTED_OPERATIONS, AclOperation, AclResourceType
-from ottla.broker.authorizer import ANONYMOUS, Principal
+from ottla.broker.authorized_operations import NOT_ASKED, SUPPORTED_OPERATIONS
+from ottla.broker.authorizer import ANONYMOUS, AclOperation, AclResourceType, Principal
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
 from ottla.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest

@@ -17,7 +17,8 @@ from ottla.log.compaction.cleanable import look_at
 from ottla.log.compaction.log_cleaner import KEYS_BYTES_MAX, CleaningAbortedError, clean
 from ottla.log.config import LogConfig, parse_log_configs
 from ottla.log.partition import Partition
-from ottla.log.storage.disk import Disk, DiskStorage
+from ottla.log.storage.disk import DiskStorage
+from ottla.log.storage.shared import Disk
 from tests.log.partitions import NOW_MS, fill, new_partition, read_all
 from tests.log.storage.disks import new_disk, new_log
 from tests.log.storage.test_replacing import LateWorker

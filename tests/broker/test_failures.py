@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from ottla.coordinator.classic.members import refuse_join
 from ottla.coordinator.runtime.effects import Effect
 from ottla.coordinator.runtime.events import Loaded
 from ottla.coordinator.runtime.runtime import Runtime
+from ottla.events.kind import Kind
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
@@ -276,15 +278,16 @@ class TestGroup:
                 assert ana.ask(HeartbeatRequest(group_id, 1, member_id), 3).error_code == ErrorCode.NONE
 
     def test_who_hears_of_a_group_cannot_harm_it(self) -> None:
-        """A journal that fails at a note, say: the other listeners hear of it, and the join is answered."""
+        """A journal that fails at a line, say: the other readers hear of it, and the join is answered."""
         with RunningBroker(may_fail=True) as broker, Client(broker.bootstrap) as ana:
             heard: list[str] = []
-            sinks = [fails, lambda group_id, *_rest: heard.append(group_id)]
-            broker.look(lambda: broker.server.services.note_sinks.extend(sinks))
+            for reader in (fails, lambda event: heard.append(event.details["group_id"])):
+                broker.look(partial(broker.server.events.read, reader, [Kind.GROUP_MEMBER_JOINED]))
             self.join(ana, "sound")
-            assert heard
+            assert heard == ["sound"]
             assert not broker.log.named("group.failed")
-            assert broker.log.named("change.failed")[0]["reason"] == "ZeroDivisionError: on purpose"
+            (failed,) = broker.log.named("reader.failed")
+            assert (failed["kind"], failed["reason"]) == ("group.member.joined", "ZeroDivisionError: on purpose")
 
     def test_nothing_of_it_is_left(self, broker: RunningBroker) -> None:
         """One task, and one timer of its member's session: those of the group that was read anew."""

@@ -37,55 +37,63 @@ from tests.support.wire import Connection, ConnectionClosedError
 PACKAGE: Final = Path(ottla.__file__).parent
 DOCS: Final = PACKAGE.parent / "docs"
 
-#: Method of the logger → level of the event.
-LEVELS: Final = {"debug": "debug", "info": "info", "warning": "warning", "error": "error", "exception": "error"}
-#: Bound to the loggers of nodes, and so part of whatever these log.
-BOUND: Final = {"node_id"}
+#: What else a call of the stream may have: no details.
+NO_DETAILS: Final = {"node_id", "raised", "wall_ms"}
+#: How loggers are called.
+LEVELS: Final = {"debug", "info", "warning", "error", "exception"}
+#: Details that stand in a helper of those who tell.
+COMMON: Final = {
+    Kind.CONNECTION_OPENED: {"listener", "client_host", "client_port"},
+    Kind.CONNECTION_CLOSED: {"listener", "client_host", "client_port"},
+    Kind.CONNECTION_REFUSED: {"client_host"},
+    Kind.CONNECTION_FAILED: {"client_host"},
+    Kind.REQUEST_REFUSED: {"api", "api_version"},
+    Kind.REQUEST_FAILED: {"api", "api_version"},
+}
 
 
 def sources() -> Iterator[Path]:
-    """Every module but the generated ones, which log nothing and are many."""
+    """Every module but the generated ones, which tell nothing and are many."""
     return (path for path in PACKAGE.rglob("*.py") if "messages" not in path.parts)
 
 
-def log_calls() -> Iterator[tuple[str, str, str | None, set[str]]]:
-    """Every call of a logger or of the stream in the sources: where it stands, the name, the level, the keys."""
+def calls() -> Iterator[tuple[Kind, str, list[str]]]:
+    """Every call in the sources that names a kind to tell: the kind, where it stands, the details, in their order."""
     for path in sources():
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
-                case ast.Call(
-                    func=ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=method),
-                    args=[ast.Constant(value=str(event))],
-                    keywords=keywords,
-                ) if name in ("log", "_log") and method in LEVELS:
-                    where = f"{path.relative_to(PACKAGE)}:{node.lineno}"
-                    yield where, event, LEVELS[method], {str(keyword.arg) for keyword in keywords}
-                case ast.Call(
-                    func=ast.Attribute(attr="tell"),
-                    args=[ast.Attribute(value=ast.Name(id="Kind"), attr=member)],
-                    keywords=keywords,
-                ):
-                    kind, where = Kind[member], f"{path.relative_to(PACKAGE)}:{node.lineno}"
-                    yield where, kind.value, kind.level, {str(keyword.arg) for keyword in keywords} - BOUND - {"raised"}
+                case ast.Call(args=[ast.Attribute(value=ast.Name(id="Kind"), attr=member), *_], keywords=keywords):
+                    names = [str(keyword.arg) for keyword in keywords if keyword.arg not in NO_DETAILS]
+                    yield Kind[member], f"{path.relative_to(PACKAGE)}:{node.lineno}", names
 
 
-def test_every_log_call_is_in_the_table() -> None:
-    """Name and level of each call in the sources are those of the table, and it has no other keys."""
-    calls = list(log_calls())
-    assert len(calls) > 10, "the search must find them"
-    for where, event, level, keys in calls:
-        assert event in KINDS, f"{where} logs {event}, which kind.py does not have"
-        assert KINDS[event].level == level, f"{where} logs {event}"
-        assert keys <= set(KINDS[event].keys), f"{where} logs {event}"
+def test_nobody_writes_a_line_of_the_log_but_the_reader_of_the_stream() -> None:
+    """A line that was not an event would be missing wherever else events are read."""
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Call(func=ast.Attribute(value=called, attr=method)) if method in LEVELS:
+                    name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+                    assert "log" not in name, f"{path.relative_to(PACKAGE)}:{node.lineno} logs by itself"
 
 
-def test_every_event_and_key_of_the_table_is_logged_somewhere() -> None:
+def test_every_detail_is_in_the_table() -> None:
+    """And none is told of a kind that doesn't have it."""
+    found = list(calls())
+    assert len(found) > 50, "the search must find them"
+    for kind, where, names in found:
+        assert set(names) <= {*kind.keys, *kind.keys_unlogged}, f"{where} tells {kind.value}"
+
+
+def test_every_kind_and_key_of_the_table_is_told_somewhere() -> None:
     """By a call in the sources, or from a note about a group or a transaction."""
-    noted = [happened.value for notes in (Happened, HappenedToTransaction) for happened in notes]
-    logged: dict[str, set[str]] = {name: set(KINDS[name].keys) for name in noted}
-    for _, event, _, keys in log_calls():
-        logged[event] = logged.get(event, set()) | keys
-    assert logged == {kind.value: set(kind.keys) for kind in Kind}
+    told = {kind.value: set(COMMON.get(kind, ())) for kind in Kind}
+    for happened in (*Happened, *HappenedToTransaction):
+        kind = KINDS[happened.value]
+        told[kind.value] |= {*kind.keys, *kind.keys_unlogged}
+    for kind, _, names in calls():
+        told[kind.value] |= set(names)
+    assert told == {kind.value: {*kind.keys, *kind.keys_unlogged} for kind in Kind}
 
 
 def test_names_are_dotted_and_keys_have_units() -> None:
@@ -93,13 +101,13 @@ def test_names_are_dotted_and_keys_have_units() -> None:
     for kind in Kind:
         assert all(part.replace("_", "").isalpha() and part.islower() for part in kind.value.split("."))
         assert "." in kind.value
-        for key in kind.keys:
+        for key in (*kind.keys, *kind.keys_unlogged):
             assert not key.endswith(("timeout", "duration", "age")), f"{kind.value}: {key} has no unit"
 
 
 @pytest.mark.parametrize("happened", Happened)
 def test_note_about_a_group_is_logged_with_the_keys_of_the_table(happened: Happened) -> None:
-    """Lists of members become how many they are, errors and causes their names; what is not in the table stays out."""
+    """Of lists of members the log has how many they are, of errors and causes the names; and nothing else."""
     details: dict[str, object] = {
         "member_ids": ["ana", "bo"],
         "cause": Cause.MEMBER_LEFT,
@@ -132,13 +140,16 @@ class AtEveryLevel:
 
 
 def test_notes_below_the_log_level_cost_nothing() -> None:
-    """At info nobody hears that a member joined; that a rebalance began they do."""
+    """At info nobody hears that a member joined, so no note is wanted of it; until somebody else listens."""
     log, events = Log(), Stream(lambda: 0, lambda: 0)
     write_log_lines(events, log)
-    tell = NotesToStream(events)
-    for happened in (Happened.MEMBER_JOINED, Happened.REBALANCE_STARTED):
-        tell("orders", 0, Note(1, happened, GroupState.STABLE, 7, {}))
-    assert [name for name, _ in log.events] == ["group.rebalance.started"]
+    notes = NotesToStream(events)
+    assert Happened.MEMBER_JOINED not in notes.wanted
+    assert Happened.REBALANCE_STARTED in notes.wanted
+    stop = events.read(print, [Kind.GROUP_MEMBER_JOINED])
+    assert Happened.MEMBER_JOINED in notes.wanted
+    stop()
+    assert Happened.MEMBER_JOINED not in notes.wanted
 
 
 def test_a_log_that_takes_no_commits_is_told_of_once_for_a_reason() -> None:
@@ -186,7 +197,7 @@ async def test_running_broker_logs_nothing_else() -> None:
     for entry in capture.entries:
         kind = KINDS[entry.pop("event")]
         assert entry.pop("log_level") == kind.level
-        assert entry.keys() <= set(kind.keys) | BOUND, kind.value
+        assert list(entry) == [key for key in ("node_id", *kind.keys) if key in entry], kind.value
 
 
 def visit(bootstrap: str) -> None:

@@ -20,6 +20,7 @@ from tests.broker.log_scene import error_codes, fetch_request, only, partitions_
 from tests.log.partitions import numbered, sized_batch
 from tests.support.batches import batch
 from tests.support.client import Client
+from tests.support.inside import server_of
 from tests.support.wire import ConnectionClosedError
 
 ONE = batch()
@@ -50,11 +51,11 @@ def topic(broker: Broker, ana: Client) -> Topic:
     """`orders`, with two partitions."""
     request = CreateTopicsRequest([CreateTopicsRequest.CreatableTopic("orders", 2, 1)], 1000)
     assert ana.ask(request, 7).topics[0].error_code == 0
-    return broker._server.cluster.topics["orders"]
+    return server_of(broker).cluster.topics["orders"]
 
 
 def waiting(broker: Broker) -> DelayedOperations:
-    return broker._server.services.delayed_operations
+    return server_of(broker).services.delayed_operations
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
@@ -67,11 +68,11 @@ def until(condition: Callable[[], bool], what: str) -> None:
 
 def park(broker: Broker, client: Client, topic: Topic, *offsets: int, max_wait_ms: int = 30_000) -> None:
     """Send a fetch, and return when it waits."""
-    before = waiting(broker).fetch.delayed if "delayed_operations" in broker._server.services.__dict__ else 0
+    before = waiting(broker).fetch.delayed if "delayed_operations" in server_of(broker).services.__dict__ else 0
     client.send(fetch_request(topic, *offsets, max_wait_ms=max_wait_ms), 12)
     until(
         lambda: (
-            "delayed_operations" in broker._server.services.__dict__ and waiting(broker).fetch.delayed == before + 1
+            "delayed_operations" in server_of(broker).services.__dict__ and waiting(broker).fetch.delayed == before + 1
         ),
         "the fetch waits",
     )
@@ -206,7 +207,7 @@ def test_store_is_full() -> None:
     with Broker(settings=settings) as broker, Client(broker.bootstrap_servers) as ana:
         request = CreateTopicsRequest([CreateTopicsRequest.CreatableTopic("orders", 1, 1)], 1000)
         ana.ask(request, 7)
-        topic = broker._server.cluster.topics["orders"]
+        topic = server_of(broker).cluster.topics["orders"]
         assert produced(ana.ask(produce_request(topic, sized_batch(700)), 9)) == [(0, 0)]
         refused = only(ana.ask(produce_request(topic, sized_batch(700)), 9).responses)
         assert refused.error_code == ErrorCode.KAFKA_STORAGE_ERROR

@@ -174,9 +174,8 @@ def test_what_delete_records_removed_stays_removed(restarts: Restarts) -> None:
 def test_retention_removes_files(restarts: Restarts) -> None:
     """Its passage gives the disk back, also of what a broker before has written."""
     clock = VirtualClock()
-    configs = {"internal_segment_bytes": "500", "retention_ms": "1000"}
     with restarts.broker(clock=clock) as broker, Client(broker.bootstrap) as client:
-        create(client, "orders", **configs)
+        create(client, "orders", internal_segment_bytes="500", retention_ms="1000")
         for _ in range(5):
             produce(client, "orders", batch_of(30, base_timestamp=clock.wall_ms()))
     directory = restarts.path / "orders-0"
@@ -321,10 +320,11 @@ def test_logs_are_looked_after_however_long_their_recovery_took(
 ) -> None:
     """What was due meanwhile is done when the broker serves."""
     clock = VirtualClock()
-    configs = {"cleanup_policy": "compact", "internal_segment_bytes": "500", "min_cleanable_dirty_ratio": "0.01"}
     with restarts.broker(clock=clock) as broker, Client(broker.bootstrap) as client:
         for name in ("orders", "prices"):
-            create(client, name, **configs)
+            create(
+                client, name, cleanup_policy="compact", internal_segment_bytes="500", min_cleanable_dirty_ratio="0.01"
+            )
             for number in range(4):
                 produce(client, name, batch([(b"key", b"%d" % number * 300)]))
     open_log = ClusterStore.open_log

@@ -1,4 +1,4 @@
-"""Tasks, rounds and listeners of which one fails and the others go on."""
+"""Tasks, rounds and services of which one fails and the others go on."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 from ottla.broker.rounds import PAUSE_MS_MIN, Round
-from ottla.broker.supervision import SupervisedTasks, tell
+from ottla.broker.supervision import SupervisedTasks
 from ottla.log.job import Job
 from tests.broker.log_scene import LogScene
-from tests.broker.scene import Log, Scene
+from tests.broker.scene import Scene
+from tests.support.told import Told
 
 
 async def test_a_task_that_raises_ends_no_other() -> None:
     """Nor the group of tasks; its result is None. What is raised by a task can be awaited by nobody."""
-    log, go_on = Log(), asyncio.Event()
+    log, go_on = Told(), asyncio.Event()
 
     async def sick() -> int:
         raise ZeroDivisionError("on purpose")
@@ -36,7 +37,7 @@ async def test_a_task_that_raises_ends_no_other() -> None:
 
 async def test_a_task_can_be_cancelled() -> None:
     """That is no failure."""
-    log = Log()
+    log = Told()
     async with SupervisedTasks(log) as tasks:
         task = tasks.create_task(asyncio.Event().wait())
         await asyncio.sleep(0)
@@ -52,7 +53,7 @@ async def test_what_the_body_raises_is_not_wrapped() -> None:
     left: list[asyncio.Task[Any]] = []
 
     async def fail() -> None:
-        async with SupervisedTasks(Log()) as tasks:
+        async with SupervisedTasks(Told()) as tasks:
             left.append(tasks.create_task(asyncio.Event().wait()))
             raise ZeroDivisionError("on purpose")
 
@@ -61,18 +62,28 @@ async def test_what_the_body_raises_is_not_wrapped() -> None:
     assert left[0].cancelled()
 
 
-def test_each_listener_hears() -> None:
-    """In order, with what there is to be heard."""
-    log = Log()
-    heard: list[Any] = []
+def test_each_service_is_closed() -> None:
+    """The last one first, whichever of them fails at it."""
+    scene, closed = Scene(), list[str]()
 
-    def sick(*_what: object) -> None:
-        raise ZeroDivisionError
+    class Sound:
+        is_settled = True
 
-    tell(log, [heard.append, sick, heard.append], "it")
-    assert heard == ["it", "it"]
-    ((_, keys),) = log.events
-    assert "sick" in keys["listener"]
+        def close(self) -> None:
+            closed.append(type(self).__name__)
+
+    class Sick(Sound):
+        def close(self) -> None:
+            super().close()
+            raise ZeroDivisionError("on purpose")
+
+    for service in (Sound(), Sick(), Sound()):
+        scene.services.enter(service)
+    scene.services.close()
+    assert closed == ["Sound", "Sick", "Sound"]
+    (told,) = scene.log.named("close.failed")
+    assert isinstance(told.pop("exc_info"), ZeroDivisionError)
+    assert told == {"service": "Sick", "reason": "ZeroDivisionError: on purpose"}
 
 
 class TestRounds:
@@ -82,7 +93,7 @@ class TestRounds:
         Round(
             scene.timer,
             scene.services.background,
-            scene.log,
+            scene.events,
             "work",
             lambda: begun.append(scene.clock.now_ms()),
             lambda: 0,
@@ -94,13 +105,18 @@ class TestRounds:
         """Nothing is armed."""
         scene = LogScene()
         Round(
-            scene.timer, scene.services.background, scene.log, "work", lambda: pytest.fail("never"), lambda: 2**63 - 1
+            scene.timer,
+            scene.services.background,
+            scene.events,
+            "work",
+            lambda: pytest.fail("never"),
+            lambda: 2**63 - 1,
         ).start()
         assert scene.timer.size == 0
 
     async def test_no_round_begins_before_the_one_before_it_is_over(self) -> None:
         """A round may take longer than the interval; then the pause comes after it."""
-        async with SupervisedTasks(Log()) as tasks:
+        async with SupervisedTasks(Told()) as tasks:
             scene = Scene(tasks=tasks, loop=asyncio.get_running_loop())
             timer, background = scene.timer, scene.services.background
             begun, is_over = 0, False
@@ -111,7 +127,7 @@ class TestRounds:
                 while not is_over:
                     yield
 
-            Round(timer, background, scene.log, "work", work, lambda: 1_000).start()
+            Round(timer, background, scene.events, "work", work, lambda: 1_000).start()
             await timer.advance(10_000)
             assert begun == 1
             is_over = True

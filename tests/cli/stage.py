@@ -47,7 +47,7 @@ def find_coordinator(client: Client, group_id: str) -> FindCoordinatorResponse:
     def is_found() -> bool:
         nonlocal found
         found = client.ask(FindCoordinatorRequest(group_id), 1)
-        return found.error_code == ErrorCode.NONE
+        return bool(found.error_code == ErrorCode.NONE)
 
     until(is_found, f"{group_id} has a coordinator")
     return found
@@ -64,7 +64,7 @@ def join(client: Client, group_id: str, topic: str, partitions: list[int]) -> st
     def has_joined() -> bool:  # a real Kafka's coordinator needs a moment until it is one
         nonlocal joined
         joined = client.ask(request, 3)
-        return joined.error_code == ErrorCode.NONE
+        return bool(joined.error_code == ErrorCode.NONE)
 
     until(has_joined, f"{group_id} is joined")
     read = ConsumerProtocolAssignment.TopicPartition(topic, partitions)

@@ -89,7 +89,7 @@ def until(condition: Callable[[], bool], what: str) -> None:
 @contextmanager
 def serving(*arguments: str, listen: str | None = "127.0.0.1:0", **options: Any) -> Iterator[Serving]:
     """`ottla serve` with these arguments. `listen=None`: they say where. `options` are those of `subprocess.Popen`."""
-    command = [PROGRAM, "serve", *(["--listen", listen] if listen else []), "--log-format", "json", *arguments]
+    command = [str(PROGRAM), "serve", *(["--listen", listen] if listen else []), "--log-format", "json", *arguments]
     with tempfile.TemporaryFile("w+") as stderr:
         options = {"stdout": subprocess.PIPE, "stderr": stderr, "text": True, **options}
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)

@@ -107,7 +107,7 @@ async def says_what_no_json_has(_control: object, _body: bytes) -> Any:
 @pytest.mark.parametrize("answer", [fails, says_what_no_json_has])
 def test_request_that_fails_is_answered_500_and_ends_alone(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """While it is handled, or while its answer is written; the connection is good for another request."""
-    monkeypatch.setitem(control._ROUTES, ("GET", "/health"), Route("GET", "/health", "", answer))  # type: ignore[arg-type]
+    monkeypatch.setitem(control._ROUTES, ("GET", "/health"), Route("GET", "/health", "", answer))
     with RunningBroker(may_fail=True, with_control=True) as broker:
         with Script(broker).raw() as client:
             client.sendall(GET.replace(b"clock", b"health") + b"\r\n" + GET + b"Connection: close\r\n\r\n")

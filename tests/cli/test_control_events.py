@@ -11,11 +11,17 @@ import pytest
 
 from ottla.broker.control import feed
 from ottla.broker.control.feed import Feed
+from ottla.broker.network.call import Call
 from ottla.events.kind import Kind
 from ottla.events.stream import Stream
+from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
+from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
+from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.purgatory import VirtualClock
 from tests.cli.script import Script
 from tests.cli.stage import create
+from tests.support import wire
 from tests.support.client import Client
 from tests.support.running_broker import RunningBroker
 
@@ -46,7 +52,9 @@ def next_event(answer: HTTPResponse) -> dict[str, Any]:
 
 def test_what_happens_is_sent_in_order(script: Script[RunningBroker]) -> None:
     """Topics, nodes, leaders, time: each with its sequence, its instant, its node and its details."""
-    with listen(script) as answer, Client(script.broker.bootstrap, client_id="ana") as client:
+    with Client(script.broker.bootstrap, client_id="ana") as client:
+        client.ask(DescribeClusterRequest(), 1)  # it has come, and nobody will hear of that
+        answer = listen(script)
         create(client, "orders", 2)
         created = next_event(answer)
         assert (created["kind"], created["node_id"]) == ("topic.created", None)
@@ -68,6 +76,7 @@ def test_what_happens_is_sent_in_order(script: Script[RunningBroker]) -> None:
         assert [event["sequence"] for event in (created, *rest)] == list(
             range(created["sequence"], created["sequence"] + len(rest) + 1)
         )
+        answer.close()
 
 
 def test_a_listener_may_choose(script: Script[RunningBroker]) -> None:
@@ -75,6 +84,59 @@ def test_a_listener_may_choose(script: Script[RunningBroker]) -> None:
         create(client, "orders", 2)
         script.advance(5)
         assert next_event(answer)["details"] == {"ms": 5}
+
+
+def test_connections_and_what_is_refused_of_them_are_sent(script: Script[RunningBroker]) -> None:
+    """Who has come, that what it said makes no sense, and that it is gone; each with its node and listener."""
+    with listen(script, "?kind=connection.*") as answer:
+        with wire.Connection(script.broker.bootstrap) as nonsense:
+            nonsense.send(b"\xff" * 8)
+            with pytest.raises(wire.ConnectionClosedError):
+                nonsense.receive_frame()
+        opened, refused, closed = (next_event(answer) for _ in range(3))
+        assert [event["kind"] for event in (opened, refused, closed)] == [
+            "connection.opened",
+            "connection.refused",
+            "connection.closed",
+        ]
+        assert opened["details"] == closed["details"]
+        assert opened["details"].items() >= {"listener": "PLAINTEXT", "client_host": "/127.0.0.1"}.items()
+        assert opened["details"]["client_port"] > 0
+        assert refused["details"]["frame"] == "ff ff ff ff ff ff ff ff"[: len(refused["details"]["frame"])]
+        assert refused["node_id"] == opened["node_id"] == 1
+
+
+def test_requests_that_are_refused_are_sent() -> None:
+    """An answer that can't be written, and a transaction that somebody wanted."""
+    query = "?kind=request.refused&kind=transaction.*"
+    with (
+        RunningBroker(with_control=True) as broker,
+        listen(Script(broker), query) as answer,
+        Client(broker.bootstrap, client_id="ana") as client,
+    ):
+        group_id = "g" * 32_767
+        client.ask(FindCoordinatorRequest(group_id, 0), 2)
+        client.ask(DescribeGroupsRequest([group_id]), 6)
+        client.ask(InitProducerIdRequest("payments", 1_000), 1)
+        refused, transaction = next_event(answer), next_event(answer)
+        assert (refused["kind"], refused["node_id"]) == ("request.refused", 1)
+        assert refused["details"].items() >= {"api": "DescribeGroups", "api_version": 6}.items()
+        assert transaction["details"].items() >= {"transactional_id": "payments", "client_id": "ana"}.items()
+
+
+def test_each_request_is_sent_only_to_who_asks_for_it(script: Script[RunningBroker]) -> None:
+    """Without a wish, or with *, they stay out; and nothing is made of them once nobody listens any more."""
+    events = script.broker.server.events
+    with listen(script), listen(script, "?kind=*"), Client(script.broker.bootstrap, client_id="ana") as client:
+        assert not script.broker.look(lambda: events.is_read(Kind.REQUEST_HANDLED))
+        with listen(script, "?kind=request.*") as answer:
+            client.ask(DescribeClusterRequest(), 1)
+            handled = next_event(answer)
+            assert (handled["kind"], handled["node_id"]) == ("request.handled", 1)
+            said = {"api": "DescribeCluster", "api_version": 1, "client_id": "ana"}
+            assert handled["details"].items() >= said.items()
+        script.broker.wait_until("nobody listens", lambda: not events.is_read(Kind.REQUEST_HANDLED))
+        assert {connection.new_call for connection in script.broker.connections} == {Call}
 
 
 @pytest.mark.parametrize("query", ["?kind=nonsense.*", "?kind=", "?since=5"])
@@ -91,7 +153,7 @@ def test_the_end_of_the_broker_ends_the_answer_in_order(script: Script[RunningBr
 
 
 def test_nobody_reads_for_a_listener_that_has_gone(script: Script[RunningBroker]) -> None:
-    events = script.broker.server.parts.events
+    events = script.broker.server.events
     with listen(script, "?kind=time.advanced"):
         script.broker.wait_until("it is read", lambda: events.is_read(Kind.TIME_ADVANCED))
     script.broker.wait_until("nobody reads", lambda: not events.is_read(Kind.TIME_ADVANCED))

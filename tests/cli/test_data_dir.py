@@ -97,7 +97,7 @@ def test_a_damaged_or_missing_journal_is_one_line_and_exit_code_1(tmp_path: Path
     journal = tmp_path / "cluster.journal"
     shutil.copy(journal, tmp_path.with_suffix(".copy"))
     journal.write_bytes(journal.read_bytes().replace(b"orders", b"0rders"))
-    assert "the journal of" in (said := refused(tmp_path))
+    assert "cluster.journal was changed" in (said := refused(tmp_path))
     assert "line 2 does not match its checksum" in said
     journal.unlink()
     assert "it is gone, and there are logs" in refused(tmp_path)

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -434,9 +435,9 @@ def test_broken_stderr_drops_log_lines_and_disturbs_nobody() -> None:
         assert process.wait(SECONDS_MAX) == 0
 
 
-def serving_silently(port: int, **options: object) -> subprocess.Popen[bytes]:
+def serving_silently(port: int, **options: Any) -> Killed:
     """`ottla serve` with streams that don't tell when it is ready; killed at the end of the `with`."""
-    return Killed([PROGRAM, "serve", "--listen", f"127.0.0.1:{port}"], **options)  # type: ignore[arg-type]
+    return Killed([PROGRAM, "serve", "--listen", f"127.0.0.1:{port}"], **options)
 
 
 class Killed(subprocess.Popen[bytes]):

@@ -29,7 +29,7 @@ _WAITING = {
     "h11": "--control",
     "ottla.broker.control": "--control",
     "ottla.broker.groups.journal_file": "--journal",
-    "ottla.broker.network.logged_call": "--log-level debug",
+    "ottla.broker.network.timed_call": "--log-level debug",
     "ottla.broker.events": "the first group",
     "ottla.broker.handlers": "the first request of each kind",
     "ottla.settings.stored": "a setting that nothing goes by",

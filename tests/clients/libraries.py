@@ -46,7 +46,7 @@ class Library:
         print(f"fetching {self.name} into {self.path} (once)", file=sys.stderr)
         done = subprocess.run(
             [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-             "--target", self.path, "kafka-python==2.0.2"],
+             "--target", str(self.path), "kafka-python==2.0.2"],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         return None if done.returncode == 0 else f"{self.name} could not be fetched: {done.stderr.strip()[-200:]}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ottla.broker.coordinators import group_coordinator, group_partition
-from ottla.cluster.cluster import random_uuid, uuid_text
 from ottla.cluster.topic import Topic
 from ottla.cluster.topic_creation import create_on_demand
 from ottla.cluster.topic_names import GROUP_TOPIC, SHARE_GROUP_TOPIC, TRANSACTION_TOPIC
+from ottla.cluster.uuids import random_uuid, uuid_text
 from ottla.events.kind import Kind
 from ottla.events.stream import Event
 from ottla.log.partition_answers import PartitionEvent

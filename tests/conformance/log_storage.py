@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.log.producer_state import NumberedBatch, ProducerEntry
+from ottla.log.producer_entry import NumberedBatch, ProducerEntry
 from ottla.log.storage.contract import EpochStart, LogState, LogStorage, StorageError
 from ottla.log.storage.segment import AbortedTransaction, Segment
 from ottla.protocol.crc32c import crc32c

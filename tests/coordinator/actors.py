@@ -21,6 +21,7 @@ from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.step import step
 from ottla.coordinator.config import GroupConfig
+from ottla.coordinator.notes import Happened
 from ottla.coordinator.offsets.events import OffsetCommitRequested, OffsetFetchRequested, TxnOffsetCommitRequested
 from ottla.coordinator.runtime.effects import Append, Effect, Reply
 from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired
@@ -349,15 +350,15 @@ class _Committed:
 # ── The group ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def new_group(*, is_unwritten: bool = True, is_journaled: bool = False, **settings: int) -> Group:
-    """A group that was just created, whose member ids are numbered."""
+def new_group(*, is_unwritten: bool = True, is_noted: bool = False, **settings: int) -> Group:
+    """A group that was just created, whose member ids are numbered. `is_noted`: whether somebody reads its notes."""
     _UUIDS.restart()
     return Group(
         "group",
         GroupConfig(**settings),
         0,
         is_unwritten=is_unwritten,
-        is_journaled=is_journaled,
+        notes_wanted=frozenset(Happened if is_noted else ()),
     )
 
 

@@ -11,9 +11,11 @@ from typing import Any
 from ottla.coordinator.classic.events import Event
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
-from ottla.coordinator.notes import Note
+from ottla.coordinator.notes import Happened, Note
+from ottla.coordinator.runtime.effects import Writer
 from ottla.coordinator.runtime.records import Record
 from ottla.coordinator.runtime.runtime import exhaust
+from ottla.pacing import Pace
 from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import Purgatory, Timer, VirtualClock
 
@@ -52,33 +54,47 @@ class MemoryLog:
             self.batches[partition].append(list(records))
         return self.error
 
+    def append_in_transaction(self, partition: int, records: Sequence[Record], _writer: Writer, /) -> ErrorCode:
+        return self.append(partition, records)
+
     def records(self, partition: int) -> list[Record]:
         return [record for batch in self.batches[partition] for record in batch]
+
+
+class Notes:
+    """Reads every note."""
+
+    wanted = frozenset(Happened)
+
+    def __init__(self, notes: list[tuple[str, int, Note]]) -> None:
+        self._notes = notes
+
+    def __call__(self, group_id: str, timestamp_ms: int, note: Note, /) -> None:
+        self._notes.append((group_id, timestamp_ms, note))
 
 
 class Node:
     """One coordinator and what it works with."""
 
-    def __init__(self, tasks: asyncio.TaskGroup, config: GroupConfig, log: MemoryLog | None) -> None:
+    def __init__(
+        self, tasks: asyncio.TaskGroup, config: GroupConfig, log: MemoryLog | None, pace: Pace | None = None
+    ) -> None:
         self.clock = VirtualClock(START_MS, WALL_MS)
         self.timer = Timer(self.clock, loop=asyncio.get_running_loop())
         self.log = log or MemoryLog()
         self.notes: list[tuple[str, int, Note]] = []
-        self.coordinator = Coordinator(config, self.log, self.timer, tasks, self._note)
-
-    def _note(self, group_id: str, timestamp_ms: int, note: Note, /) -> None:
-        self.notes.append((group_id, timestamp_ms, note))
+        self.coordinator = Coordinator(config, self.log, self.timer, tasks, Notes(self.notes), pace=pace)
 
     def load(self, partition: int) -> None:
         loading = self.coordinator.runtime.start_loading(partition)
         loading.shard.replay_all(self.log.records(partition))
         exhaust(self.coordinator.runtime.finish_loading(partition, loading))
 
-    def ask(self, line: Callable[[], Event], group_id: str = "group") -> asyncio.Future[Any]:
+    def ask(self, line: Callable[[], Event], group_id: str = "group", *, is_long: bool = False) -> asyncio.Future[Any]:
         """Send a request to a group; the future is its answer."""
         event: Any = line()
         event.token = Answered()
-        self.coordinator.submit(group_id, event)
+        self.coordinator.submit(group_id, event, is_long=is_long)
         return event.token.future  # type: ignore[no-any-return]
 
     async def advance(self, by_ms: int) -> None:
@@ -102,10 +118,12 @@ class Node:
 
 
 @asynccontextmanager
-async def running_node(*, log: MemoryLog | None = None, is_loaded: bool = True, **settings: int) -> AsyncIterator[Node]:
+async def running_node(
+    *, log: MemoryLog | None = None, is_loaded: bool = True, pace: Pace | None = None, **settings: int
+) -> AsyncIterator[Node]:
     """A node with all partitions loaded; afterwards no task and no timer may be left."""
     async with asyncio.TaskGroup() as tasks:
-        node = Node(tasks, GroupConfig(**settings), log)
+        node = Node(tasks, GroupConfig(**settings), log, pace)
         if is_loaded:
             for partition in range(node.coordinator.config.offsets_topic_num_partitions):
                 node.load(partition)

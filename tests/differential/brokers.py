@@ -25,7 +25,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "offsets.topic.num.partitions": "3",
     "transaction.state.log.num.partitions": "3",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
-    # The scripts' records have dates of long ago, so the first look for old ones would delete them in the middle of a play.
+    # The records of scripts have dates of long ago: the first look for old ones would delete them in the middle of it.
     "log.initial.task.delay.ms": "86400000",
 }
 

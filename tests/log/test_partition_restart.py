@@ -9,7 +9,8 @@ import pytest
 
 from ottla.log.partition import Partition
 from ottla.log.partition_answers import IsolationLevel
-from ottla.log.producer_state import ProducerEntry, ProducerSettings
+from ottla.log.producer_entry import ProducerEntry
+from ottla.log.producer_state import ProducerSettings
 from ottla.log.storage.contract import EpochStart, LogState
 from ottla.log.storage.log_bytes import LogBytes
 from ottla.log.storage.memory import MemoryStorage

@@ -26,6 +26,7 @@ from tests.nodes.onlooker import Onlooker
 from tests.stories.actors import Actor
 from tests.support.batches import batch
 from tests.support.client import Client
+from tests.support.inside import server_of
 from tests.support.wire import ConnectionClosedError
 
 FAILOVER_MS = 100
@@ -140,26 +141,31 @@ def test_story_f4_the_coordinator_leaves_while_a_member_waits(still: Broker) -> 
     """A parked JoinGroup is answered NOT_COORDINATOR before the connection ends; and so is a parked SyncGroup."""
     onlooker = Onlooker(still)
     for group, waits in (("joining", "PreparingRebalance"), ("syncing", "CompletingRebalance")):
-        first = onlooker.coordinator(group)
-        ana, bo = (Actor(still.node(first).bootstrap_server, group, name) for name in ("ana", "bo"))
-        ana.enters().joined(generation_id=1, leader=ana)
-        ana.syncs({ana: b"all"}).synced(b"all")
-        bo.enters()
-        onlooker.until(lambda group=group: onlooker.group(group).group_state == "PreparingRebalance", "bo waits")
-        if waits == "CompletingRebalance":
-            ana.joins().joined(generation_id=2, leader=ana)
-            bo.joined(generation_id=2, leader=ana)
-            bo.syncs()
-            onlooker.until(lambda group=group: onlooker.group(group).group_state == "CompletingRebalance", "bo waits")
-        still.node(first).stop()
-        bo.is_answered(ErrorCode.NOT_COORDINATOR)
-        with pytest.raises(ConnectionClosedError):
-            bo.beats().hears()
-        assert onlooker.coordinator(group) not in (first, -1)
-        assert onlooker.stable(group, 1).members[0].client_id == "ana", "the generation that was written down"
-        for actor in (ana, bo):
-            actor.close()
-        still.node(first).start()
+        stop_a_coordinator(still, onlooker, group, waits)
+
+
+def stop_a_coordinator(still: Broker, onlooker: Onlooker, group: str, waits: str) -> None:
+    """Two members come, one of them waits in this state, and is told."""
+    first = onlooker.coordinator(group)
+    ana, bo = (Actor(still.node(first).bootstrap_server, group, name) for name in ("ana", "bo"))
+    ana.enters().joined(generation_id=1, leader=ana)
+    ana.syncs({ana: b"all"}).synced(b"all")
+    bo.enters()
+    onlooker.until(lambda: onlooker.group(group).group_state == "PreparingRebalance", "bo waits")
+    if waits == "CompletingRebalance":
+        ana.joins().joined(generation_id=2, leader=ana)
+        bo.joined(generation_id=2, leader=ana)
+        bo.syncs()
+        onlooker.until(lambda: onlooker.group(group).group_state == "CompletingRebalance", "bo waits")
+    still.node(first).stop()
+    bo.is_answered(ErrorCode.NOT_COORDINATOR)
+    with pytest.raises(ConnectionClosedError):
+        bo.beats().hears()
+    assert onlooker.coordinator(group) not in (first, -1)
+    assert onlooker.stable(group, 1).members[0].client_id == "ana", "the generation that was written down"
+    for actor in (ana, bo):
+        actor.close()
+    still.node(first).start()
 
 
 def test_nobody_coordinates_on_a_dead_node(still: Broker) -> None:
@@ -178,7 +184,7 @@ def test_nobody_coordinates_on_a_dead_node(still: Broker) -> None:
     still.node(second).stop(hard=True)
     still.advance(1)
     assert onlooker.coordinator("billing") == second
-    coordinators = still._server.services.group_coordination.of_node
+    coordinators = server_of(still).services.group_coordination.of_node
     assert [group for coordinator in coordinators.values() for group in coordinator.groups] == []
     still.advance(FAILOVER_MS)
     onlooker.stable("billing", 1)
@@ -255,7 +261,7 @@ def end_offset(broker: Broker) -> int:
     """How far the log of orders 0 is."""
 
     async def look() -> int:
-        return broker._server.cluster.topics["orders"].partitions[0].log_end_offset
+        return server_of(broker).cluster.topics["orders"].partitions[0].log_end_offset
 
     return broker.call(look())
 
@@ -298,7 +304,7 @@ def generation(broker: Broker) -> int:
     """The generation of the one group there is, where it is coordinated."""
 
     async def look() -> int:
-        coordinators = broker._server.services.group_coordination.of_node.values()
+        coordinators = server_of(broker).services.group_coordination.of_node.values()
         (group,) = [group for coordinator in coordinators for group in coordinator.groups]
         return group.generation_id
 

@@ -20,6 +20,7 @@ from ottla.testing import Broker
 from tests.nodes.onlooker import Onlooker
 from tests.support.batches import batch
 from tests.support.client import Client
+from tests.support.inside import server_of
 from tests.support.running_broker import RunningBroker, every_loop
 from tests.support.wire import ConnectionClosedError
 
@@ -52,7 +53,7 @@ def until_waiting(broker: Broker, onlooker: Onlooker, count: int) -> None:
     """Return when so many requests wait for a partition."""
 
     async def waiting() -> int:
-        operations = broker._server.services.delayed_operations
+        operations = server_of(broker).services.delayed_operations
         return operations.fetch.delayed + operations.produce.delayed
 
     onlooker.until(lambda: broker.call(waiting()) == count, f"{count} requests wait")

@@ -11,7 +11,7 @@ import pytest
 
 from ottla.pipeline import machine
 from ottla.pipeline.cli import find_job, job_names, main
-from ottla.pipeline.refusals import MachineRefused
+from ottla.pipeline.refusals import CannotWork
 from ottla.pipeline.session import _reason
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, EXIT_USAGE
 from tests.cli.terminal import ottla
@@ -155,7 +155,7 @@ def test_ctrl_c_is_ctrl_c_whatever_fails_on_the_way_out(
         try:
             raise KeyboardInterrupt
         finally:
-            raise MachineRefused("the JVM doesn't answer") from OSError()
+            raise CannotWork("the JVM doesn't answer") from OSError()
 
     monkeypatch.setattr("ottla.pipeline.jobs.rebalances.JOB", replace(find_job("rebalances"), check=interrupted))
     assert refused(capsys, "rebalances", tmp_path) == (EXIT_INTERRUPTED, "rebalances was stopped before its end")

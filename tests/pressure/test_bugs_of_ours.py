@@ -121,7 +121,8 @@ def test_a_job(broker: RunningBroker, raises: Raises) -> None:
             done.append(number)
 
     background = broker.server.services.background
-    broker.look(lambda: (background.start(sick(), "sick"), background.start(sound(), "sound")))
+    broker.look(lambda: background.start(sick(), "sick"))
+    broker.look(lambda: background.start(sound(), "sound"))
     broker.wait_until("both are over", lambda: background.is_settled)
     assert told(broker, "job.failed")["job"] == "sick"
     assert done == [0, 1, 2]
@@ -130,7 +131,8 @@ def test_a_job(broker: RunningBroker, raises: Raises) -> None:
 def test_the_care_for_one_log(broker: RunningBroker, raises: Raises, monkeypatch: pytest.MonkeyPatch) -> None:
     """Retention fails at one log, hour after hour: the other one loses its old records. Told once, and at its end."""
     sick, sound = make_topics(broker, "sick", "sound", retention_ms=str(MINUTE_MS))
-    broker.look(lambda: [fill(log, batch_of(3, base_timestamp=0)) for log in (sick, sound)])
+    broker.look(lambda: fill(sick, batch_of(3, base_timestamp=0)))
+    broker.look(lambda: fill(sound, batch_of(3, base_timestamp=0)))
     with monkeypatch.context() as broken:
         broken.setattr(Partition, "apply_retention", only_at("sick", Partition.apply_retention, raises))
         broker.advance(3 * HOUR_MS)
@@ -186,7 +188,8 @@ def test_cleaning_one_log(broker: RunningBroker, raises: Raises, what: str, monk
         fill(log, batch([(b"a", b"1")]), batch([(b"a", b"2")]))
         log._roll(0)
 
-    broker.look(lambda: (dirty(sick), dirty(sound)))
+    broker.look(lambda: dirty(sick))
+    broker.look(lambda: dirty(sound))
     monkeypatch.setattr(log_cleaner, what, patched)
     broker.advance(HOUR_MS)
     assert told(broker, "log.cleaning.failed")["topic"] == "sick"
@@ -296,7 +299,8 @@ def test_looking_for_what_is_expired(broker: RunningBroker, raises: Raises, monk
 def test_the_disk_worker(on_disk: RunningBroker, raises: Raises, monkeypatch: pytest.MonkeyPatch) -> None:
     """A log that was to be flushed is offline; the thread goes on, for others and for the end."""
     sick, sound = make_topics(on_disk, "sick", "sound")
-    on_disk.look(lambda: [fill(log, batch()) for log in (sick, sound)])
+    on_disk.look(lambda: fill(sick, batch()))
+    on_disk.look(lambda: fill(sound, batch()))
     with monkeypatch.context() as broken:
         broken.setattr(sick._storage.disk.operations, "sync_file", raises)  # type: ignore[attr-defined]
         on_disk.look(lambda: sick._roll(0))

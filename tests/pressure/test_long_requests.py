@@ -12,7 +12,7 @@ import pytest
 from ottla.broker.groups.coordination import GroupLogOnTopic
 from ottla.broker.network.holdings import Holdings
 from ottla.coordinator.runtime.records import Record
-from ottla.pacing import Pace
+from ottla.pacing import TEXT_BYTES_MAX, Pace
 from ottla.protocol.compression import CompressionType, compress
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
@@ -47,7 +47,8 @@ def out_of_breath_now(pace: Pace) -> None:
 def halt(broker: RunningBroker) -> Callable[[], None]:
     """From now on whoever is out of breath, at the first chance, stays so; until what this returns is called."""
     pace = broker.server.services.pace
-    call_soon, held = pace._call_soon, []
+    call_soon = pace._call_soon
+    held: list[Callable[[], None]] = []
 
     def go_on() -> None:
         pace._call_soon = call_soon
@@ -146,6 +147,44 @@ def test_more_tagged_fields_than_a_request_may_have() -> None:
         ana.send_body(API["Metadata"], 12, body)
         assert ends(ana.connection)
         assert "elements" in broker.refusals[0]
+        assert is_served(bo)
+
+
+def metadata_of(name: str) -> Message:
+    return MetadataRequest([MetadataRequest.MetadataRequestTopic(name=name)] * MANY_NAMES, False)
+
+
+def delete_topics(name: str) -> Message:
+    return DeleteTopicsRequest(topic_names=[name] * MANY_NAMES, timeout_ms=1_000)
+
+
+def create_topics(value: str) -> Message:
+    config = CreateTopicsRequest.CreatableTopicConfig("retention.ms", value)
+    topic = CreateTopicsRequest.CreatableTopic("x", 1, 1, configs=[config])
+    return CreateTopicsRequest([topic] * MANY_NAMES, 1_000)
+
+
+#: Of 30,000 letters. With a letter that is not in Latin-1 each takes two bytes a letter.
+MANY_NAMES = TEXT_BYTES_MAX // 50_000
+
+
+@pytest.mark.parametrize(
+    ("request_of", "version"),
+    [(metadata_of, 8), (metadata_of, 9), (delete_topics, 3), (create_topics, 4)],
+    ids=["texts of elements", "flexible", "texts alone", "texts of short arrays"],
+)
+@pytest.mark.parametrize(("letter", "is_too_much"), [("x", False), ("\N{EURO SIGN}", True)])
+def test_texts_that_take_more_memory_than_they_may(
+    request_of: Callable[[str], Message], version: int, letter: str, is_too_much: bool
+) -> None:
+    """They are some bytes longer, and take twice as much."""
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        ana.send(request_of("x" * 29_999 + letter), version)
+        if is_too_much:
+            assert ends(ana.connection)
+            assert "its texts take more than" in broker.refusals[0]
+        else:
+            assert ana.connection.receive_frame()
         assert is_served(bo)
 
 

@@ -13,14 +13,18 @@ if TYPE_CHECKING:
 class Entry(TimerEntry):
     """A timer entry with a name."""
 
-    __slots__ = ("__weakref__", "name")
+    __slots__ = ("__weakref__", "_name")
 
     def __init__(self, name: str = "entry") -> None:
         super().__init__()
-        self.name = name
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        return self._name
 
     def __repr__(self) -> str:
-        return self.name
+        return self._name
 
     def expire(self) -> None:
         raise AssertionError("whoever drives a bare wheel takes the entries out and expires none")
@@ -41,7 +45,7 @@ def fired_by(wheel: TimingWheel, now_ms: int) -> list[str]:
 class Request(DelayedOperation):
     """An operation that can be completed once `is_ready`, and notes in `story` what became of it."""
 
-    __slots__ = ("is_ready", "name", "story", "tests", "then")
+    __slots__ = ("_name", "is_ready", "story", "tests", "then")
 
     def __init__(
         self,
@@ -53,11 +57,15 @@ class Request(DelayedOperation):
     ) -> None:
         """`then` is called by `on_complete`; `story` may be shared by several requests."""
         super().__init__(deadline_ms)
-        self.name = name
+        self._name = name
         self.is_ready = False
         self.tests = 0
         self.story: list[str] = [] if story is None else story
         self.then = then
+
+    @property
+    def name(self) -> str:
+        return self._name
 
     def __repr__(self) -> str:
         return self.name

@@ -12,7 +12,8 @@ import pytest
 
 from ottla.broker.configs.group_configs import GROUP_SETTINGS
 from ottla.log.config import LOG_SETTINGS
-from ottla.settings.table import Setting, all_settings
+from ottla.settings.setting import Setting
+from ottla.settings.table import all_settings
 from ottla.settings.values import format_value
 from tests.support.kafka_process import KafkaStartError, class_path, missing_tools
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ottla.settings.table import Setting
+from ottla.settings.setting import Setting
 from ottla.settings.values import BadValueError, format_value, parse_value
 
 _LEVEL = Setting("level", "int", -1, -1, 9)

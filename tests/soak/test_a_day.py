@@ -155,7 +155,7 @@ class Day:
         wanted = FetchRequest.FetchPartition(0, fetch_offset=self._minute - 1, partition_max_bytes=1000)
         topic = FetchRequest.FetchTopic("orders", partitions=[wanted])
         wait_ms = self._random.choice((1, 10 * MINUTE_MS))
-        client.send(FetchRequest(None, -1, wait_ms, self._random.choice((1, 1000)), 1000, topics=[topic]), 11)
+        client.send(FetchRequest(None, -1, None, wait_ms, self._random.choice((1, 1000)), 1000, topics=[topic]), 11)
         if self._random.random() < 0.5:
             client.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -48,7 +49,7 @@ def test_everything_at_once(drill: Drill, tmp_path: Path) -> None:
         for number in range(rounds):
             happening = drill.random.choice(HAPPENINGS)
             print(f"round {number}: {happening.__name__}", flush=True)
-            happens_while_they_work(lambda happening=happening: happening(stage), workload, ledger)
+            happens_while_they_work(partial(happening, stage), workload, ledger)
             broker.check_log()
             workload.check_so_far()
         for node_id in list(broker.nodes_down):

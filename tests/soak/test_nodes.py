@@ -12,6 +12,7 @@ from tests.clients.libraries import name_of, who_can
 from tests.nodes.onlooker import Onlooker
 from tests.soak.conftest import Drill
 from tests.soak.workload import Workload
+from tests.support.inside import server_of
 
 NODES = (1, 2, 3)
 #: How likely it is that a node dies, rather than leaves, and that one which is down comes back in the next round.
@@ -53,7 +54,7 @@ def generation(broker: Broker, group_id: str) -> int:
     """The group's generation, where it is coordinated."""
 
     async def look() -> int:
-        coordinators = broker._server.services.group_coordination.of_node.values()
+        coordinators = server_of(broker).services.group_coordination.of_node.values()
         (group,) = [group for coordinator in coordinators for group in coordinator.groups if group.group_id == group_id]
         return group.generation_id
 

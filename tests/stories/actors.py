@@ -91,8 +91,10 @@ class Actor:
             SyncGroupRequest.SyncGroupRequestAssignment(actor.member_id, assignment)
             for actor, assignment in (assignments or {}).items()
         ]
-        said = {"protocol_type": "consumer", "protocol_name": self.protocol, "assignments": listed}
-        return self.says(SyncGroupRequest(**self._identity(), **said), SYNC)
+        request = SyncGroupRequest(
+            **self._identity(), protocol_type="consumer", protocol_name=self.protocol, assignments=listed
+        )
+        return self.says(request, SYNC)
 
     def beats(self, **changes: Any) -> Self:
         return self.says(HeartbeatRequest(**self._identity() | changes), BEAT)

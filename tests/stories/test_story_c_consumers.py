@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from threading import Event, Thread
 
 import pytest
@@ -40,7 +41,7 @@ def test_story_c1_a_paused_client_is_expelled_and_joins_anew(
     stage.shows("Stable", members=2)
     broker.advance(1)
     stage.shows("PreparingRebalance", members=1)
-    for request in (ana.beats, ana.syncs, lambda: ana.commits(topic, 1), ana.joins, ana.leaves):
+    for request in (ana.beats, ana.syncs, partial(ana.commits, topic, 1), ana.joins, ana.leaves):
         request().is_answered(ErrorCode.UNKNOWN_MEMBER_ID)
     bo.joins().joined(generation_id=generation_id + 1, leader=bo)
     ana.member_id = ""
@@ -98,7 +99,7 @@ def test_story_c2_an_older_generation_is_refused(stage: Stage, ana: Actor, bo: A
     ana.joins().joined(generation_id=2, leader=ana)
     bo.joined(generation_id=2, leader=ana)
     ana.generation_id = 1
-    for request in (ana.beats, lambda: ana.syncs({ana: b"late"}), lambda: ana.commits(topic, 1)):
+    for request in (ana.beats, partial(ana.syncs, {ana: b"late"}), partial(ana.commits, topic, 1)):
         request().is_answered(ErrorCode.ILLEGAL_GENERATION)
     ana.generation_id = 2
     ana.beats().is_answered()

@@ -40,8 +40,10 @@ T = TypeVar("T")
 class KeptLog(Log):
     """A `Log` that keeps with each exception where it was raised."""
 
-    def exception(self, event: str, **keys: Any) -> None:
-        self.info(event, traceback=traceback.format_exc(), **keys)
+    def error(self, event: str, exc_info: BaseException | None = None, **keys: Any) -> None:
+        if exc_info is not None:
+            keys["traceback"] = "".join(traceback.format_exception(exc_info))
+        self.info(event, **keys)
 
 
 #: "best": the one that Ottla takes by itself, which is uvloop's if there is one.

@@ -66,6 +66,10 @@ class Connection:
         size = _SIZE.unpack(self._receive_exactly(_SIZE.size))[0]
         return self._receive_exactly(size)
 
+    def receive_bytes(self, count: int) -> bytes:
+        """The next so many bytes, whatever they are of."""
+        return self._receive_exactly(count)
+
     def receive_rest(self, *, timeout_seconds: float = 10.0) -> tuple[bytes, bool]:
         """All bytes until the connection ends, and whether a reset ended it; raises `SilenceError`."""
         self._socket.settimeout(timeout_seconds)

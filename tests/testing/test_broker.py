@@ -86,7 +86,7 @@ def test_what_keeps_it_from_starting_is_raised(settings: dict[str, object]) -> N
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"clock": "sundial"}, "clock is system or virtual, not sundial"),
+        ({"clock": "sundial"}, "clock is system, virtual or auto, not sundial"),
         ({"log_level": "loud"}, "log_level is one of debug, info, warning, error, not loud"),
     ],
 )

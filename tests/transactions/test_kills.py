@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from tests.support.ottla_process import ottla
 from tests.support.patience import PATIENCE_SECONDS
@@ -87,11 +88,21 @@ def test_who_is_killed_with_its_producer_has_done_all_or_nothing(mortal: Mortal,
         assert driver.committed_offset() == (1 if is_done else -1)
 
 
+def partition_of(message: Message) -> int:
+    index = message.partition()
+    assert index is not None
+    return index
+
+
 class Copying:
     """Numbers in transactions: two of each, one in either partition, with an offset; until it is over."""
 
     def __init__(self, bootstrap: str) -> None:
-        self._client = {"bootstrap.servers": bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 100}
+        self._client: dict[str, str | int | float | bool] = {
+            "bootstrap.servers": bootstrap,
+            "log_level": 0,
+            "reconnect.backoff.max.ms": 100,
+        }
         #: The numbers whose commit was answered with success.
         self.committed: list[int] = []
         #: Those of which nobody knows: the answer was lost.
@@ -160,9 +171,9 @@ class Copying:
             message = consumer.poll(PATIENCE_SECONDS)
             assert message is not None
             if message.error():
-                ended.add(message.partition())
+                ended.add(partition_of(message))
             else:
-                read[message.partition()].append(int(message.value() or b""))
+                read[partition_of(message)].append(int(message.value() or b""))
         consumer.close()
         assert read[0] == read[1] == sorted(set(read[0]))
         assert set(self.committed) <= set(read[0]) <= {*self.committed, *self.unknown}

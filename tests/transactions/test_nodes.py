@@ -13,6 +13,7 @@ SETTINGS = {"transaction.state.log.num.partitions": 1, "offsets.topic.num.partit
 
 def leader_of(broker: Broker, topic: str, index: int = 0) -> int:
     async def look() -> int:
+        assert broker._server is not None
         found = broker._server.cluster.topics.get(topic)
         return 1 if found is None else found.placements[index].leader_id
 

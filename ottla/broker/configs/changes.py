@@ -1,10 +1,14 @@
 """What both APIs that alter configs share: one answer a resource, the checks that come before it is asked, and the
 four operations.
 
+A client that may not alter a resource hears that before it hears what is wrong with a value, as since 4.4; only that a
+key is listed twice, or has no value, comes first.
+
 An appended or subtracted list starts from what the resource says, or from the setting's own default; what the broker's
 settings would make of it does not count. Items are compared as they are written, blanks included.
 
-Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlterConfigResource.
+Kafka: ConfigAdminManager.preprocess, ControllerApis.authorizeAlterResource,
+ConfigurationControlManager.incrementalAlterConfigResource.
 """
 
 from __future__ import annotations
@@ -13,7 +17,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from ottla.broker.configs.resources import ConfigResource, Operation
+from ottla.broker.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
+from ottla.broker.configs.resources import RESOURCE_TYPES, ConfigResource, Operation, ResourceType
+from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
@@ -45,6 +51,26 @@ def check_keys(names: Iterable[str], null: Sequence[str]) -> None:
         raise Refused(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     if null:
         raise Refused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(null)}")
+
+
+#: What a client must be allowed to alter to alter the configs of a resource, and what it is told if it is not.
+_GUARDS: Final = {
+    ResourceType.TOPIC: (AclResourceType.TOPIC, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic"),
+    ResourceType.BROKER: (AclResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster"),
+    ResourceType.BROKER_LOGGER: (AclResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster"),
+    ResourceType.CLIENT_METRICS: (AclResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster"),
+    ResourceType.GROUP: (AclResourceType.GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group"),
+}
+
+
+def check_may_alter(call: Call, resource_type: int, name: str) -> None:
+    """Raise `Refused` if the client may not alter the configs of this resource. What is no resource guards nothing."""
+    if resource_type not in RESOURCE_TYPES:
+        return
+    guard, error_code, word = _GUARDS[ResourceType(resource_type)]
+    guarded = CLUSTER_NAME if guard is AclResourceType.CLUSTER else name
+    if not call.authorizer.allows(call.principal, call.client_host, AclOperation.ALTER_CONFIGS, guard, guarded):
+        raise Refused(error_code, f"{word} authorization failed.")
 
 
 def changed(resource: ConfigResource, changes: Sequence[tuple[str, int, str]]) -> dict[str, str]:

@@ -19,8 +19,9 @@ from typing import Any, Final
 from ottla.broker.configs.entries import ConfigEntry, Synonym, find_synonyms
 from ottla.cluster.refused import Refused
 from ottla.protocol.errors import ErrorCode
+from ottla.settings.setting import Setting
 from ottla.settings.settings import ConfigError, ConfigSource, Layer, NodeSettings, parse_value
-from ottla.settings.table import Setting, find_setting
+from ottla.settings.table import find_setting
 from ottla.settings.values import format_value
 
 _ASSIGNOR: Final = "streams.assignor.name"

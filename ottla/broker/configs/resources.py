@@ -34,8 +34,9 @@ from ottla.cluster.topic_configs import check_topic_configs
 from ottla.cluster.topic_names import check_name
 from ottla.log.config import LOG_SETTINGS
 from ottla.protocol.errors import ErrorCode
+from ottla.settings.setting import PER_BROKER, READ_ONLY, Setting
 from ottla.settings.settings import CLUSTER, ConfigError, ConfigSource, parse_value
-from ottla.settings.table import PER_BROKER, READ_ONLY, Setting, all_settings, find_setting
+from ottla.settings.table import all_settings, find_setting
 from ottla.settings.values import format_value
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class TopicResource:
         return {} if self._topic is None else self._topic.configs
 
     def check_operation(self, name: str, operation: int) -> None:
-        """Kafka stumbles over what is no operation, but only when it gets there."""
+        """Kafka fails on what is no operation, but only when it gets there."""
 
     def check(self, texts: Mapping[str, str]) -> None:
         if not self._name:

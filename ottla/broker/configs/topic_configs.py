@@ -14,8 +14,9 @@ from typing import Final
 from ottla.broker.configs.entries import ConfigEntry, Synonym, find_synonyms
 from ottla.log.config import BROKER_NAMES, INTERNAL_SEGMENT_BYTES, LOG_SETTINGS
 from ottla.log.topic_configs import effective_values
+from ottla.settings.setting import NO_EFFECT
 from ottla.settings.settings import ConfigSource, Layer, NodeSettings
-from ottla.settings.table import NO_EFFECT, find_setting
+from ottla.settings.table import find_setting
 from ottla.settings.values import format_value
 
 #: The configs of a topic that are shown whether it says anything or not.

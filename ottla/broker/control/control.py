@@ -5,12 +5,13 @@
     POST /nodes/stop      {"node_id": 2, "hard": true}: stop a node; without hard in an orderly way
     POST /nodes/start     {"node_id": 2}: start it again
     GET  /groups          every group, its members, and why it last rebalanced
+    GET  /events          what happens from now on, as it happens
     GET  /clock           what time it is
     POST /clock/advance   {"ms": 45000}: move the virtual clock; answered when all that was due has happened
     GET  /counters        connections, logs, timers, purgatories
 
-Answers are JSON objects with Kafka's words for keys, and units. Whatever can't be done is a `Refused` with a sentence.
-docs/control.md is for who writes such scripts.
+Answers are JSON objects with Kafka's words for keys, and units. Whatever can't be done is an `HttpRefused` with a
+sentence. docs/control.md is for who writes such scripts.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla import __version__
 from ottla.broker.control.feed import Feed, read_kinds
-from ottla.broker.control.refused import Refused
+from ottla.broker.control.http_refused import HttpRefused
 from ottla.broker.groups.notes import LastRebalances
-from ottla.broker.server import Stopping, UnknownNode
+from ottla.broker.stopping import Stopping
 from ottla.cluster.address import MachineRefused
+from ottla.cluster.node import UnknownNode
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
+    from ottla.broker.control.running import RunningBroker
     from ottla.coordinator.classic.group import Group
     from ottla.purgatory import Purgatory
 
@@ -54,23 +56,23 @@ class Route:
 class Control:
     """Answers requests about one broker."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: RunningBroker) -> None:
         self._server = server
         self._cluster = server.cluster
-        self._last_rebalances = LastRebalances(server.parts.events)
+        self._last_rebalances = LastRebalances(server.events)
 
     async def answer(self, method: str, path: str, wish: bytes) -> Answer | Feed:
-        """The answer to one request; `wish` is the body of a POST, or the query of a GET. Raises `Refused`."""
+        """The answer to one request; `wish` is the body of a POST, or the query of a GET. Raises `HttpRefused`."""
         route = _ROUTES.get((method, path))
         if route is not None:
             try:
                 return await route.answer(self, wish)
             except Stopping as stopping:
-                raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(stopping)) from None
+                raise HttpRefused(HTTPStatus.SERVICE_UNAVAILABLE, str(stopping)) from None
         methods = [known_method for known_method, known_path in _ROUTES if known_path == path]
         if methods:
-            raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {' and '.join(methods)}, not {method}")
-        raise Refused(HTTPStatus.NOT_FOUND, f"there is no {path}; GET / lists what there is")
+            raise HttpRefused(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {' and '.join(methods)}, not {method}")
+        raise HttpRefused(HTTPStatus.NOT_FOUND, f"there is no {path}; GET / lists what there is")
 
     async def list_routes(self, _body: bytes) -> Answer:
         """GET /"""
@@ -124,9 +126,9 @@ class Control:
         try:
             await work
         except UnknownNode as unknown:
-            raise Refused(HTTPStatus.NOT_FOUND, str(unknown)) from None
+            raise HttpRefused(HTTPStatus.NOT_FOUND, str(unknown)) from None
         except MachineRefused as refused:
-            raise Refused(HTTPStatus.CONFLICT, str(refused)) from None
+            raise HttpRefused(HTTPStatus.CONFLICT, str(refused)) from None
 
     async def groups(self, _body: bytes) -> Answer:
         """GET /groups"""
@@ -151,7 +153,7 @@ class Control:
         """POST /clock/advance"""
         ms = _read_ms(body)
         if not self._server.clock.stands_still:
-            raise Refused(
+            raise HttpRefused(
                 HTTPStatus.CONFLICT,
                 "the clock is the system's and can't be moved; start the broker with --clock virtual",
             )
@@ -160,7 +162,7 @@ class Control:
 
     async def events(self, query: bytes) -> Feed:
         """GET /events"""
-        return Feed(self._server.parts.events, read_kinds(query.decode("latin-1")))
+        return Feed(self._server.events, read_kinds(query.decode("latin-1")))
 
     async def counters(self, _body: bytes) -> Answer:
         """GET /counters"""
@@ -219,10 +221,10 @@ class Control:
 def _read_ms(body: bytes) -> int:
     wish = _read_object(body)
     if wish is None or wish.keys() != {"ms"}:
-        raise Refused(HTTPStatus.BAD_REQUEST, 'the body says by how much, such as {"ms": 45000}, and nothing else')
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, 'the body says by how much, such as {"ms": 45000}, and nothing else')
     ms = wish["ms"]
     if type(ms) is not int or not 0 <= ms <= ADVANCE_MS_MAX:
-        raise Refused(HTTPStatus.BAD_REQUEST, f"ms is a whole number from 0 to {ADVANCE_MS_MAX}, which is 366 days")
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, f"ms is a whole number from 0 to {ADVANCE_MS_MAX}, which is 366 days")
     return ms
 
 
@@ -231,7 +233,7 @@ def _read_wish(body: bytes, example: str, **optional: type) -> dict[str, Any]:
     types = {"node_id": int, **optional}
     wish = _read_object(body)
     if wish is None or "node_id" not in wish or any(type(wish[key]) is not types.get(key) for key in wish):
-        raise Refused(HTTPStatus.BAD_REQUEST, f"the body says which node, such as {example}, and nothing else")
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, f"the body says which node, such as {example}, and nothing else")
     return wish
 
 

@@ -15,8 +15,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
-from ottla.broker.control.refused import Refused
-from ottla.events.kind import Kind
+from ottla.broker.control.http_refused import HttpRefused
+from ottla.events.kind import USUAL_KINDS, Kind
 
 if TYPE_CHECKING:
     from ottla.events.stream import Event, Stream
@@ -25,15 +25,24 @@ WAITING_EVENTS_MAX: Final = 10_000
 
 
 def read_kinds(query: str) -> list[Kind]:
-    """The kinds that a query such as `kind=group.*&kind=node.*` asks for; without one all. Raises `Refused`."""
+    """The kinds that a query such as `kind=group.*&kind=node.*` asks for. Without one, or with `*`, all usual ones.
+
+    Raises `HttpRefused`.
+    """
     wishes = parse_qs(query, keep_blank_values=True)
     patterns = wishes.pop("kind", ["*"])
     for unknown in wishes:
-        raise Refused(HTTPStatus.BAD_REQUEST, f"there is no {unknown!r} to ask for; only kind, as in ?kind=group.*")
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, f"there is no {unknown!r} to ask for; only kind, as in ?kind=group.*")
     for pattern in patterns:
         if not any(fnmatchcase(kind.value, pattern) for kind in Kind):
-            raise Refused(HTTPStatus.BAD_REQUEST, f"no kind of event is called {pattern!r}; docs/logs.md lists them")
-    return [kind for kind in Kind if any(fnmatchcase(kind.value, pattern) for pattern in patterns)]
+            raise HttpRefused(
+                HTTPStatus.BAD_REQUEST, f"no kind of event is called {pattern!r}; docs/events.md lists them"
+            )
+    return [kind for kind in Kind if any(_matches(kind, pattern) for pattern in patterns)]
+
+
+def _matches(kind: Kind, pattern: str) -> bool:
+    return kind in USUAL_KINDS if pattern == "*" else fnmatchcase(kind.value, pattern)
 
 
 class Feed:

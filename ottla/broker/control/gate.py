@@ -22,7 +22,7 @@ from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final, NamedTuple, TypeAlias
 
-from ottla.broker.control.refused import Refused
+from ottla.broker.control.http_refused import HttpRefused
 
 #: Names in lower case, as h11 has them.
 Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
@@ -59,7 +59,7 @@ class Gate:
         self._token = None if token is None else token.encode()
 
     def check(self, method: str, headers: Headers, local_host: str) -> None:
-        """Raises `Refused` for a request that does not get in. `local_host`: the address on which it was received."""
+        """Raises `HttpRefused` for a request that does not get in. `local_host`: the address it was received on."""
         host = self._check_host(headers, local_host)
         _check_origin(headers, host)
         self._check_token(headers)
@@ -70,7 +70,7 @@ class Gate:
         said = b", ".join(_values(headers, b"host")).decode("latin-1")
         host = Authority.parse(said)
         if host is None or not (self._is_own(host.host) or host.host == _one_form(local_host)):
-            raise Refused(
+            raise HttpRefused(
                 HTTPStatus.FORBIDDEN,
                 f"Host is {said!r}, which is no name of this broker; ask for it by its address, or by localhost",
             )
@@ -86,7 +86,7 @@ class Gate:
         said = _values(headers, b"authorization")
         scheme, _, token = said[0].partition(b" ") if len(said) == 1 else (b"", b"", b"")
         if scheme.lower() != b"bearer" or not hmac.compare_digest(token.strip(b" "), self._token):
-            raise Refused(
+            raise HttpRefused(
                 HTTPStatus.UNAUTHORIZED,
                 "a token is asked for here: send the header Authorization: Bearer TOKEN, with the token that the "
                 "broker was given",
@@ -98,7 +98,7 @@ def _check_origin(headers: Headers, host: Authority) -> None:
     for said in _values(headers, b"origin"):
         scheme, _, authority = said.decode("latin-1").partition("://")
         if scheme.lower() != "http" or Authority.parse(authority) != host:
-            raise Refused(
+            raise HttpRefused(
                 HTTPStatus.FORBIDDEN,
                 f"Origin is {said.decode('latin-1')!r}: pages of other places are not answered",
             )
@@ -107,7 +107,7 @@ def _check_origin(headers: Headers, host: Authority) -> None:
 def _check_content_type(headers: Headers) -> None:
     said = [value.decode("latin-1") for value in _values(headers, b"content-type")]
     if [value.partition(";")[0].strip().lower() for value in said] != ["application/json"]:
-        raise Refused(
+        raise HttpRefused(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             "what is asked with POST is JSON, and has to say so: send the header Content-Type: application/json",
         )

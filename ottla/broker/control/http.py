@@ -23,11 +23,12 @@ from ottla import __version__
 from ottla.broker.control.control import Answer, Control
 from ottla.broker.control.feed import Feed
 from ottla.broker.control.gate import Gate, Headers
-from ottla.broker.control.refused import Refused
+from ottla.broker.control.http_refused import HttpRefused
 from ottla.broker.network.listener import bind, listen
+from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
-    from ottla.broker.log import Log
+    from ottla.events.stream import Stream
 
 CONNECTIONS_MAX: Final = 64
 HEAD_BYTES_MAX: Final = 16 * 1024
@@ -38,11 +39,11 @@ IDLE_SECONDS_MAX: Final = 60.0
 class ControlListener:
     """The control API's server socket."""
 
-    def __init__(self, control: Control, gate: Gate, tasks: asyncio.TaskGroup, log: Log) -> None:
+    def __init__(self, control: Control, gate: Gate, tasks: asyncio.TaskGroup, events: Stream) -> None:
         self._control = control
         self._gate = gate
         self._tasks = tasks
-        self._log = log
+        self._events = events
         self._server: asyncio.Server | None = None
         self._conversations: dict[asyncio.Task[None], Conversation] = {}
 
@@ -103,8 +104,8 @@ class ControlListener:
             await conversation.end()
         except OSError:
             pass  # gone, or silent for too long
-        except Exception:
-            self._log.exception("control.failed")
+        except Exception as error:
+            self._events.tell(Kind.CONTROL_FAILED, raised=error)
         finally:
             conversation.abort()
 
@@ -115,7 +116,7 @@ class ControlListener:
             if request is None:
                 return False
             answer = await self._answer(request)
-        except Refused as refused:
+        except HttpRefused as refused:
             return await conversation.send(refused.status, _encode({"error": str(refused)}), refused.headers)
         if isinstance(answer, Feed):
             try:
@@ -130,12 +131,12 @@ class ControlListener:
         try:
             answer = await self._control.answer(method, path, wish)
             return answer if isinstance(answer, Feed) else _encode(answer)
-        except Refused:
+        except HttpRefused:
             raise
-        except Exception:
-            self._log.exception("control.failed", method=method, path=path)
+        except Exception as error:
+            self._events.tell(Kind.CONTROL_FAILED, raised=error, method=method, path=path)
             sentence = "the broker failed at this; its log says more"
-            raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, sentence) from None
+            raise HttpRefused(HTTPStatus.INTERNAL_SERVER_ERROR, sentence) from None
 
 
 class Request(NamedTuple):
@@ -166,7 +167,7 @@ class Conversation:
         self._feed: Feed | None = None
 
     async def receive(self, check: Callable[[str, Headers, str], None]) -> Request | None:
-        """The next request that `check` lets in; None: there is none. Raises `Refused`, and OSError when it is gone."""
+        """The next request that `check` lets in; None: there is none. Raises `HttpRefused`, or OSError if gone."""
         self._is_head = self._is_answering = False
         try:
             request = await self._next_event()
@@ -176,13 +177,13 @@ class Conversation:
             self._is_head = method == "HEAD"
             try:
                 check(method, list(request.headers), self._local_host)
-            except Refused:
+            except HttpRefused:
                 if not self._http.they_are_waiting_for_100_continue:
                     await self._read_body()  # and the connection is good for another request
                 raise
             body = await self._read_body()
         except h11.RemoteProtocolError as error:
-            raise Refused(HTTPStatus(error.error_status_hint), f"this is not HTTP/1.1: {error}") from None
+            raise HttpRefused(HTTPStatus(error.error_status_hint), f"this is not HTTP/1.1: {error}") from None
         self._is_answering = True
         path, _, query = request.target.partition(b"?")
         return Request("GET" if self._is_head else method, path.decode(), body if method == "POST" else query)
@@ -192,7 +193,7 @@ class Conversation:
         while isinstance(part := await self._next_event(), h11.Data):
             body += part.data
             if len(body) > BODY_BYTES_MAX:
-                raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {BODY_BYTES_MAX} bytes")
+                raise HttpRefused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {BODY_BYTES_MAX} bytes")
         return bytes(body)
 
     async def send(self, status: HTTPStatus, body: bytes, more_headers: Mapping[str, str] | None = None) -> bool:

@@ -27,7 +27,7 @@ from ottla.purgatory import DelayedOperation
 
 if TYPE_CHECKING:
     from ottla.broker.fetching.fetch_session import FetchedPartition
-    from ottla.broker.node import BrokerNode
+    from ottla.broker.partition_access import AskedNode
     from ottla.cluster.topic import Placement
     from ottla.log.partition_answers import ReadResult
 
@@ -52,7 +52,7 @@ class DelayedFetch(DelayedOperation):
     def __init__(
         self,
         deadline_ms: int,
-        node: BrokerNode,
+        node: AskedNode,
         params: FetchParams,
         wanted: Sequence[FetchedPartition],
         results: Sequence[ReadResult],

@@ -2,11 +2,11 @@
 
     append ─▶ Partition tells its listeners ─▶ the partition is noted ┄┄ end of the turn ┄┄▶ both purgatories look at it
 
-An append never completes anybody itself. Whoever appends is in the middle of something, and a fetch that is answered
-may well be followed by the next one on the same connection. So a partition that moved is only noted, and looked at when
-the loop has run everything else of this turn, once, however many batches were appended meanwhile; if many moved, in
-slices. What moves because of that is looked at a turn later, so that nobody is starved. Kafka has a queue of actions
-for it, run by the thread of the request once that is done.
+An append never completes an operation itself. The handler that appends is in the middle of its request, and a fetch
+that is answered may well be followed by the next one on the same connection. So a partition that moved is only noted,
+and looked at when the loop has run everything else of this turn, once, however many batches were appended meanwhile; if
+many moved, in slices. What moves because of that is looked at a turn later, so that nobody is starved. Kafka has a
+queue of actions for it, run by the thread of the request once that is done.
 
 One pair of purgatories serves all nodes of the process, since they share the logs; the partition is the key.
 Kafka: ReplicaManager.addCompletePurgatoryAction, completeDelayedOperationsWhenNotPartitionLeader, DelayedActionQueue.

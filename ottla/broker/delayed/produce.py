@@ -20,7 +20,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import DelayedOperation
 
 if TYPE_CHECKING:
-    from ottla.broker.node import BrokerNode
+    from ottla.broker.partition_access import AskedNode
     from ottla.cluster.topic import Placement
     from ottla.log.partition import Partition
     from ottla.log.partition_answers import AppendResult
@@ -34,7 +34,7 @@ class PendingAcks:
     placement: Placement
     result: AppendResult
 
-    def settle(self, node: BrokerNode) -> bool:
+    def settle(self, node: AskedNode) -> bool:
         """Look whether there is an end to the waiting, by success or error."""
         partition, placement = self.partition, self.placement
         error = (
@@ -55,7 +55,7 @@ class DelayedProduce(DelayedOperation):
     __slots__ = ("_node", "_pending", "_respond")
 
     def __init__(
-        self, deadline_ms: int, node: BrokerNode, pending: Sequence[PendingAcks], respond: Callable[[], None]
+        self, deadline_ms: int, node: AskedNode, pending: Sequence[PendingAcks], respond: Callable[[], None]
     ) -> None:
         super().__init__(deadline_ms)
         self._node = node

@@ -24,14 +24,14 @@ apart, each with an eighth of the room.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from ottla.broker.partition_access import NO_LEADER_EPOCH
 from ottla.pacing import paced
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Sessionless:
         self.partitions = partitions
 
     def conclude(self, found: Found) -> tuple[ErrorCode, int, Found]:
-        return ErrorCode.NONE, NO_SESSION, found
+        return NONE, NO_SESSION, found
 
 
 class Beginning:
@@ -218,13 +218,21 @@ class Incremental:
 class FetchSessionCache:
     """The sessions of one node."""
 
-    __slots__ = ("_now_ms", "_sessions", "_weight", "partitions_max", "slots")
+    __slots__ = ("_dice", "_now_ms", "_sessions", "_weight", "partitions_max", "slots")
 
-    def __init__(self, slots: int, now_ms: Callable[[], int], partitions_max: int = SESSION_PARTITIONS_MAX) -> None:
+    def __init__(
+        self,
+        slots: int,
+        now_ms: Callable[[], int],
+        partitions_max: int = SESSION_PARTITIONS_MAX,
+        dice: Random | None = None,
+    ) -> None:
+        """`dice`: what ids are drawn from; None: the system's."""
         self.slots = slots
         self.partitions_max = partitions_max
         self._weight = 0
         self._now_ms = now_ms
+        self._dice: Random = dice or SystemRandom()
         #: By id; the one unused for longest comes first.
         self._sessions: dict[int, FetchSession] = {}
 
@@ -254,7 +262,7 @@ class FetchSessionCache:
             self._close(session_id)
             if session_epoch == _EPOCH_OF_END:
                 return Sessionless(asked.values())
-            return Beginning(self, asked.values(), uses_topic_ids=uses_topic_ids, is_privileged=is_privileged)
+            return Beginning(self, list(asked.values()), uses_topic_ids=uses_topic_ids, is_privileged=is_privileged)
         session = self._sessions.get(session_id)
         if session is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -286,9 +294,9 @@ class FetchSessionCache:
         while len(self._sessions) >= self.slots or self._weight + weight > self.partitions_max:
             if not self._evict((is_privileged, len(partitions), 0), now_ms):
                 return None
-        session_id = random.randint(1, _SESSION_ID_MAX)
+        session_id = self._dice.randint(1, _SESSION_ID_MAX)
         while session_id in self._sessions:
-            session_id = random.randint(1, _SESSION_ID_MAX)
+            session_id = self._dice.randint(1, _SESSION_ID_MAX)
         session = FetchSession(session_id, is_privileged, uses_topic_ids, partitions, now_ms, now_ms, weight=weight)
         self._weight += weight
         self._sessions[session_id] = session

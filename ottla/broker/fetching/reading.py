@@ -9,19 +9,19 @@ Kafka: ReplicaManager.readFromLog, FetchParams, Partition.fetchRecords.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ottla.broker.fetching.fetch_session import FetchedPartition
 from ottla.broker.partition_access import NO_LEADER_EPOCH, access_error, find_partition, holds_replica
 from ottla.log.partition_answers import IsolationLevel, ReadResult
-from ottla.pacing import paced
+from ottla.pacing import FEW_ELEMENTS, paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
-    from ottla.broker.node import BrokerNode
+    from ottla.broker.partition_access import AskedNode
     from ottla.cluster.topic import Placement
 
 
@@ -39,12 +39,12 @@ class FetchParams:
     leader_only: bool
 
 
-def read_partitions(node: BrokerNode, params: FetchParams, wanted: Iterable[FetchedPartition]) -> list[ReadResult]:
+def read_partitions(node: AskedNode, params: FetchParams, wanted: Collection[FetchedPartition]) -> list[ReadResult]:
     """Read each partition as far as the sizes go; one result for each."""
     results = []
     bytes_left = params.max_bytes
     is_first = True
-    for partition in paced(wanted):
+    for partition in wanted if len(wanted) <= FEW_ELEMENTS else paced(wanted):
         result = _read(node, params, partition, min(partition.bytes_max, bytes_left), is_first=is_first)
         size = len(result.records)
         if size:
@@ -55,7 +55,7 @@ def read_partitions(node: BrokerNode, params: FetchParams, wanted: Iterable[Fetc
 
 
 def _read(
-    node: BrokerNode, params: FetchParams, wanted: FetchedPartition, bytes_max: int, *, is_first: bool
+    node: AskedNode, params: FetchParams, wanted: FetchedPartition, bytes_max: int, *, is_first: bool
 ) -> ReadResult:
     topic = None if wanted.topic is None else node.cluster.topics.get(wanted.topic)
     partition = find_partition(topic, wanted.index)
@@ -79,8 +79,8 @@ def _read(
     )
 
 
-def _follower_error(node: BrokerNode, placement: Placement, replica_id: int, current_leader_epoch: int) -> ErrorCode:
-    """Whoever fetches as a replica must be one of the others. Kafka: Partition.followerReplicaOrThrow."""
+def _follower_error(node: AskedNode, placement: Placement, replica_id: int, current_leader_epoch: int) -> ErrorCode:
+    """A replica that fetches must be one of the others. Kafka: Partition.followerReplicaOrThrow."""
     if replica_id in placement.replicas and replica_id != node.node_id:
         return ErrorCode.NONE
     is_old_client = current_leader_epoch == NO_LEADER_EPOCH

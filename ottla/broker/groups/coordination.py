@@ -8,16 +8,16 @@ Kafka: CoordinatorPartitionWriter, GroupCoordinatorService.completeTransaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from ottla.broker.groups.loading import Loading
-from ottla.broker.groups.notes import NotesToStream, tell_all
+from ottla.broker.groups.notes import NotesToStream
 from ottla.broker.internal_topic import InternalTopic
 from ottla.broker.rounds import PAUSE_MS_MIN
-from ottla.cluster.cluster import uuid_of
 from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.uuids import uuid_of
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.coordinator.runtime.runtime import PartitionState
@@ -32,15 +32,14 @@ if TYPE_CHECKING:
     from asyncio import TaskGroup
 
     from ottla.broker.background import Background
-    from ottla.broker.log import Log
     from ottla.cluster.cluster import Cluster
-    from ottla.coordinator.notes import NoteSink
     from ottla.coordinator.runtime.effects import Writer
     from ottla.coordinator.runtime.owner import Log as GroupLog
     from ottla.coordinator.runtime.records import Record
-    from ottla.events.stream import Event
+    from ottla.events.stream import Event, Stream
     from ottla.log.partition import Partition
     from ottla.log.transaction_marker import EndedTransaction
+    from ottla.pacing import Pace
     from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
 
@@ -106,22 +105,22 @@ def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
 
 
 class GroupTidings:
-    """Says in the log what became of a partition of __consumer_offsets."""
+    """Tells what became of a partition of __consumer_offsets."""
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
+    def __init__(self, events: Stream) -> None:
+        self._events = events
 
     def loaded(self, partition: int, machines: int, duration_ms: int) -> None:
-        self._log.info("group_log.loaded", partition=partition, groups=machines, duration_ms=duration_ms)
+        self._events.tell(Kind.GROUP_LOG_LOADED, partition=partition, groups=machines, duration_ms=duration_ms)
 
-    def failed(self, partition: int, reason: str) -> None:
-        self._log.error("group_log.load.failed", partition=partition, reason=reason)
-
-    def met_bug(self, partition: int, reason: str) -> None:
-        self._log.exception("group_log.load.failed", partition=partition, reason=reason)
+    def failed(self, partition: int, reason: str, raised: Exception | None) -> None:
+        self._events.tell(Kind.GROUP_LOG_LOAD_FAILED, raised=raised, partition=partition, reason=reason)
 
     def ignored(self, partition: int, record_type: int, records: int) -> None:
-        self._log.warning("group_log.records.ignored", partition=partition, record_type=record_type, records=records)
+        self._events.tell(Kind.GROUP_LOG_RECORDS_IGNORED, partition=partition, record_type=record_type, records=records)
+
+    def all_read(self) -> None:
+        self._events.tell(Kind.GROUPS_LOADED)
 
 
 class GroupCoordination:
@@ -133,25 +132,20 @@ class GroupCoordination:
         timer: Timer,
         tasks: TaskGroup,
         background: Background,
-        log: Log,
+        pace: Pace,
         *,
-        note_sinks: Iterable[NoteSink],
         wrap_group_log: WrapGroupLog | None,
-        on_loaded: Callable[[], object],
     ) -> None:
-        """`note_sinks`: who, besides the stream of events, is told what happens in groups. `wrap_group_log`: what is to
-        stand around the group log, if anything is. `on_loaded`: called once, when the groups that were there at the
-        start have been read, if any.
-        """
+        """`wrap_group_log`: what is to stand around the group log, if anything is."""
         config = group_config(cluster.settings, cluster.group_partitions_count)
         group_log: GroupLog = GroupLogOnTopic(cluster)
         if wrap_group_log is not None:
             group_log = wrap_group_log(group_log)
-        notes = tell_all([NotesToStream(cluster.events), *note_sinks], log)
+        notes = NotesToStream(cluster.events)
         self._cluster = cluster
         self._timer = timer
-        self._log = log
-        self._loading = Loading(background, timer.now_ms, log, "group loading", GroupTidings(log), on_loaded)
+        self._events = cluster.events
+        self._loading = Loading(background, "group loading", GroupTidings(cluster.events), cluster.events)
         self._setbacks: Setbacks[str] = Setbacks(timer.now_ms, _QUIET_MS)
         self.of_node = {
             node_id: Coordinator(
@@ -162,6 +156,7 @@ class GroupCoordination:
                 notes,
                 partial(self._group_failed, node_id),
                 lambda steps: background.start(steps, "expired offsets"),
+                pace,
             )
             for node_id in cluster.all_nodes
         }
@@ -175,14 +170,19 @@ class GroupCoordination:
         return all(coordinator.is_settled for coordinator in self.of_node.values())
 
     def close(self) -> None:
-        """Release whoever waits in a group, and coordinate nothing any more."""
+        """Answer all members that wait, and coordinate nothing any more."""
         for coordinator in self.of_node.values():
             coordinator.close()
+
+    def put_around_log(self, put: Callable[[GroupLog], GroupLog]) -> None:
+        """Have what `put` makes of the group log stand in its place from now on, such as a fault."""
+        for coordinator in self.of_node.values():
+            coordinator.runtime.put_around_log(put)
 
     def take_over(self, log: Partition, node_id: int) -> None:
         """A node leads this partition of __consumer_offsets now: it reads the groups in it, and then coordinates them.
 
-        Until then clients are told to wait. Whoever coordinated them before has to resign first.
+        Until then clients are told to wait. The node that coordinated them before has to resign first.
         """
         self._loading.load(self.of_node[node_id].runtime, log)
 
@@ -215,8 +215,8 @@ class GroupCoordination:
         setbacks = self._setbacks
         cause = error.__cause__ or error
         if setbacks.failed(group_id, cause):
-            self._log.exception("group.failed", group_id=group_id, reason=reason_of(cause))
-        recovery = Alarm(lambda: self._recover(node_id, group_id))
+            self._events.tell(Kind.GROUP_FAILED, raised=error, group_id=group_id, reason=reason_of(cause))
+        recovery = Alarm(lambda: self._recover(node_id, group_id), f"recovery of group {group_id}")
         self._timer.add_in(recovery, 0 if setbacks.failures(group_id) == 1 else setbacks.backoff_ms(group_id))
 
     def _recover(self, node_id: int, group_id: str) -> None:
@@ -228,7 +228,7 @@ class GroupCoordination:
             if error is not None:
                 self._group_failed(node_id, group_id, error)
             elif self._setbacks.failures(group_id) == 1:
-                self._log.info("group.recovered", group_id=group_id)
+                self._events.tell(Kind.GROUP_RECOVERED, group_id=group_id)
 
         self._loading.recover(coordinator.runtime, topic.partitions[coordinator.partition_of(group_id)], group_id, then)
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from ottla.broker.network.call import Call
     from ottla.protocol.primitives import Message
 
 T = TypeVar("T")
+
+
+class Asked(Protocol):
+    """A request that is to be answered."""
+
+    def answer(self, response: Message) -> None:
+        """Give the answer."""
+
+    def answer_later(self, make: Callable[[], Message]) -> None:
+        """Give the answer that `make` returns."""
 
 
 class Gather(Generic[T]):
@@ -17,7 +26,7 @@ class Gather(Generic[T]):
 
     __slots__ = ("_answers", "_call", "_count", "_make")
 
-    def __init__(self, count: int, call: Call, make: Callable[[list[T]], Message]) -> None:
+    def __init__(self, count: int, call: Asked, make: Callable[[list[T]], Message]) -> None:
         self._answers: dict[int, T] = {}
         self._count = count
         self._call = call

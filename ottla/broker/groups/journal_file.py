@@ -1,7 +1,7 @@
 """The file of the journal: takes lines from the event loop and writes them from a thread, so no disk stops a group.
 
 Lines are appended whole and in order. What waits to be written is bounded. When the file can't be written, or the disk
-is too slow for the bound, that is logged once and the broker goes on without a journal: after a gap, nobody could trust
+is too slow for the bound, that is told once and the broker goes on without a journal: after a gap, nobody could trust
 the rest.
 """
 
@@ -17,35 +17,35 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.network.limits import MIB
+from ottla.broker.groups.journal import JOURNALED, Journal
 from ottla.cluster.address import MachineRefused
-from ottla.coordinator.journal import Journal
+from ottla.events.kind import Kind
 from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
-    from ottla.broker.log import Log
-    from ottla.coordinator.notes import NoteSink
+    from ottla.events.stream import Stream
 
-WAITING_BYTES_MAX: Final = 64 * MIB
+WAITING_BYTES_MAX: Final = 64 << 20
 #: How long the last lines may take to be written when the broker stops.
 CLOSE_SECONDS_MAX: Final = 5.0
 
 
 @contextmanager
-def keeping_journal(path: Path, note_sinks: list[NoteSink], log: Log) -> Iterator[None]:
-    """Keep a journal of what the sinks are told in this file. Raises `MachineRefused` if it can't be opened."""
+def keeping_journal(path: Path, events: Stream) -> Iterator[None]:
+    """Keep a journal of what happens in groups in this file. Raises `MachineRefused` if it can't be opened."""
     try:
-        file = JournalFile(path, log)
+        file = JournalFile(path, events)
     except OSError as error:
         raise MachineRefused(
             f"--journal: cannot write {path}: {error.strerror}; name a file that can be made or appended to"
         ) from None
     loop = asyncio.get_running_loop()
     journal = Journal(file.write, lambda flush: loop.call_soon(file.attempt, flush))
-    note_sinks.append(journal)
+    stop_reading = events.read(journal, JOURNALED)
     try:
         yield
     finally:
+        stop_reading()
         file.attempt(journal.flush)
         file.close()
 
@@ -53,10 +53,10 @@ def keeping_journal(path: Path, note_sinks: list[NoteSink], log: Log) -> Iterato
 class JournalFile:
     """A file that lines are appended to."""
 
-    def __init__(self, path: Path, log: Log) -> None:
+    def __init__(self, path: Path, events: Stream) -> None:
         """Open the file, or make it for its owner alone. Raises OSError."""
         self._path = path
-        self._log = log
+        self._events = events
         self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
         #: Each is counted on one side only, so that neither needs a lock.
@@ -107,12 +107,12 @@ class JournalFile:
 
     def _abandon(self, reason: str) -> None:
         self._is_abandoned = True
-        self._log.error("journal.abandoned", path=str(self._path), reason=reason)
+        self._events.tell(Kind.JOURNAL_ABANDONED, path=str(self._path), reason=reason)
 
     def _fail(self, error: Exception) -> None:
-        """A bug of ours. For `except` blocks."""
+        """A bug of ours."""
         self._is_abandoned = True
-        self._log.exception("journal.abandoned", path=str(self._path), reason=reason_of(error))
+        self._events.tell(Kind.JOURNAL_ABANDONED, raised=error, path=str(self._path), reason=reason_of(error))
 
 
 def _ends_torn(descriptor: int) -> bool:

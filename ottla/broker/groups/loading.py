@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from ottla.broker.supervision import tell
 from ottla.coordinator.runtime.records import CorruptRecordError
+from ottla.events.kind import Kind
 from ottla.events.setbacks import reason_of
 from ottla.log.storage.contract import StorageError
 from ottla.log.transaction_marker import read_marker
@@ -27,10 +27,10 @@ from ottla.protocol.records import batch_spans, read_header
 
 if TYPE_CHECKING:
     from ottla.broker.background import Background
-    from ottla.broker.log import Log
     from ottla.coordinator.runtime.runtime import Loading as RuntimeLoading
     from ottla.coordinator.runtime.runtime import Runtime
     from ottla.coordinator.runtime.shard import Shard
+    from ottla.events.stream import Stream
     from ottla.log.job import Job
     from ottla.log.partition import Partition
 
@@ -43,42 +43,35 @@ Then: TypeAlias = Callable[[Exception | None], None]
 
 
 class Tidings(Protocol):
-    """Says in the log what became of a partition of one topic."""
+    """Tells what became of a partition of one topic."""
 
     def loaded(self, partition: int, machines: int, duration_ms: int) -> None:
         """It was read."""
 
-    def failed(self, partition: int, reason: str) -> None:
-        """It can't be read."""
-
-    def met_bug(self, partition: int, reason: str) -> None:
-        """The same, by a bug of ours, which is being handled."""
+    def failed(self, partition: int, reason: str, raised: Exception | None) -> None:
+        """It can't be read. `raised`: by a bug of ours."""
 
     def ignored(self, partition: int, record_type: int, records: int) -> None:
         """It has records of an unknown type."""
+
+    def all_read(self) -> None:
+        """For the first time there is nothing more to be read."""
 
 
 class Loading:
     """The partitions of one internal topic that are being read, or are to be."""
 
-    def __init__(
-        self,
-        background: Background,
-        now_ms: Callable[[], int],
-        log: Log,
-        name: str,
-        tidings: Tidings,
-        on_loaded: Callable[[], object] = lambda: None,
-    ) -> None:
-        """`name`: of the job. `on_loaded`: called once, when there is nothing more to be read for the first time."""
+    def __init__(self, background: Background, name: str, tidings: Tidings, events: Stream) -> None:
+        """`name`: of the job."""
         self._name = name
         self._tidings = tidings
         #: Called each time a partition was read, or can't be.
         self.on_each: list[Callable[[], object]] = []
         self._background = background
-        self._now_ms = now_ms
-        self._log = log
-        self._on_loaded: list[Callable[[], object]] = [on_loaded]
+        self._now_ms = events.now_ms
+        self._events = events
+        #: Whether there has once been nothing more to be read.
+        self._has_loaded = False
         self._waiting: deque[Job] = deque()
         self._is_reading = False
 
@@ -108,14 +101,16 @@ class Loading:
             try:
                 yield from self._waiting.popleft()
             except Exception as error:  # in what is said of it, or in bringing a machine to life again
-                self._log.exception("job.failed", job=self._name, reason=reason_of(error))
+                self._events.tell(Kind.JOB_FAILED, raised=error, job=self._name, reason=reason_of(error))
             self._tell_each()
         self._is_reading = False
-        while self._on_loaded:
-            tell(self._log, [self._on_loaded.pop()])
+        if not self._has_loaded:
+            self._has_loaded = True
+            self._tidings.all_read()
 
     def _tell_each(self) -> None:
-        tell(self._log, self.on_each)
+        for tell in self.on_each:
+            tell()
 
     def _load(self, runtime: Runtime[Any], loading: RuntimeLoading[Any], log: Partition) -> Job:
         """Go on as long as the partition is still to be loaded there."""
@@ -127,11 +122,11 @@ class Loading:
                 yield
         except (BatchError, CorruptRecordError, StorageError) as error:
             runtime.fail_loading(index, loading)
-            self._tidings.failed(index, str(error))
+            self._tidings.failed(index, str(error), None)
             return
         except Exception as error:
             runtime.fail_loading(index, loading)
-            self._tidings.met_bug(index, reason_of(error))
+            self._tidings.failed(index, reason_of(error), error)
             return
         shard = loading.shard
         for record_type, records in shard.unknown_types.items():

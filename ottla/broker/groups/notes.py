@@ -1,60 +1,58 @@
-"""What happens in groups, told to all who want to know: the journal, and the stream of events, which the log reads.
-
-The coordinator gives each note to one function, which is `tell_all` of those who want to hear.
-"""
+"""What happens in groups, told as events: of these the log, the journal and whoever else listens learn of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.supervision import tell
+from ottla.coordinator.notes import Happened
 from ottla.events.kind import KINDS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from ottla.broker.log import Log
-    from ottla.coordinator.notes import Note, NoteSink
+    from ottla.coordinator.notes import Note
     from ottla.events.stream import Event, Stream
 
-#: Details that are lists or maps of members are told as how many they are.
-_COUNTED: Final = {"member_ids": "members"}
-
-
-def tell_all(sinks: Sequence[NoteSink], log: Log) -> NoteSink:
-    """One sink that is all of these. None of them can harm the others, nor the group that the note is about."""
-
-    def tell_everybody(group_id: str, timestamp_ms: int, note: Note) -> None:
-        tell(log, sinks, group_id, timestamp_ms, note)
-
-    return tell_everybody
+#: Of lists of members it is told as well how many they are, which is all that the log has room for.
+COUNTED: Final = {"member_ids": "members"}
 
 
 class NotesToStream:
-    """Tells each note as an event, with the keys that its kind has."""
+    """Tells each note as an event of its kind. It is a `NoteReader`."""
 
     def __init__(self, events: Stream) -> None:
         self._events = events
+        #: The notes whose kinds somebody reads at the moment.
+        self.wanted: set[Happened] = set()
+        for happened in Happened:
+            events.when_read(KINDS[happened.value], partial(self._want, happened))
 
-    def __call__(self, group_id: str, timestamp_ms: int, note: Note) -> None:
-        kind = KINDS[note.happened.value]
-        if self._events.is_read(kind):
-            details = {"group_id": group_id, "generation_id": note.generation_id, **_in_brief(note.details)}
-            self._events.tell(kind, **{key: details[key] for key in kind.keys if key in details})
+    def _want(self, happened: Happened, is_read: bool) -> None:
+        (self.wanted.add if is_read else self.wanted.discard)(happened)
+
+    def __call__(self, group_id: str, timestamp_ms: int, note: Note, /) -> None:
+        self._events.tell(
+            KINDS[note.happened.value],
+            wall_ms=timestamp_ms,
+            group_id=group_id,
+            generation_id=note.generation_id,
+            state=note.state.value,
+            group_sequence=note.sequence,
+            **_plain(note.details),
+        )
 
 
-def _in_brief(details: Mapping[str, Any]) -> dict[str, Any]:
-    brief: dict[str, Any] = {}
-    for key, value in details.items():
-        if key in _COUNTED:
-            brief[_COUNTED[key]] = len(value)
-        elif isinstance(value, int) and isinstance(value, Enum):
-            brief[key] = value.name  # an error code
-        else:
-            brief[key] = value.value if isinstance(value, Enum) else value
-    return brief
+def _plain(details: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON may have them: an error code is its name."""
+    plain = {key: _text_of(value) if isinstance(value, Enum) else value for key, value in details.items()}
+    return plain | {counted: len(details[key]) for key, counted in COUNTED.items() if key in details}
+
+
+def _text_of(value: Enum) -> Any:
+    return value.name if isinstance(value, int) else value.value
 
 
 @dataclass(slots=True)

@@ -10,13 +10,13 @@ v2 is flexible.
 Errors, by resource: INVALID_REQUEST for a resource listed twice (on each), a key listed twice, a null value, a
 resource type that is none or is a logger, another broker's id, or a broker setting that can't be changed or doesn't
 fit; INVALID_CONFIG for an unknown name or a value that doesn't fit elsewhere; UNKNOWN_TOPIC_OR_PARTITION,
-INVALID_TOPIC_EXCEPTION.
+INVALID_TOPIC_EXCEPTION; TOPIC_, GROUP_ or CLUSTER_AUTHORIZATION_FAILED, before what is wrong with a name or a value.
 Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.legacyAlterConfigs.
 """
 
 from __future__ import annotations
 
-from ottla.broker.configs.changes import change_each, check_keys
+from ottla.broker.configs.changes import change_each, check_keys, check_may_alter
 from ottla.broker.configs.resources import ResourceType, find_resource
 from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
@@ -44,6 +44,7 @@ def _replace(asked: AlterConfigsRequest.AlterConfigsResource, call: Call, *, val
     check_keys((config.name for config in asked.configs), null)
     if asked.resource_type == ResourceType.BROKER_LOGGER:
         raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {asked.resource_type}")
+    check_may_alter(call, asked.resource_type, asked.resource_name)
     resource = find_resource(asked.resource_type, asked.resource_name, call.node)
     texts = {config.name: config.value for config in asked.configs if config.value is not None}
     resource.check(texts)

@@ -15,6 +15,7 @@ either of them is not this broker's. Kafka: ApiVersionsRequest.isValid, KafkaApi
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from ottla.broker.network.apis import SERVED
@@ -43,16 +44,23 @@ def handle(request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
         return ApiVersionsResponse(ErrorCode.INVALID_REQUEST)
     if request.cluster_id is not None and not _is_meant(request, call):
         return ApiVersionsResponse(ErrorCode.REBOOTSTRAP_REQUIRED)
-    transaction_version: int = call.node.cluster.settings["ottla.transaction.version"]
+    call.connection.client_id = call.client_id
+    call.connection.client_software = f"{request.client_software_name} {request.client_software_version}".strip()
+    return _served(call.node.cluster.settings["ottla.transaction.version"], call.api_version >= _LOWEST_LEVEL_0_FROM)
+
+
+@cache
+def _served(transaction_version: int, shows_lowest_level_0: bool) -> ApiVersionsResponse:
+    """What everybody is told who asks in such a version. Nobody changes it, so it is encoded once."""
     supported = [_METADATA_VERSION, _TRANSACTION_VERSION]
     finalized = [(_METADATA_VERSION[0], _METADATA_VERSION[2]), (_TRANSACTION_VERSION[0], transaction_version)]
     return ApiVersionsResponse(
         ErrorCode.NONE,
-        [ApiVersionsResponse.ApiVersion(s.key, s.version_first, s.version_last) for s in SERVED.values()],
+        [ApiVersionsResponse.ApiVersion(api.key, api.version_first, api.version_last) for api in SERVED.values()],
         supported_features=[
             ApiVersionsResponse.SupportedFeatureKey(name, level_min, level_max)
             for name, level_min, level_max in supported
-            if level_min or call.api_version >= _LOWEST_LEVEL_0_FROM
+            if level_min or shows_lowest_level_0
         ],
         finalized_features_epoch=_FEATURES_EPOCH,
         finalized_features=[

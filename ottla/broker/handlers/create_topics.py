@@ -17,12 +17,11 @@ Kafka: ControllerApis.createTopics, ReplicationControlManager.createTopics.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from typing import Final, TypeAlias
 
 from ottla.broker.configs.entries import ConfigEntry
 from ottla.broker.configs.topic_configs import configs_at_creation
 from ottla.broker.network.call import Call
-from ottla.cluster.cluster import random_uuid
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_creation import BROKER_DEFAULT, NewTopic, check_new_name, place_new_topic
 from ottla.cluster.topic_names import METADATA_TOPIC
@@ -34,6 +33,9 @@ from ottla.protocol.messages.create_topics import CreateTopicsRequest, CreateTop
 _PARTITIONS_MAX: Final = 10_000
 
 _Result = CreateTopicsResponse.CreatableTopicResult
+_Shown = CreateTopicsResponse.CreatableTopicConfigs
+#: Configs as they are told, by name, value and source: most topics have the same ones, so they share them.
+_ShownConfigs: TypeAlias = dict[tuple[str, str | None, int], _Shown]
 
 
 def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
@@ -45,6 +47,7 @@ def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
         return refuse(request, ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     name_refusals = {topic.name: _name_refusal(topic.name, call) for topic in paced(wanted)}
     results = []
+    shown: _ShownConfigs = {}
     for topic in paced(wanted):
         try:
             refusal = name_refusals[topic.name]
@@ -52,7 +55,7 @@ def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
                 raise refusal
             if call.node.cluster.is_taken(topic.name):  # somebody else was quicker
                 raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
-            results.append(_create(_new_topic(topic), call, validate_only=request.validate_only))
+            results.append(_create(_new_topic(topic), call, shown, validate_only=request.validate_only))
         except Refused as refused:
             results.append(_Result(topic.name, error_code=refused.error_code, error_message=refused.message))
     for name, times in times_listed.items():
@@ -98,10 +101,10 @@ def _new_topic(topic: CreateTopicsRequest.CreatableTopic) -> NewTopic:
     )
 
 
-def _create(topic: NewTopic, call: Call, *, validate_only: bool) -> CreateTopicsResponse.CreatableTopicResult:
+def _create(topic: NewTopic, call: Call, shown: _ShownConfigs, *, validate_only: bool) -> _Result:
     cluster = call.node.cluster
     assignment, configs = place_new_topic(cluster, topic)
-    topic_id = random_uuid()
+    topic_id = cluster.new_uuid()
     if not validate_only:
         cluster.create_topic(topic.name, assignment, configs, topic_id, call.client_id)
     return _Result(
@@ -110,9 +113,12 @@ def _create(topic: NewTopic, call: Call, *, validate_only: bool) -> CreateTopics
         error_message=None,
         num_partitions=len(assignment),
         replication_factor=len(assignment[0]),
-        configs=[_shown(entry) for entry in configs_at_creation(configs, call.node.setting_layers)],
+        configs=[_show(entry, shown) for entry in configs_at_creation(configs, call.node.setting_layers)],
     )
 
 
-def _shown(entry: ConfigEntry) -> CreateTopicsResponse.CreatableTopicConfigs:
-    return CreateTopicsResponse.CreatableTopicConfigs(entry.name, entry.value, config_source=entry.source)
+def _show(entry: ConfigEntry, shown: _ShownConfigs) -> _Shown:
+    key = entry.name, entry.value, entry.source
+    if key not in shown:
+        shown[key] = _Shown(entry.name, entry.value, config_source=entry.source)
+    return shown[key]

@@ -22,7 +22,7 @@ def handle(request: DeleteGroupsRequest, call: Call) -> None:
         len(group_ids), call, lambda results: DeleteGroupsResponse(results=results)
     )
     for index, group_id in enumerate(paced(group_ids)):
-        call.node.coordinator.submit(group_id, DeleteRequested(gather.token(index)))
+        call.node.coordinator.submit(group_id, DeleteRequested(gather.token(index)), is_long=not call.is_brief)
 
 
 def refuse(request: DeleteGroupsRequest, error_code: int) -> DeleteGroupsResponse:

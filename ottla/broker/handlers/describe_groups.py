@@ -9,7 +9,8 @@ Kafka: KafkaApis.handleDescribeGroupsRequest, GroupMetadataManager.describeGroup
 
 from __future__ import annotations
 
-from ottla.broker.authorized_operations import AclResourceType, authorized_operations
+from ottla.broker.authorized_operations import authorized_operations
+from ottla.broker.authorizer import AclResourceType
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
 from ottla.coordinator.classic.events import DescribeRequested
@@ -31,7 +32,9 @@ def handle(request: DescribeGroupsRequest, call: Call) -> None:
 
     gather = Gather(len(group_ids), call, all_together)
     for index, group_id in enumerate(paced(group_ids)):
-        call.node.coordinator.submit(group_id, DescribeRequested(gather.token(index), call.api_version))
+        call.node.coordinator.submit(
+            group_id, DescribeRequested(gather.token(index), call.api_version), is_long=not call.is_brief
+        )
 
 
 def refuse(request: DescribeGroupsRequest, error_code: int) -> DescribeGroupsResponse:

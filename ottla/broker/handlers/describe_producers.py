@@ -14,7 +14,7 @@ from ottla.broker.network.call import Call
 from ottla.broker.partition_access import find_accessible
 from ottla.cluster.topic import Topic
 from ottla.cluster.topic_names import name_fault
-from ottla.log.producer_state import ProducerEntry
+from ottla.log.producer_entry import ProducerEntry
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse

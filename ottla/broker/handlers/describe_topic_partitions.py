@@ -7,7 +7,7 @@ that advertises no address on the client's listener is offline to it, and leads 
 
 Errors, by topic, where topics are listed: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for a bad name; on all of
 them INVALID_REQUEST for a cursor whose topic is not listed or whose partition is negative, and UNKNOWN_SERVER_ERROR for
-a topic without a name, on which Kafka stumbles if there is no cursor.
+a topic without a name, where Kafka fails if there is no cursor.
 Kafka: DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.describeTopicResponse.
 """
 
@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ottla.broker.authorized_operations import AclResourceType, authorized_operations
+from ottla.broker.authorized_operations import authorized_operations
+from ottla.broker.authorizer import AclResourceType
 from ottla.broker.network.call import Call
 from ottla.cluster.address import Address
 from ottla.cluster.topic import NO_LEADER, Topic

@@ -1,6 +1,6 @@
 """Fetch (api key 1), v4–v18: records from where the client has got to, at once or when there are enough of them.
 
-With less than min_bytes there to read, the answer waits up to max_wait_ms: see `delayed_fetch`. It comes at once if the
+With less than min_bytes there to read, the answer waits up to max_wait_ms: see `delayed.fetch`. It comes at once if the
 client won't wait, asks for no partition that is known, or any partition can't be read; unknown ones do not cut the wait
 short. Who fetches many partitions keeps a session and says only what changed: see `fetch_session`. Records leave as
 they lie in the log, uncopied.
@@ -31,7 +31,7 @@ from ottla.broker.network.limits import BRIEF_PARTITIONS_MAX, WATCHED_PARTITIONS
 from ottla.broker.node import BrokerNode
 from ottla.broker.partition_access import NO_LEADER_EPOCH, current_leader, find_partition
 from ottla.log.partition_answers import IsolationLevel, ReadResult
-from ottla.pacing import paced
+from ottla.pacing import FEW_ELEMENTS, paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest, FetchResponse
 from ottla.protocol.primitives import ZERO_UUID
@@ -43,19 +43,25 @@ _Data = FetchResponse.PartitionData
 _NOT_DIVERGING: Final = FetchResponse.EpochEndOffset()
 _NO_LEADER: Final = FetchResponse.LeaderIdAndEpoch()
 _NO_SNAPSHOT: Final = FetchResponse.SnapshotId()
+_NONE_ABORTED: Final[list[FetchResponse.AbortedTransaction]] = []
+_UNKNOWN_TOPIC_ID: Final = ReadResult(ErrorCode.UNKNOWN_TOPIC_ID, aborted=[])
+_UNKNOWN_PARTITION: Final = ReadResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, aborted=[])
 
 #: Kafka keeps this replica id to itself, for copies between its disks: no consumer, and no other node either.
 _FUTURE_LOCAL_REPLICA_ID: Final = -3
 #: Clients of this version and older may not know KAFKA_STORAGE_ERROR. Kafka: KafkaApis.maybeDownConvertStorageError.
 _WITHOUT_STORAGE_ERROR: Final = 5
+_ISOLATION: Final = tuple(IsolationLevel)
 _LED_ELSEWHERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 def is_long(request: FetchRequest, node: BrokerNode) -> bool:
     """Many partitions are, be they listed here or kept in a session."""
-    session = node.fetch_sessions.get(request.session_id)
+    session = node.fetch_sessions.get(request.session_id) if request.session_id else None
     partitions = 0 if session is None else len(session.partitions)
-    return partitions + sum(len(topic.partitions) for topic in request.topics) > BRIEF_PARTITIONS_MAX
+    for topic in request.topics:
+        partitions += len(topic.partitions)
+    return partitions > BRIEF_PARTITIONS_MAX
 
 
 def handle(request: FetchRequest, call: Call) -> FetchResponse | None:
@@ -66,7 +72,7 @@ def handle(request: FetchRequest, call: Call) -> FetchResponse | None:
         request.session_id,
         request.session_epoch,
         _asked(request, version, node),
-        _forgotten(request),
+        _forgotten(request) if request.forgotten_topics_data else (),
         uses_topic_ids=version >= 13,
         is_privileged=replica_id >= 0,
     )
@@ -106,12 +112,14 @@ def refuse(request: FetchRequest, error_code: int, *, names_topics: bool = False
 def _asked(request: FetchRequest, version: int, node: BrokerNode) -> dict[Key, FetchedPartition]:
     """The partitions listed in the request. Of one that is listed twice the last counts."""
     asked: dict[Key, FetchedPartition] = {}
-    for topic in paced(request.topics):
+    topics = request.topics
+    for topic in topics if len(topics) <= FEW_ELEMENTS else paced(topics):
         name: str | None = topic.topic
         if version >= 13:
             known = node.cluster.topics_by_id.get(topic.topic_id)
             name = None if known is None else known.name
-        for listed in paced(topic.partitions):
+        partitions = topic.partitions
+        for listed in partitions if len(partitions) <= FEW_ELEMENTS else paced(partitions):
             partition = FetchedPartition(
                 name,
                 topic.topic_id,
@@ -152,14 +160,12 @@ class _Fetch:
         error, session_id, told = self.context.conclude(found)
         response = FetchResponse(0, error, session_id, [])
         endpoints: dict[int, FetchResponse.NodeEndpoint] = {}
-        previous: str | bytes | None = None
-        for partition, result in paced(told):
+        previous: tuple[bytes, str | None] | None = None
+        for partition, result in told if len(told) <= FEW_ELEMENTS else paced(told):
             data = _data(partition.index, result)
-            if result.error is ErrorCode.KAFKA_STORAGE_ERROR and self.call.api_version <= _WITHOUT_STORAGE_ERROR:
-                data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-            if result.error in _LED_ELSEWHERE and self.call.api_version >= 16:
-                self._show_leader(partition, data, endpoints)
-            topic = partition.key[0]
+            if result.error:
+                self._tell_of_error(partition, data, endpoints)
+            topic = partition.topic_id, partition.topic
             if topic != previous:
                 # Partitions of a topic stand together as far as they follow each other: none changes its place.
                 response.responses.append(_Topic(partition.topic or "", partition.topic_id, []))
@@ -171,6 +177,19 @@ class _Fetch:
 
     def answer_later(self, read: Callable[[], Sequence[ReadResult]]) -> None:
         self.call.answer_later(lambda: self.answer(read()))
+
+    def _tell_of_error(
+        self,
+        partition: FetchedPartition,
+        data: FetchResponse.PartitionData,
+        endpoints: dict[int, FetchResponse.NodeEndpoint],
+    ) -> None:
+        """Put it as this version has it."""
+        version = self.call.api_version
+        if data.error_code in _LED_ELSEWHERE and version >= 16:
+            self._show_leader(partition, data, endpoints)
+        elif data.error_code == ErrorCode.KAFKA_STORAGE_ERROR and version <= _WITHOUT_STORAGE_ERROR:
+            data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def _show_leader(
         self,
@@ -193,16 +212,17 @@ def _sort_out(context: FetchContext, call: Call, *, is_follower: bool) -> _Fetch
     wanted: list[FetchedPartition] = []
     unknown_ids: Found = []
     unknown: Found = []
-    for partition in paced(list(context.partitions)):
+    asked = list(context.partitions)
+    for partition in asked if len(asked) <= FEW_ELEMENTS else paced(asked):
         if partition.topic is None:
             # A session goes on asking, and the topic may have come to be meanwhile.
             made = cluster.topics_by_id.get(partition.topic_id)
             if made is None:
-                unknown_ids.append((partition, ReadResult(ErrorCode.UNKNOWN_TOPIC_ID, aborted=[])))
+                unknown_ids.append((partition, _UNKNOWN_TOPIC_ID))
                 continue
             partition.topic = made.name
         if find_partition(cluster.topics.get(partition.topic), partition.index) is None:
-            unknown.append((partition, ReadResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, aborted=[])))
+            unknown.append((partition, _UNKNOWN_PARTITION))
         else:
             wanted.append(partition)
     return _Fetch(call, context, wanted, unknown_ids + unknown, is_follower)
@@ -215,7 +235,7 @@ def _params(request: FetchRequest, replica_id: int, version: int, max_bytes: int
         replica_id=replica_id,
         min_bytes=min(request.min_bytes, max_bytes),
         max_bytes=max_bytes,
-        isolation=IsolationLevel(request.isolation_level) if is_consumer else IsolationLevel.READ_UNCOMMITTED,
+        isolation=_ISOLATION[request.isolation_level] if is_consumer else IsolationLevel.READ_UNCOMMITTED,
         leader_only=replica_id >= 0 or (is_consumer and version < 11),
     )
 
@@ -232,8 +252,8 @@ def _is_enough(results: Iterable[ReadResult], min_bytes: int) -> bool:
 
 def _data(index: int, result: ReadResult) -> FetchResponse.PartitionData:
     diverging = result.diverging_epoch
-    aborted: list[FetchResponse.AbortedTransaction] | None = None
-    if result.aborted is not None:
+    aborted = None if result.aborted is None else _NONE_ABORTED
+    if result.aborted:
         aborted = [FetchResponse.AbortedTransaction(one.producer_id, one.first_offset) for one in result.aborted]
     return _Data(
         index,

@@ -7,14 +7,14 @@ With validate_only everything is checked and nothing changed.
 v1 is flexible.
 
 Errors, by resource: as AlterConfigs has them; besides, INVALID_CONFIG for appending to what is no list,
-INVALID_REQUEST for an operation that is none (UNKNOWN_SERVER_ERROR unless it is for a broker or a logger: Kafka
-stumbles over it).
+INVALID_REQUEST for an operation that is none (for topics and groups UNKNOWN_SERVER_ERROR, since Kafka fails
+there).
 Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlterConfigs.
 """
 
 from __future__ import annotations
 
-from ottla.broker.configs.changes import change_each, changed, check_keys
+from ottla.broker.configs.changes import change_each, changed, check_keys, check_may_alter
 from ottla.broker.configs.resources import Operation, find_resource
 from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
@@ -44,6 +44,7 @@ def _change(asked: IncrementalAlterConfigsRequest.AlterConfigsResource, call: Ca
         config.name for config in asked.configs if config.value is None and config.config_operation != Operation.DELETE
     ]
     check_keys((config.name for config in asked.configs), null)
+    check_may_alter(call, asked.resource_type, asked.resource_name)
     resource = find_resource(asked.resource_type, asked.resource_name, call.node)
     changes = [(config.name, config.config_operation, config.value or "") for config in asked.configs]
     texts = changed(resource, changes)

@@ -15,7 +15,7 @@ COORDINATOR_NOT_AVAILABLE. Kafka: GroupMetadataManager.classicGroupJoin.
 
 from __future__ import annotations
 
-from uuid import uuid4
+from uuid import UUID
 
 from ottla.broker.network.call import Call
 from ottla.coordinator.classic.events import JoinRequested
@@ -23,9 +23,9 @@ from ottla.protocol.messages.join_group import JoinGroupRequest, JoinGroupRespon
 
 
 def handle(request: JoinGroupRequest, call: Call) -> None:
-    new_uuid = "" if request.member_id else str(uuid4())
+    new_uuid = "" if request.member_id else str(UUID(bytes=call.node.cluster.dice.randbytes(16), version=4))
     event = JoinRequested(call, request, call.api_version, call.client_id, call.client_host, new_uuid)
-    call.node.coordinator.submit(request.group_id, event)
+    call.node.coordinator.submit(request.group_id, event, is_long=not call.is_brief)
 
 
 def refuse(request: JoinGroupRequest, error_code: int) -> JoinGroupResponse:

@@ -15,7 +15,9 @@ from ottla.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupRes
 
 
 def handle(request: LeaveGroupRequest, call: Call) -> None:
-    call.node.coordinator.submit(request.group_id, LeaveRequested(call, request, call.api_version))
+    call.node.coordinator.submit(
+        request.group_id, LeaveRequested(call, request, call.api_version), is_long=not call.is_brief
+    )
 
 
 def refuse(request: LeaveGroupRequest, error_code: int) -> LeaveGroupResponse:

@@ -12,7 +12,7 @@ more. v13 adds a top-level error_code.
 
 Errors, by topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for a bad name, UNKNOWN_TOPIC_ID; on all of them
 INVALID_REQUEST for an id or a null name in v10 and v11, and UNKNOWN_SERVER_ERROR for a null name without any id in v12,
-on which Kafka stumbles. By partition: LEADER_NOT_AVAILABLE while nobody leads it; LISTENER_NOT_FOUND, up to v5
+where Kafka fails. By partition: LEADER_NOT_AVAILABLE while nobody leads it; LISTENER_NOT_FOUND, up to v5
 LEADER_NOT_AVAILABLE, if its leader advertises no address on the client's listener; REPLICA_NOT_AVAILABLE in v0, which
 leaves out the replicas that are down. Kafka: KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache.getTopicMetadata.
 """
@@ -24,10 +24,10 @@ from typing import Final
 
 from ottla.broker.authorized_operations import (
     NOT_ASKED,
-    AclResourceType,
     authorized_cluster_operations,
     authorized_operations,
 )
+from ottla.broker.authorizer import AclResourceType
 from ottla.broker.network.call import Call
 from ottla.cluster.address import Address
 from ottla.cluster.cluster import Cluster
@@ -51,8 +51,8 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
     if asked is None or (call.api_version == 0 and not asked):
         found = [_describe(topic, addresses) for topic in paced(list(cluster.topics.values()))]
     else:
-        nameless = any(topic.name is None for topic in asked)
-        topic_ids = [topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID]
+        nameless = any(topic.name is None for topic in paced(asked))
+        topic_ids = [topic.topic_id for topic in paced(asked) if topic.topic_id != ZERO_UUID]
         if call.api_version < 12 and (nameless or topic_ids):
             return refuse(request, ErrorCode.INVALID_REQUEST)
         if nameless and not topic_ids:
@@ -61,7 +61,7 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
             found = [_by_id(topic_id, cluster, addresses) for topic_id in paced(dict.fromkeys(topic_ids))]
         else:
             create = request.allow_auto_topic_creation and cluster.settings["auto.create.topics.enable"]
-            names = dict.fromkeys(topic.name or "" for topic in asked)
+            names = dict.fromkeys(topic.name or "" for topic in paced(asked))
             found = [_by_name(name, cluster, addresses, create=create) for name in paced(names)]
     if call.api_version <= _WITHOUT_LISTENER_NOT_FOUND:
         for topic in found:
@@ -86,7 +86,7 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
 
 def refuse(request: MetadataRequest, error_code: ErrorCode) -> MetadataResponse:
     return MetadataResponse(
-        topics=[_Topic(error_code, topic.name or "", topic.topic_id) for topic in request.topics or ()],
+        topics=[_Topic(error_code, topic.name or "", topic.topic_id) for topic in paced(request.topics or ())],
         error_code=error_code,
     )
 

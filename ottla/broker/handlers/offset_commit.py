@@ -1,4 +1,4 @@
-"""OffsetCommit (api key 8), v2–v10: a group's members, or whoever acts for it, say how far they have read.
+"""OffsetCommit (api key 8), v2–v10: a group's members, or a tool that acts for it, say how far they have read.
 
 Partitions that do not exist are refused here, one by one; the rest goes to the group's task, which answers when the
 offsets are in the group log. If nothing is left, the group is not asked at all.
@@ -21,7 +21,7 @@ from ottla.broker.network.call import Call
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.offsets.answers import commit_refused
 from ottla.coordinator.offsets.events import OffsetCommitRequested
-from ottla.pacing import paced
+from ottla.pacing import FEW_ELEMENTS, paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
@@ -64,7 +64,7 @@ class Refusals:
         if self.topics:
             for topic in response.topics:
                 self.topic(topic.name, topic.topic_id).partitions += topic.partitions
-            response.topics = self.topics
+            response = OffsetCommitResponse(topics=self.topics)
         self._call.answer(response)
 
 
@@ -75,10 +75,12 @@ def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | N
         _refuse_unknown(request, token, call)
         if not request.topics:
             return OffsetCommitResponse(topics=token.topics)
-    commit = OffsetCommitRequested(token, request, call.api_version)
-    if not call.is_brief:
-        commit.is_too_large = is_too_large(request, call)
-    call.node.coordinator.submit(request.group_id, commit)
+    if call.is_brief:
+        commit = OffsetCommitRequested(token, request, call.api_version)
+    else:
+        too_large = is_too_large(request, call)
+        commit = OffsetCommitRequested(token, request, call.api_version, is_long=True, is_too_large=too_large)
+    call.node.coordinator.submit(request.group_id, commit, is_long=commit.is_long)
     return None
 
 
@@ -109,7 +111,8 @@ def _all_exist(request: OffsetCommitRequest, call: Call) -> bool:
     """Fill in each topic's name and id, and say whether all is there: then nothing is left to do for the handler."""
     cluster = call.node.cluster
     by_id = call.api_version >= _TOPIC_IDS_FROM
-    for topic in paced(request.topics):
+    topics = request.topics
+    for topic in topics if len(topics) <= FEW_ELEMENTS else paced(topics):
         known = cluster.topics_by_id.get(topic.topic_id) if by_id else cluster.topics.get(topic.name)
         if known is None or not topic.partitions:
             return False
@@ -119,7 +122,7 @@ def _all_exist(request: OffsetCommitRequest, call: Call) -> bool:
         for partition in topic.partitions:
             if not 0 <= partition.partition_index < count:
                 return False
-    return bool(request.topics)
+    return bool(topics)
 
 
 def _refuse_unknown(request: OffsetCommitRequest, refusals: Refusals, call: Call) -> None:

@@ -37,7 +37,7 @@ class Merged:
                 refused = self._refused.setdefault(topic.name, topic)
                 if refused is not topic:
                     refused.partitions += topic.partitions
-            response.topics = list(self._refused.values())
+            response = OffsetDeleteResponse(topics=list(self._refused.values()))
         self._call.answer(response)
 
 
@@ -54,7 +54,7 @@ def handle(request: OffsetDeleteRequest, call: Call) -> None:
             answered.partitions += [_AnsweredPartition(index, error) for index in missing]
     request.topics = [topic for topic in request.topics if topic.partitions]
     token = Merged(call, refused) if refused else call
-    call.node.coordinator.submit(request.group_id, OffsetDeleteRequested(token, request))
+    call.node.coordinator.submit(request.group_id, OffsetDeleteRequested(token, request), is_long=not call.is_brief)
 
 
 def refuse(request: OffsetDeleteRequest, error_code: ErrorCode) -> OffsetDeleteResponse:

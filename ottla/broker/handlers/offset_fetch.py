@@ -53,7 +53,7 @@ def handle(request: OffsetFetchRequest, call: Call) -> None:
     gather = Gather(len(groups), call, all_together)
     for index, group in enumerate(paced(groups.values())):
         event = OffsetFetchRequested(gather.token(index), group, api_version, request.require_stable)
-        call.node.coordinator.submit(group.group_id, event)
+        call.node.coordinator.submit(group.group_id, event, is_long=not call.is_brief)
 
 
 def _key(group: _Group, place: int) -> object:

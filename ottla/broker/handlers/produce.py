@@ -34,7 +34,7 @@ from ottla.log.partition_answers import AppendResult
 from ottla.log.producer_state import Verification
 from ottla.pacing import paced
 from ottla.protocol.batch_error import BatchError
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse
 from ottla.protocol.primitives import Buffer
 from ottla.protocol.record_validation import only_batch
@@ -75,16 +75,17 @@ class _Sent(NamedTuple):
 
 def is_long(request: ProduceRequest, _node: BrokerNode) -> bool:
     """Many partitions are, and what has to be unpacked."""
-    partitions = 0
-    for topic in request.topic_data:
-        partitions += len(topic.partition_data)
-        if partitions > BRIEF_PARTITIONS_MAX:
-            return True
+    topics = request.topic_data
+    partitions_left = BRIEF_PARTITIONS_MAX
+    for topic in topics:
         for partition in topic.partition_data:
             records = partition.records
             if records and len(records) > BATCH_OVERHEAD and records[_ATTRIBUTES_AT] & COMPRESSION_MASK:
                 return True
-    return len(request.topic_data) > BRIEF_PARTITIONS_MAX
+            partitions_left -= 1
+            if partitions_left < 0:
+                return True
+    return len(topics) > BRIEF_PARTITIONS_MAX
 
 
 def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
@@ -102,7 +103,7 @@ def _admit(
     request: ProduceRequest, call: Call, sent: dict[Key, _Sent], results: dict[Key, AppendResult], producer: Producer
 ) -> None:
     """Append transactional batches when the coordinator of the transaction has let them in."""
-    from ottla.broker.transactions.produce import Admission, Batch
+    from ottla.broker.admission import Admission, Batch
 
     assert request.transactional_id is not None, "it was asked for"
     node_id = call.node.node_id
@@ -135,9 +136,10 @@ def _append_all(
     """Append what may be, and answer with what was refused before, now or when the acknowledgements are there."""
     acks = request.acks
     lagging: list[PendingAcks] = []
-    appended = {
-        key: _append(key[1], batch, acks, call, lagging, verifications.get(key)) for key, batch in paced(sent.items())
-    }
+    appended = {}
+    for key in list(sent) if call.is_brief else paced(list(sent), 1):
+        verification = verifications.get(key) if verifications else None
+        appended[key] = _append(key[1], sent.pop(key), acks, call, lagging, verification)  # and lets go of it
     results = appended | results
     if acks == _ACKS_NONE:
         failed = [f"{key[0]!r}-{key[1]}: {result.error.name}" for key, result in results.items() if result.error]
@@ -175,20 +177,21 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
 
     Raises `Refused` if that is the whole request.
     """
-    cluster, version = call.node.cluster, call.api_version
+    cluster, version, is_brief = call.node.cluster, call.api_version, call.is_brief
     sent: dict[Key, _Sent] = {}
     refused: dict[Key, AppendResult] = {}
     #: Whose records are null, unless the partition is listed again with others.
     without_records: set[Key] = set()
     is_transactional = False
-    for listed_topic in paced(request.topic_data):
+    for listed_topic in request.topic_data if is_brief else paced(request.topic_data):
         if version >= 13:
             name: str | bytes = listed_topic.topic_id
             topic = cluster.topics_by_id.get(listed_topic.topic_id)
         else:
             name = listed_topic.name
             topic = cluster.topics.get(listed_topic.name)
-        for listed in paced(listed_topic.partition_data):
+        partitions = listed_topic.partition_data
+        for listed in partitions if is_brief else paced(partitions, 1):
             key = name, listed.index
             try:
                 header, batch = only_batch(listed.records, version)
@@ -196,8 +199,8 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
                 error = fault.error
                 is_transactional = is_transactional or _begins_transactional(listed.records)
             else:
-                error = ErrorCode.NONE
-                is_transactional = is_transactional or header.is_transactional
+                error = NONE
+                is_transactional = is_transactional or header.attributes & TRANSACTIONAL_FLAG != 0
             if topic is None and version >= 13:
                 refused[key] = AppendResult(ErrorCode.UNKNOWN_TOPIC_ID)
             elif topic is None or find_partition(topic, listed.index) is None:
@@ -209,6 +212,8 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
             else:
                 sent[key] = _Sent(topic, header, batch)
                 without_records.discard(key)
+            if not is_brief:
+                listed.records = None  # `sent` has what is needed of it
     for key in without_records:
         sent.pop(key, None)
         refused.setdefault(key, AppendResult(ErrorCode.INVALID_RECORD))
@@ -219,7 +224,7 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
 def _begins_transactional(records: Buffer | None) -> bool:
     """Whether the first batch is of a transaction, where there is more or less than one. Raises `Refused`.
 
-    Kafka asks this before anything else, and stumbles over bytes that are no batch.
+    Kafka asks this before anything else, and fails on bytes that are no batch.
     """
     records = records or b""
     try:
@@ -270,7 +275,7 @@ def _append(
 def _answer(results: dict[Key, AppendResult], call: Call) -> ProduceResponse:
     topics: dict[str | bytes, ProduceResponse.TopicProduceResponse] = {}
     endpoints: dict[int, ProduceResponse.NodeEndpoint] = {}
-    for (name, index), result in paced(results.items()):
+    for (name, index), result in results.items() if call.is_brief else paced(results.items()):
         topic = topics.get(name)
         if topic is None:
             topic = topics[name] = (

@@ -27,7 +27,7 @@ def handle(request: SyncGroupRequest, call: Call) -> SyncGroupResponse | None:
     has_protocol = request.protocol_type is not None and request.protocol_name is not None
     if call.api_version >= _PROTOCOL_REQUIRED_FROM and not has_protocol:
         return refuse(request, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    call.node.coordinator.submit(request.group_id, SyncRequested(call, request))
+    call.node.coordinator.submit(request.group_id, SyncRequested(call, request), is_long=not call.is_brief)
     return None
 
 

@@ -27,7 +27,8 @@ from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.offsets.answers import transactional_commit_refused
 from ottla.coordinator.offsets.events import TxnOffsetCommitRequested
 from ottla.coordinator.write_errors import WRITE_ERRORS
-from ottla.log.producer_state import NO_SEQUENCE, Verification
+from ottla.log.producer_entry import NO_SEQUENCE
+from ottla.log.producer_state import Verification
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
@@ -160,10 +161,9 @@ def _start(
 
 def _submit(request: TxnOffsetCommitRequest, answer: _Answer, verification: Verification | None) -> None:
     call = answer.call
-    commit = TxnOffsetCommitRequested(answer, request, call.api_version, verification)
-    if not call.is_brief:
-        commit.is_too_large = is_too_large(request, call)
-    call.node.coordinator.submit(request.group_id, commit)
+    too_large = not call.is_brief and is_too_large(request, call)
+    commit = TxnOffsetCommitRequested(answer, request, call.api_version, verification, too_large)
+    call.node.coordinator.submit(request.group_id, commit, is_long=not call.is_brief)
 
 
 def refuse(request: TxnOffsetCommitRequest, error_code: ErrorCode) -> TxnOffsetCommitResponse:

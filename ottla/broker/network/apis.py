@@ -65,7 +65,7 @@ SERVED: Final = {
     served.key: served
     for served in (
         # librdkafka takes a broker that does not list Produce v0 for one too old to talk to. Kafka lists it too, and
-        # closes the connection of whoever sends v0–v2.
+        # closes the connection of a client that sends v0–v2.
         Served(0, Lane.MAY_WAIT, advertise_from=0, brief_bytes_max=BRIEF_PRODUCE_BYTES_MAX),  # Produce
         Served(1, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # Fetch
         Served(2),  # ListOffsets
@@ -79,7 +79,7 @@ SERVED: Final = {
         Served(14, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # SyncGroup
         Served(15, Lane.MAY_WAIT),  # DescribeGroups
         Served(16),  # ListGroups
-        Served(18, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # ApiVersions
+        Served(18, repeats=True, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # ApiVersions
         Served(19),  # CreateTopics
         Served(20),  # DeleteTopics
         Served(21),  # DeleteRecords

@@ -4,27 +4,29 @@ The connection makes it from a frame, a handler gets it beside the decoded reque
 `answer`, now or later, from wherever it happens: the handler itself, a group's task, an operation in a purgatory. The
 answer is encoded on the spot and leaves when it is its turn on the connection.
 
-Answering never raises: an answer that can't be encoded, like any other failure of ours, is logged, and the client is
+Answering never raises: an answer that can't be encoded, like any other failure of ours, is told, and the client is
 told UNKNOWN_SERVER_ERROR in the form of its request. Kafka: RequestHandlerHelper.handleError.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from greenlet import getcurrent
 
 from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
-from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, costs, fail_long_answer, own_bytes
+from ottla.events.kind import Kind
+from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, Worker, fail_long_answer, own_bytes
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.headers import RESPONSE_HEADER, RESPONSE_HEADER_TAGGED
-from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
+from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message, Writer
 
 if TYPE_CHECKING:
     from ottla.broker.authorizer import Authorizer, Principal
-    from ottla.broker.network.connection import Connection
-    from ottla.broker.network.routes import Route
     from ottla.broker.node import BrokerNode
+    from ottla.pacing import Pace
 
 
 _LONG_TEXT: Final = "the answer would have a text of more than 32,767 bytes"
@@ -34,14 +36,102 @@ class CloseConnection(Exception):
     """Raised by a handler where Kafka gives no answer and closes the connection. The text goes to the log."""
 
 
+class Form(Protocol):
+    """In which form an API's version is answered: what a call knows of its route."""
+
+    name: str
+    version: int
+    write: Writer
+    refuse: Callable[[Message, ErrorCode], Message]
+    #: Makes the header from the size and the correlation id; the size is that of the body and so much more.
+    pack_header: Callable[[int, int], bytes]
+    header_bytes: int
+    #: Whether the same answer is given again and again; then the last one, and its bytes.
+    repeats: bool
+    last_answer: Message | None
+    last_body: bytes
+
+    def __init__(self, key: int, version: int) -> None:
+        """That of an API and a version."""
+
+
+class CallRecorder(Protocol):
+    """Who keeps them."""
+
+    def take(self, call: Call, /) -> Any:
+        """A request has come; returns what `answered` is given with its answer."""
+
+    def answered(self, taken: Any, response: Message | None, /) -> None:
+        """It has its answer; None: it is dealt with and gets none."""
+
+
+class Home(Protocol):
+    """What a call knows of the listener."""
+
+    name: str
+    authorizer: Authorizer
+
+    @property
+    def recorder(self) -> CallRecorder | None:
+        """Who keeps its calls, if somebody does."""
+
+
+class Asker(Protocol):
+    """What a call knows of the connection it has come by, and whoever has the call."""
+
+    node: BrokerNode
+    client_host: str
+    client_port: int
+    #: What the client has said of itself.
+    client_id: str | None
+    client_software: str
+    principal: Principal
+    pace: Pace
+
+    @property
+    def listener(self) -> Home:
+        """Where it connected to."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more will leave."""
+
+    @property
+    def peer(self) -> tuple[str, int]:
+        """The client's host and port; "" and 0 when it was gone before anybody asked."""
+
+    def emit(self, answered: Call, /) -> None:
+        """The call has its answer."""
+
+    def send_ahead(self, call: Call, part: bytes, /) -> bool:
+        """Send the beginning of an answer that is not given yet; False: it is not its turn, or nobody is there."""
+
+    def wait_for_answers(self) -> None:
+        """Take up nothing more until all that was taken up is answered."""
+
+    def end_behind(self, last: Call, *, reset: bool) -> None:
+        """Close, or break off, when what is given of this call's answer has left."""
+
+    def refuse(self, reason: str) -> None:
+        """Close because of something the client sent, and say why."""
+
+    def close(self) -> None:
+        """Close when what is written has left."""
+
+    def reset(self) -> None:
+        """Break the connection off as a process that crashes does."""
+
+
 class Call:
     """One request: who asks, in which version, and the way back.
 
     `answered` is None until the answer is there; then its encoded parts, empty when the request gets none (Produce with
     acks=0), of `answer_bytes` together. For those who would rather not wait for somebody who may be gone: `on_ended` is
-    called when the client says that it will send nothing more, `on_abandoned` when the connection is lost. `is_brief`:
-    neither handling nor answering it is long work.
+    called when the client says that it will send nothing more, `on_abandoned` when the connection is lost.
     """
+
+    #: Whether neither handling nor answering it is long work.
+    is_brief = True
 
     __slots__ = (
         "answer_bytes",
@@ -50,7 +140,6 @@ class Call:
         "client_id",
         "connection",
         "correlation_id",
-        "is_brief",
         "node",
         "on_abandoned",
         "on_ended",
@@ -58,9 +147,7 @@ class Call:
         "route",
     )
 
-    def __init__(
-        self, connection: Connection, route: Route, correlation_id: int, client_id: str, request: Message
-    ) -> None:
+    def __init__(self, connection: Asker, route: Form, correlation_id: int, client_id: str, request: Message) -> None:
         self.connection = connection
         self.node: BrokerNode = connection.node
         self.route = route
@@ -68,7 +155,6 @@ class Call:
         self.correlation_id = correlation_id
         self.client_id = client_id
         self.request = request
-        self.is_brief = True
         self.answered: list[Buffer] | None = None
         self.answer_bytes = 0
         self.on_abandoned: Callable[[], object] | None = None
@@ -96,21 +182,10 @@ class Call:
 
     def answer(self, response: Message) -> None:
         """Give the answer. The first one counts; after the connection is gone it does nothing."""
-        if not self.is_brief:
-            self.connection.pace.run(partial(self._answer, response))
-        elif self.answered is None:  # `_answer` without its call, which each request would pay for
-            try:
-                self.answered = self._encode(response)
-            except Exception:
-                self._answer(response)  # fails again, and says so
-            else:
-                self.connection.emit(self)
-
-    def _answer(self, response: Message) -> None:
         if self.answered is not None:
             return
         try:
-            self.answered = self._encode(response)
+            self.answered = self.encode(response)
         except TooCostly as costly:
             self._refuse_costly(costly)
         except Exception:
@@ -120,34 +195,6 @@ class Call:
 
     def answer_later(self, make: Callable[[], Message]) -> None:
         """Give the answer that `make` returns, now that what was waited for is there. It may raise as a handler may."""
-        if self.is_brief:
-            self._make(make)
-        else:
-            self.connection.pace.run(partial(self._make, make))
-
-    def go_on(self, handle: Callable[[], Message | None]) -> None:
-        """Go on handling the request, now that what was waited for is there; as a handler, it may leave the answer for
-        later, and it may raise.
-        """
-        if self.is_brief:
-            self._go_on(handle)
-        else:
-            self.connection.pace.run(partial(self._go_on, handle))
-
-    def _go_on(self, handle: Callable[[], Message | None]) -> None:
-        try:
-            response = handle()
-        except CloseConnection as close:
-            self.connection.refuse(str(close))
-        except TooCostly as costly:
-            self._refuse_costly(costly)
-        except Exception:
-            self.fail()
-        else:
-            if response is not None:
-                self.answer(response)
-
-    def _make(self, make: Callable[[], Message]) -> None:
         try:
             response = make()
         except TooCostly as costly:
@@ -157,12 +204,24 @@ class Call:
         else:
             self.answer(response)
 
+    def go_on(self, handle: Callable[[], Message | None]) -> None:
+        """Go on handling the request, now that what was waited for is there; as a handler, it may leave the answer for
+        later, and it may raise.
+        """
+        try:
+            response = handle()
+        except Exception as error:
+            self.fail_by(error)
+        else:
+            if response is not None:
+                self.answer(response)
+
     def _refuse_costly(self, costly: TooCostly) -> None:
         self.connection.refuse(f"{self.route.name} v{self.api_version} would be answered with too much: {costly}")
 
     def answer_part(self, response: Message, bytes_count: int) -> None:
         """Give the first so many bytes of the answer; whoever wants that has to end the connection behind them."""
-        part = b"".join(self._encode(response))[:bytes_count]
+        part = b"".join(self.encode(response))[:bytes_count]
         self.answered, self.answer_bytes = [part] if part else [], len(part)
 
     def answer_nothing(self) -> None:
@@ -170,53 +229,75 @@ class Call:
         self.answered = []
         self.connection.emit(self)
 
+    def fail_by(self, error: Exception) -> None:
+        """Its handler has raised this. For `except` blocks."""
+        if isinstance(error, CloseConnection):
+            self.connection.refuse(str(error))
+        elif isinstance(error, TooCostly):
+            self.connection.refuse(f"{self.route.name} v{self.api_version} costs too much: {error}")
+        else:
+            self.fail()
+
     def fail(self, unwritten: Message | None = None) -> None:
-        """Something of ours has raised: log it, and answer UNKNOWN_SERVER_ERROR if there is no answer yet.
+        """Something of ours has raised: tell it, and answer UNKNOWN_SERVER_ERROR if there is no answer yet.
 
         For `except` blocks. `unwritten`: the answer, if it was there and could not be written.
         """
-        connection, log = self.connection, self.connection.log
-        api, api_version = self.route.name, self.api_version
+        connection, api, api_version = self.connection, self.route.name, self.api_version
+        tell = partial(self.node.events.tell, node_id=self.node.node_id, api=api, api_version=api_version)
         is_clients_fault = unwritten is not None and has_long_text(unwritten)
         if not is_clients_fault:
-            log.exception("request.failed", api=api, api_version=api_version)
+            tell(Kind.REQUEST_FAILED, raised=sys.exception())
         if self.answered is not None:
             return
         try:
-            self.answered = self._encode(self.route.refuse(self.request, ErrorCode.UNKNOWN_SERVER_ERROR))
+            self.answered = self.encode(self.route.refuse(self.request, ErrorCode.UNKNOWN_SERVER_ERROR))
         except CloseConnection as close:
             connection.refuse(str(close))
         except Exception as error:
             connection.refuse(f"{api} v{api_version} cannot be answered: {error}")
         else:
             if is_clients_fault:
-                log.warning("request.refused", api=api, api_version=api_version, reason=_LONG_TEXT)
+                tell(Kind.REQUEST_REFUSED, reason=_LONG_TEXT)
             connection.emit(self)
 
-    def _encode(self, response: Message) -> list[Buffer]:
+    def encode(self, response: Message) -> list[Buffer]:
+        """The parts of the frame with this answer, of `answer_bytes` together."""
         route = self.route
         if response is route.last_answer:
             body = route.last_body
             self.answer_bytes = len(body)
-            return [self._header(len(body)) + body]
+            return [route.pack_header(len(body) + route.header_bytes, self.correlation_id) + body]
         parts: list[Buffer] = [b""]
-        if (spent := costs()) is not None:
-            spent.begin_answer()
+        if type(worker := getcurrent()) is Worker:
+            worker.costs.begin_answer(parts)
         route.write(response, parts)
         self.answer_bytes = size = sum(map(len, parts))
         if size > ANSWER_BYTES_MAX and own_bytes(parts) > ANSWER_BYTES_MAX:
             fail_long_answer()
         if route.repeats:
             route.last_answer, route.last_body = response, b"".join(parts)
-        parts[0] = self._header(size)
+        parts[0] = route.pack_header(size + route.header_bytes, self.correlation_id)
         if size < JOINED_ANSWER_BYTES_MAX or size < PART_BYTES_MIN * len(parts):
             return [b"".join(parts)]
         return parts
 
-    def _header(self, body_bytes: int) -> bytes:
-        if self.route.answer_header_tagged:
-            return RESPONSE_HEADER_TAGGED.pack(body_bytes + 5, self.correlation_id)
-        return RESPONSE_HEADER.pack(body_bytes + 4, self.correlation_id)
+
+class LongCall(Call):
+    """A call whose answer, too, may take long to make and to encode: a worker does it."""
+
+    __slots__ = ()
+
+    is_brief = False
+
+    def answer(self, response: Message) -> None:
+        self.connection.pace.run(partial(super().answer, response))
+
+    def answer_later(self, make: Callable[[], Message]) -> None:
+        self.connection.pace.run(partial(super().answer_later, make))
+
+    def go_on(self, handle: Callable[[], Message | None]) -> None:
+        self.connection.pace.run(partial(super().go_on, handle))
 
 
 def has_long_text(value: object) -> bool:

@@ -6,10 +6,14 @@ connection says how much it holds of a kind, and when that is too much for all t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from ottla.broker.network.connection import Connection
+
+class Holder(Protocol):
+    """A connection."""
+
+    def give_up(self, reason: str, /) -> None:
+        """Close at once."""
 
 
 class Holdings:
@@ -22,9 +26,9 @@ class Holdings:
         self.bytes_held = 0
         self._what = what
         self._bytes_max = bytes_max
-        self._held: dict[Connection, int] = {}
+        self._held: dict[Holder, int] = {}
 
-    def hold(self, connection: Connection, size: int) -> None:
+    def hold(self, connection: Holder, size: int) -> None:
         """The connection now holds so many bytes. Somebody may be closed for it, be it another or this one.
 
         Who is alone with it may have as much as one may.

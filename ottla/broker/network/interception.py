@@ -16,10 +16,10 @@ that handler, from the next request on (`Routes.intercept`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
-from ottla.broker.network.call import Call, CloseConnection
-from ottla.pacing import TooCostly
+from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import Message
 
@@ -52,15 +52,18 @@ def intercepting(
 class InterceptedCall(Call):
     """What handlers get in place of the connection's own call, and what an interceptor decides about."""
 
-    __slots__ = ("_handler", "_has_begun", "_interceptor", "_is_answered", "_own")
+    __slots__ = ("_handler", "_has_begun", "_interceptor", "_is_answered", "_own", "is_brief", "kept")
 
     def __init__(self, own: Call, handler: Callable[[Message, Call], Message | None], interceptor: Interceptor) -> None:
         super().__init__(own.connection, own.route, own.correlation_id, own.client_id, own.request)
         self._own = own
         self._handler = handler
         self._interceptor = interceptor
+        self.is_brief = own.is_brief
         self._has_begun = False
         self._is_answered = False
+        #: What the interceptor keeps from the request until its answer.
+        self.kept: Any = None
         own.on_abandoned, own.on_ended = self._abandoned, self._ended
 
     def begin(self) -> None:
@@ -76,12 +79,8 @@ class InterceptedCall(Call):
         self._has_begun = True
         try:
             response = self._handler(self.request, self)
-        except CloseConnection as close:
-            self.connection.refuse(str(close))
-        except TooCostly as costly:
-            self.connection.refuse(f"{self.route.name} v{self.api_version} costs too much: {costly}")
-        except Exception:
-            self.fail()
+        except Exception as error:
+            self.fail_by(error)
         else:
             if response is not None:
                 self.answer(response)
@@ -104,10 +103,45 @@ class InterceptedCall(Call):
         self._own.answer_part(response, bytes_count)
         self.connection.end_behind(self._own, reset=reset)
 
+    def frame(self, response: Message) -> bytes:
+        """The bytes that this answer leaves as."""
+        return b"".join(self._own.encode(response))
+
+    def send_ahead(self, part: bytes) -> bool:
+        """Send the first bytes of an answer; the rest has to follow with `leave_bytes`. False: it is not its turn."""
+        return self.connection.send_ahead(self._own, part)
+
+    def leave_bytes(self, rest: bytes) -> None:
+        """Let these bytes leave, as the answer or the rest of it, when it is its turn."""
+        self._own.answered, self._own.answer_bytes = [rest], len(rest)
+        self.connection.emit(self._own)
+
+    def answer_in_version(self, key: int, version: int) -> None:
+        """Have the answer written as one of this API and version, whatever was asked."""
+        self._own.route = type(self.route)(key, version)
+
+    def rehearse(self, then: Callable[[], object]) -> None:
+        """Have the handler deal with the request, tell nobody what comes of it, and call `then` when that is there."""
+        rehearsal = Rehearsal(self, then)
+        self.on_abandoned = rehearsal.abandoned
+        try:
+            response = self._handler(self.request, rehearsal)
+        except Exception as error:
+            self.fail_by(error)
+        else:
+            if response is not None:
+                rehearsal.answer(response)
+
     # --- for handlers ---
 
     def answer(self, response: Message) -> None:
         self._decide(response)
+
+    def answer_later(self, make: Callable[[], Message]) -> None:
+        if self.is_brief:
+            super().answer_later(make)
+        else:
+            self.connection.pace.run(partial(super().answer_later, make))
 
     def answer_nothing(self) -> None:
         self._decide(None)
@@ -134,3 +168,31 @@ class InterceptedCall(Call):
     def _ended(self) -> None:
         if self.on_ended is not None:
             self.on_ended()
+
+
+class Rehearsal(Call):
+    """What a handler gets whose answer nobody is to hear."""
+
+    __slots__ = ("_is_over", "_then")
+
+    def __init__(self, call: Call, then: Callable[[], object]) -> None:
+        super().__init__(call.connection, call.route, call.correlation_id, call.client_id, call.request)
+        self._then = then
+        self._is_over = False
+
+    def abandoned(self) -> None:
+        """The client has gone meanwhile."""
+        self._is_over = True
+        if self.on_abandoned is not None:
+            self.on_abandoned()
+
+    def answer(self, response: Message) -> None:
+        self.answer_nothing()
+
+    def fail(self, unwritten: Message | None = None) -> None:
+        self.answer_nothing()
+
+    def answer_nothing(self) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._then()

@@ -11,11 +11,10 @@ import errno
 import os
 import socket
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ottla.broker.authorizer import AllowAll, Authorizer
-from ottla.broker.log import LEVELS
-from ottla.broker.network.call import Call
+from ottla.broker.network.call import Call, LongCall
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import DEFAULT_NAME
 from ottla.broker.network.holdings import Holdings
@@ -27,6 +26,10 @@ from ottla.broker.network.limits import (
 )
 from ottla.broker.network.routes import Routes
 from ottla.broker.node import BrokerNode
+from ottla.events.kind import Kind
+
+if TYPE_CHECKING:
+    from ottla.broker.network.call import CallRecorder
 
 #: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
 #: hundreds of clients in one breath.
@@ -35,6 +38,17 @@ BACKLOG = 1024
 _TURNS_TO_CONNECT = 4
 #: How long the loop may take to close a server socket.
 _TURNS_TO_CLOSE_MAX = 100
+
+
+class Held(Protocol):
+    """An address that nobody else can have."""
+
+    def close(self) -> None:
+        """Give it back."""
+
+
+#: Holds an address: (family, address).
+Hold: TypeAlias = Callable[[int, Any], Awaitable[Held]]
 
 
 class Shared:
@@ -46,6 +60,10 @@ class Shared:
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.routes = Routes()
         self.authorizer: Authorizer = authorizer or AllowAll()
+        #: Gets each connection that was just made, and may end it. None: nobody does that.
+        self.turn_away: Callable[[Connection], object] | None = None
+        #: Who keeps all requests and their answers, if anybody does.
+        self.recorder: CallRecorder | None = None
         self.unread = Holdings("answers it does not read", UNREAD_BYTES_MAX)
         self.receiving = Holdings("a request it has not sent whole", max(RECEIVING_BYTES_MAX, 2 * request_bytes_max))
 
@@ -86,9 +104,10 @@ async def listen(server: asyncio.Server) -> None:
 class Listener:
     """Accepts connections for one node, under a name that all nodes know."""
 
-    def __init__(self, node: BrokerNode, shared: Shared, log: Any, name: str = DEFAULT_NAME) -> None:
+    def __init__(self, node: BrokerNode, shared: Shared, name: str = DEFAULT_NAME) -> None:
         self.node = node
         self.name = name
+        self._shared = shared
         self.routes = shared.routes
         self.authorizer = shared.authorizer
         self.receive_buffer = shared.receive_buffer
@@ -97,14 +116,19 @@ class Listener:
         self.pace = node.pace
         self.request_bytes_max: int = node.cluster.settings["socket.request.max.bytes"]
         self.connections: set[Connection] = set()
-        self.log = log.bind(node_id=node.node_id)
-        self.new_call = _call_class(self.log)
+        #: What a request becomes, and a long one.
+        self.new_call: type[Call] = Call
+        self.new_long_call: type[Call] = LongCall
+        self._is_told = False
+        node.events.when_read(Kind.REQUEST_HANDLED, self._choose_told)
         self.loop = asyncio.get_running_loop()
         self._server: asyncio.Server | None = None
+        #: A loop whose sockets are not the machine's has its own way to hold an address.
+        self._hold: Hold = getattr(self.loop, "hold_address", _hold)
         self._host = ""
         self._port = 0
         #: What holds the addresses while the node is stopped.
-        self._held: list[socket.socket] = []
+        self._held: list[Held] = []
         self._all_gone = asyncio.Event()
         #: Whether the node has died: who has just connected hears of it as all others did.
         self._is_dead = False
@@ -134,7 +158,7 @@ class Listener:
         addresses = [(opened.family, opened.getsockname()) for opened in server.sockets]
         self._close_server(server)
         for family, address in addresses:
-            self._held.append(await _hold(family, address))
+            self._held.append(await self._hold(family, address))
 
     def _let_go(self) -> None:
         while self._held:
@@ -171,22 +195,62 @@ class Listener:
         """Close what nothing came from and nothing left to since the last call. Kafka: connections.max.idle.ms."""
         for connection in list(self.connections):
             if connection.is_idle():
-                self.log.info("connection.idle.closed", client_host=connection.client_host)
+                self.node.events.tell(
+                    Kind.CONNECTION_IDLE_CLOSED, node_id=self.node.node_id, client_host=connection.client_host
+                )
                 connection.abort()
 
     def remember(self, connection: Connection) -> None:
         """A client has connected; if that was too late, it is turned away."""
         self.connections.add(connection)
+        self._tell(Kind.CONNECTION_OPENED, connection)
         if self._is_dead:
             connection.reset()
         elif self._server is None:
             connection.close()
+        elif self._shared.turn_away is not None:
+            self._shared.turn_away(connection)
 
     def forget(self, connection: Connection) -> None:
         """The connection is gone."""
         self.connections.discard(connection)
+        self._tell(Kind.CONNECTION_CLOSED, connection)
         if not self.connections:
             self._all_gone.set()
+
+    def _tell(self, kind: Kind, connection: Connection) -> None:
+        self.node.events.tell(
+            kind,
+            node_id=self.node.node_id,
+            listener=self.name,
+            client_host=connection.client_host,
+            client_port=connection.client_port,
+        )
+
+    @property
+    def recorder(self) -> CallRecorder | None:
+        """Who keeps all requests and their answers, if anybody does."""
+        return self._shared.recorder
+
+    def choose_call(self) -> None:
+        """Choose what requests become: what costs least and does what is wanted."""
+        if self._shared.recorder is not None:
+            from ottla.broker.network.recorded_call import RecordedCall, RecordedLongCall
+
+            self.new_call, self.new_long_call = RecordedCall, RecordedLongCall
+        elif self._is_told:
+            from ottla.broker.network.timed_call import TimedCall, TimedLongCall
+
+            self.new_call, self.new_long_call = TimedCall, TimedLongCall
+        else:
+            self.new_call, self.new_long_call = Call, LongCall
+        for connection in self.connections:
+            connection.new_call, connection.new_long_call = self.new_call, self.new_long_call
+
+    def _choose_told(self, is_told: bool) -> None:
+        """When somebody reads of each request, requests become calls that tell when they are answered."""
+        self._is_told = is_told
+        self.choose_call()
 
     def finish(self) -> None:
         """Close every connection when what came there is answered."""
@@ -232,12 +296,3 @@ async def _hold(family: int, address: Any) -> socket.socket:
         else:
             break
     return held  # unbound at worst: then the port may be taken meanwhile, which `reopen` says
-
-
-def _call_class(log: Any) -> type[Call]:
-    """What a request becomes: with the level debug, one that tells the log when it is answered."""
-    if not log.is_enabled_for(LEVELS["debug"]):
-        return Call
-    from ottla.broker.network.logged_call import LoggedCall
-
-    return LoggedCall

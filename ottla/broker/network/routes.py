@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 from ottla.broker.network.apis import SERVED, Lane
 from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.headers import API_VERSIONS_KEY, has_tagged_response_header
-from ottla.protocol.primitives import Message, Reader, Writer
+from ottla.protocol.headers import (
+    API_VERSIONS_KEY,
+    RESPONSE_HEADER,
+    RESPONSE_HEADER_TAGGED,
+    SIZE_BYTES,
+    has_tagged_response_header,
+    read_client_id,
+    skip_header_tags,
+)
+from ottla.protocol.primitives import DecodeError, Message, Reader, Writer
 from ottla.protocol.registry import api
 
 if TYPE_CHECKING:
@@ -52,16 +60,17 @@ class Route:
     """How one version of one API is decoded, handled and answered."""
 
     __slots__ = (
-        "answer_header_tagged",
         "brief_bytes_max",
         "flexible",
         "handle",
         "handler",
+        "header_bytes",
+        "is_in_group_lane",
         "is_long",
-        "lane",
         "last_answer",
         "last_body",
         "name",
+        "pack_header",
         "read",
         "refuse",
         "repeats",
@@ -75,14 +84,17 @@ class Route:
         module = cast("HandlerModule", import_module(f"ottla.broker.handlers.{codec.module}"))
         self.name = codec.name
         self.version = version
-        self.lane: Lane = served.lane
+        self.is_in_group_lane = served.lane is Lane.GROUP
         self.repeats = served.repeats
         self.brief_bytes_max = served.brief_bytes_max
         #: If it repeats: the last answer, and its bytes.
         self.last_answer: Message | None = None
         self.last_body = b""
         self.flexible = codec.is_flexible(version)
-        self.answer_header_tagged = has_tagged_response_header(key, self.flexible)
+        header = RESPONSE_HEADER_TAGGED if has_tagged_response_header(key, self.flexible) else RESPONSE_HEADER
+        #: Makes an answer's header from the size and the correlation id; the size is that of the body and so much more.
+        self.pack_header = header.pack
+        self.header_bytes = header.size - SIZE_BYTES
         self.read: Reader = codec.request.READERS[version]
         self.write: Writer = codec.response.WRITERS[version]
         self.handler: Handler = module.handle
@@ -91,6 +103,16 @@ class Route:
         #: Of a request that is small: whether it is much work all the same. None: it never is.
         self.is_long: IsLong | None = getattr(module, "is_long", None)
         self.refuse: Refuse = module.refuse
+
+    def decode(self, frame: bytes, client_id_length: int) -> tuple[str, Message]:
+        """The client id and the request. Raises whatever comes of bytes that can't be understood."""
+        client_id, position = read_client_id(frame, client_id_length)
+        if self.flexible:
+            position = skip_header_tags(frame, position)
+        request, end = self.read(frame, position)
+        if end > len(frame):
+            raise DecodeError(f"the body claims {end - len(frame)} bytes more than the frame has")
+        return client_id, request
 
 
 def _unknown_api_versions(version: int) -> Route:

@@ -24,6 +24,7 @@ from ottla.cluster.topic_names import TRANSACTION_TOPIC
 from ottla.coordinator.java_hash import partition_for
 from ottla.coordinator.transactions.config import TransactionConfig
 from ottla.coordinator.transactions.coordinator import TransactionCoordinator
+from ottla.events.kind import Kind
 from ottla.events.setbacks import Setbacks, reason_of
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
 
     from ottla.broker.background import Background
     from ottla.broker.groups.coordination import GroupCoordination
-    from ottla.broker.log import Log
     from ottla.cluster.cluster import Cluster
     from ottla.coordinator.runtime.effects import Writer
     from ottla.coordinator.runtime.records import Record
+    from ottla.events.stream import Stream
     from ottla.log.partition import Partition
     from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
@@ -85,24 +86,24 @@ def transaction_config(settings: Settings, partitions_count: int) -> Transaction
 
 
 class TransactionTidings:
-    """Says in the log what became of a partition of __transaction_state."""
+    """Tells what became of a partition of __transaction_state."""
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
+    def __init__(self, events: Stream) -> None:
+        self._events = events
 
     def loaded(self, partition: int, _machines: int, duration_ms: int) -> None:
-        self._log.info("transaction_log.loaded", partition=partition, duration_ms=duration_ms)
+        self._events.tell(Kind.TRANSACTION_LOG_LOADED, partition=partition, duration_ms=duration_ms)
 
-    def failed(self, partition: int, reason: str) -> None:
-        self._log.error("transaction_log.load.failed", partition=partition, reason=reason)
-
-    def met_bug(self, partition: int, reason: str) -> None:
-        self._log.exception("transaction_log.load.failed", partition=partition, reason=reason)
+    def failed(self, partition: int, reason: str, raised: Exception | None) -> None:
+        self._events.tell(Kind.TRANSACTION_LOG_LOAD_FAILED, raised=raised, partition=partition, reason=reason)
 
     def ignored(self, partition: int, record_type: int, records: int) -> None:
-        self._log.warning(
-            "transaction_log.records.ignored", partition=partition, record_type=record_type, records=records
+        self._events.tell(
+            Kind.TRANSACTION_LOG_RECORDS_IGNORED, partition=partition, record_type=record_type, records=records
         )
+
+    def all_read(self) -> None:
+        """Nobody waits for that."""
 
 
 class TransactionCoordination:
@@ -114,7 +115,6 @@ class TransactionCoordination:
         timer: Timer,
         tasks: TaskGroup,
         background: Background,
-        log: Log,
         groups: GroupCoordination,
     ) -> None:
         config = transaction_config(cluster.settings, cluster.transaction_partitions_count)
@@ -122,9 +122,9 @@ class TransactionCoordination:
         notes = TransactionNotes(cluster.events)
         self._cluster = cluster
         self._timer = timer
-        self._log = log
+        self._events = cluster.events
         self._partitions_count = config.num_partitions
-        self._loading = Loading(background, timer.now_ms, log, "transaction loading", TransactionTidings(log))
+        self._loading = Loading(background, "transaction loading", TransactionTidings(cluster.events), cluster.events)
         self._setbacks: Setbacks[str] = Setbacks(timer.now_ms, _QUIET_MS)
         self._topic = InternalTopic(cluster, TRANSACTION_TOPIC, self.take_over, self.resign)
         self.of_node: dict[int, TransactionCoordinator] = {}
@@ -191,8 +191,8 @@ class TransactionCoordination:
         """
         cause = error.__cause__ or error
         if self._setbacks.failed(key, cause):
-            self._log.exception("transactions.failed", partition=int(key), reason=reason_of(cause))
-        recovery = Alarm(lambda: self._recover(node_id, key))
+            self._events.tell(Kind.TRANSACTIONS_FAILED, raised=error, partition=int(key), reason=reason_of(cause))
+        recovery = Alarm(lambda: self._recover(node_id, key), f"recovery of partition {key} of __transaction_state")
         self._timer.add_in(recovery, 0 if self._setbacks.failures(key) == 1 else self._setbacks.backoff_ms(key))
 
     def _recover(self, node_id: int, key: str) -> None:
@@ -204,6 +204,6 @@ class TransactionCoordination:
             if error is not None:
                 self._failed(node_id, key, error)
             elif self._setbacks.failures(key) == 1:
-                self._log.info("transactions.recovered", partition=int(key))
+                self._events.tell(Kind.TRANSACTIONS_RECOVERED, partition=int(key))
 
         self._loading.recover(coordinator.runtime, topic.partitions[int(key)], key, then)

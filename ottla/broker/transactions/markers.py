@@ -98,7 +98,7 @@ class MarkerWriter:
         self._coordinators = coordinators
         #: Those that are not through.
         self._waiting: dict[_Asked, None] = {}
-        self._retry = Alarm(self._write_waiting)
+        self._retry = Alarm(self._write_waiting, "transaction markers")
         groups.on_partition_read(self._write_soon)
         cluster.events.read(self._something_changed, [Kind.LEADERS_MOVED, Kind.TOPIC_DELETED])
 

@@ -6,11 +6,11 @@ sender, to be answered. An event is no more than its data; `step` says what it d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ottla.coordinator.offsets.events import OffsetsRequest, SweepDue, TopicsDeleted
+from ottla.coordinator.offsets.events import OffsetsRequest, SweepDue, TopicsDeleted, TransactionEnded
 from ottla.coordinator.runtime.events import RuntimeEvent
+from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.runtime.records import is_writable
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 UUID_CHARS: Final = 36
 
 
-@dataclass(slots=True)
+@frozen
 class JoinRequested:
     """Answered with a JoinGroupResponse, now or when the rebalance is through."""
 
@@ -64,7 +64,7 @@ class JoinRequested:
         return self.client_id if instance_id is None else instance_id
 
 
-@dataclass(slots=True)
+@frozen
 class SyncRequested:
     """Answered with a SyncGroupResponse, now or when the leader's assignment is written."""
 
@@ -72,7 +72,7 @@ class SyncRequested:
     request: SyncGroupRequest
 
 
-@dataclass(slots=True)
+@frozen
 class HeartbeatRequested:
     """Answered with a HeartbeatResponse, which is shared: don't change it."""
 
@@ -80,7 +80,7 @@ class HeartbeatRequested:
     request: HeartbeatRequest
 
 
-@dataclass(slots=True)
+@frozen
 class LeaveRequested:
     """Answered with a LeaveGroupResponse in the shape of its version."""
 
@@ -89,7 +89,7 @@ class LeaveRequested:
     api_version: int
 
 
-@dataclass(slots=True)
+@frozen
 class DescribeRequested:
     """One group of a DescribeGroups. Answered with a DescribedGroup."""
 
@@ -97,7 +97,22 @@ class DescribeRequested:
     api_version: int
 
 
+@frozen
+class SessionEnded:
+    """This member's session is over, whenever it would have been."""
+
+    member_id: str
+
+
+@frozen
+class RebalanceWanted:
+    """Somebody outside the group wants it to rebalance."""
+
+    reason: str | None = None
+
+
+Intervention: TypeAlias = SessionEnded | RebalanceWanted
 Request: TypeAlias = (
     JoinRequested | SyncRequested | HeartbeatRequested | LeaveRequested | DescribeRequested | OffsetsRequest
 )
-Event: TypeAlias = Request | TopicsDeleted | SweepDue | RuntimeEvent
+Event: TypeAlias = Request | Intervention | TopicsDeleted | TransactionEnded | SweepDue | RuntimeEvent

@@ -23,9 +23,11 @@ from ottla.coordinator.classic.timers import JOIN_TIMER, SYNC_TIMER, session_tim
 from ottla.coordinator.offsets.store import Offsets
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from ottla.coordinator.classic.member import Member
     from ottla.coordinator.config import GroupConfig
-    from ottla.coordinator.notes import Cause
+    from ottla.coordinator.notes import Cause, Happened
 
 
 @dataclass(slots=True)
@@ -75,7 +77,7 @@ class Group:
     subscribed_topics: frozenset[str] | None = None
     """What its consumers read; None: unknown."""
     new_member_added: bool = False
-    """Whether somebody came since the initial delay began, so that it is worth waiting another round."""
+    """Whether a member came since the initial delay began, so that the delay begins again."""
 
     rebalance: Rebalance | None = None
     join_deadline_ms: int | None = None
@@ -85,9 +87,10 @@ class Group:
 
     is_unwritten: bool = False
     """Whether it was created just now, and no record says so yet."""
-    is_journaled: bool = False
+    notes_wanted: Container[Happened] = frozenset()
+    """Those of its notes that somebody reads."""
     notes: int = 0
-    """How many notes there were for the journal."""
+    """How many there were, made or not."""
 
     @property
     def can_rebalance(self) -> bool:

@@ -1,4 +1,4 @@
-"""JoinGroup (api key 11), v0–v9: somebody wants to be in the group, or to stay in it through a rebalance.
+"""JoinGroup (api key 11), v0–v9: a client wants to be in the group, or to stay in it through a rebalance.
 
 What happens depends on who it is (`situate_join`) and on the group's state, looked up in `decisions.JOIN`:
 
@@ -162,17 +162,15 @@ _STEPS: Final[Mapping[JoinStep, Callable[[Group, int, JoinRequested, Effects], M
 
 
 def _note_rejoined(group: Group, member: Member, event: JoinRequested, effects: Effects) -> None:
-    if group.is_journaled:
-        is_changed = member.protocols != event.request.protocols
-        reason = event.request.reason
-        note(
-            group,
-            effects,
-            Happened.MEMBER_REJOINED,
-            member_id=member.member_id,
-            is_changed=is_changed,
-            reason=reason,
-        )
+    is_wanted = Happened.MEMBER_REJOINED in group.notes_wanted
+    note(
+        group,
+        effects,
+        Happened.MEMBER_REJOINED,
+        member_id=member.member_id,
+        is_changed=is_wanted and member.protocols != event.request.protocols,
+        reason=event.request.reason,
+    )
 
 
 # ── Turned away ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -209,7 +207,7 @@ def _put_out(group: Group, member_id: str, effects: Effects) -> None:
 
 
 def _give_up(group: Group, now_ms: int, member: Member, event: JoinRequested, effects: Effects) -> None:
-    """This JoinGroup made it impossible to choose a protocol, for somebody lists one twice; an exception in Kafka."""
+    """This JoinGroup made it impossible to choose a protocol, for a member lists one twice; an exception in Kafka."""
     unpark_join(group, member)
     if member.deadline_ms is None:
         start_session(member, now_ms, member.session_timeout_ms, effects)

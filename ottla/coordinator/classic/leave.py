@@ -1,8 +1,8 @@
 """LeaveGroup (api key 13), v0–v5: members go, by themselves or because an admin names their instance.
 
 From v3 on a request may name several members, each answered on its own: `decisions.LEAVE`. After all of them the group
-rebalances once, if anybody went; in PreparingRebalance the one that went may have been the last one missing. If nobody
-is left the answer waits until that is written.
+rebalances once, if a member went; in PreparingRebalance the one that went may have been the last one missing. If no
+member is left the answer waits until that is written.
 
 A member that goes with a SyncGroup parked is told UNKNOWN_MEMBER_ID, where Kafka lets it wait: docs/differences.md.
 

@@ -1,6 +1,6 @@
 """What a classic group has to say about its offsets: who may commit, what expires, when they and the group may go.
 
-A commit is checked once for the whole request (`decisions.OFFSET_COMMIT`): members commit in their generation, anybody
+A commit is checked once for the whole request (`decisions.OFFSET_COMMIT`): members commit in their generation, a client
 may commit without one as long as the group is Empty. From when on an offset's retention counts depends on the group's
 state: `decisions.EXPIRY`. Topics that the group reads never expire. A group that is Empty and keeps no offsets goes
 with the next sweep, however young it is. All else is the same for groups of every kind: `coordinator/offsets/`.
@@ -55,7 +55,7 @@ def commit_offsets(group: Group, now_ms: int, event: OffsetCommitRequested, effe
     if creates_group:
         note(group, effects, Happened.GROUP_CREATED, cause=Cause.COMMIT)
     error, keeps_session = OFFSET_COMMIT[group.state][situate_commit(group, request)]
-    if error is not ErrorCode.NONE:
+    if error:
         effects.append(Reply(event.token, answers.commit_refused(request, error)))
         return
     if keeps_session:
@@ -71,7 +71,7 @@ def commit_offsets(group: Group, now_ms: int, event: OffsetCommitRequested, effe
 def offsets_written(group: Group, now_ms: int, written: OffsetsWritten, error: ErrorCode, effects: Effects) -> None:
     """The offsets are in the log; or they are not, and a group that was there only for them never was."""
     keep_offsets(group, written, error, effects)
-    if error is not ErrorCode.NONE and written.creates_group:
+    if error and written.creates_group:
         end_unwritten(group, now_ms, WRITE_ERRORS.get(error, error), effects)
 
 

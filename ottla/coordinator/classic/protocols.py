@@ -37,7 +37,7 @@ def count_out(supported: dict[str, int], protocols: Protocols) -> None:
 
 
 def fits(group: Group, protocol_type: str, protocols: Protocols) -> bool:
-    """Whether somebody who supports these could be a member: with anything, if the group is Empty."""
+    """Whether a client that supports these could be a member: with anything, if the group is Empty."""
     if group.state is GroupState.EMPTY:
         return bool(protocol_type) and bool(protocols)
     if protocol_type != group.protocol_type:
@@ -50,7 +50,7 @@ def fits(group: Group, protocol_type: str, protocols: Protocols) -> bool:
 def choose(group: Group) -> str | None:
     """The protocol for the next generation of a group that has members.
 
-    None: there is none, because somebody lists a name twice. Kafka throws an exception there.
+    None: there is none, because a member lists a name twice. Kafka throws an exception there.
     """
     size = len(group.members)
     candidates = {name for name, count in group.supported_protocols.items() if count == size}

@@ -52,9 +52,9 @@ class Trigger:
 
     cause: Cause
     member_id: str | None = None
-    """Because of whom, if anybody."""
+    """The member because of which it does; None: because of none."""
     reason: str | None = None
-    """What that one said."""
+    """What that member said."""
     leave: Reply | None = None
     """The answer to the LeaveGroup that is the cause. It waits for the write if the last member has left."""
 
@@ -205,7 +205,7 @@ def empty_written(group: Group, written: EmptyWritten, error: ErrorCode, effects
 
 
 def join_expired(group: Group, now_ms: int, effects: Effects) -> None:
-    """The join timer ran out: prolong the initial delay if somebody new came, else end the join phase."""
+    """The join timer ran out: prolong the initial delay if a new member came, else end the join phase."""
     group.join_deadline_ms = None
     if group.rebalance is None:
         return

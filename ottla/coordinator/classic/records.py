@@ -6,7 +6,7 @@
 A group's record is written after the fact and not replayed on the live group, and says less than it: a generation gets
 there only with the leader's assignment. Lost with a node are pending ids, parked requests, a rebalance under way, and
 protocols other than the chosen one. Members come back in Stable with their last assignment, if only to find out that
-somebody is missing.
+one of them is missing.
 
 Kafka: GroupCoordinatorRecordHelpers.newGroupMetadataRecord, GroupMetadataManager.replay.
 """

@@ -1,4 +1,4 @@
-"""The restart of a static member: a JoinGroup without member id, whose group instance id somebody has (KIP-345).
+"""The restart of a static member: a JoinGroup without member id, whose group instance id a member has (KIP-345).
 
 The member gets a new id, and everything it had; a client that still uses the old id is fenced. A Stable group need not
 rebalance for it, as long as the protocol stays the same: then the new id is written down, and the answer waits for
@@ -93,7 +93,7 @@ def static_member_written(
 ) -> None:
     """A static member's new id is in the log: answer it. If not, its old id counts as before.
 
-    Somebody else may have joined or replaced it meanwhile; what was answered by then is answered.
+    Another member may have joined or replaced it meanwhile; what was answered by then is answered.
     """
     member = written.member
     if group.members.get(written.member_id) is not member:

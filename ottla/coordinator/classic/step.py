@@ -17,6 +17,7 @@ from ottla.coordinator.classic import events, offsets, rebalance
 from ottla.coordinator.classic.describe import describe
 from ottla.coordinator.classic.ending import unload
 from ottla.coordinator.classic.heartbeat import heartbeat
+from ottla.coordinator.classic.intervention import end_session, want_rebalance
 from ottla.coordinator.classic.join import GroupWritten, group_written, join
 from ottla.coordinator.classic.leave import leave
 from ottla.coordinator.classic.restart import StaticMemberWritten, static_member_written
@@ -92,6 +93,8 @@ _EVENTS: Final[Mapping[type, Callable[[Group, int, Any, Effects], object]]] = {
     events.DescribeRequested: lambda group, _now_ms, event, effects: describe(group, event, effects),
     DeleteRequested: lambda group, _now_ms, event, effects: offsets.delete_group(group, event, effects),
     TimerExpired: _timer_expired,
+    events.SessionEnded: end_session,
+    events.RebalanceWanted: want_rebalance,
     AppendCompleted: _append_completed,
     TopicsDeleted: lambda group, _now_ms, event, effects: topics_deleted(group, event, effects),
     SweepDue: lambda group, now_ms, _event, effects: offsets.sweep(group, now_ms, effects),

@@ -87,14 +87,15 @@ def assignments_written(
 
 
 def _note_completed(group: Group, now_ms: int, effects: Effects) -> None:
-    if group.is_journaled:
-        note(
-            group,
-            effects,
-            Happened.REBALANCE_COMPLETED,
-            cause=None if group.rebalance is None else group.rebalance.cause,
-            leader=group.leader_id,
-            protocol_name=group.protocol_name,
-            assignment_bytes={member_id: len(member.assignment) for member_id, member in group.members.items()},
-            duration_ms=rebalance.duration_ms(group, now_ms),
-        )
+    is_wanted = Happened.REBALANCE_COMPLETED in group.notes_wanted
+    members = group.members if is_wanted else {}
+    note(
+        group,
+        effects,
+        Happened.REBALANCE_COMPLETED,
+        cause=None if group.rebalance is None else group.rebalance.cause,
+        leader=group.leader_id,
+        protocol_name=group.protocol_name,
+        assignment_bytes={member_id: len(member.assignment) for member_id, member in members.items()},
+        duration_ms=rebalance.duration_ms(group, now_ms),
+    )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ottla.coordinator.classic.describe import listed
-from ottla.coordinator.classic.events import JoinRequested, Request
+from ottla.coordinator.classic.events import Intervention, JoinRequested, LeaveRequested, Request
 from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.timers import REBALANCES, SESSIONS
 from ottla.coordinator.groups.refusals import REFUSALS, Outside, creates_group, refusal
@@ -26,11 +26,12 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from ottla.coordinator.config import GroupConfig
-    from ottla.coordinator.notes import NoteSink
+    from ottla.coordinator.notes import Happened, NoteReader
     from ottla.coordinator.runtime.owner import Log, Owner
+    from ottla.pacing import Pace
     from ottla.purgatory import Timer
 
 
@@ -43,13 +44,14 @@ class Coordinator:
         log: Log,
         timer: Timer,
         tasks: Tasks,
-        notes: NoteSink | None = None,
+        notes: NoteReader | None = None,
         failed: Callable[[str, Exception], None] | None = None,
         start: Callable[[Iterator[None]], None] = exhaust,
+        pace: Pace | None = None,
     ) -> None:
-        """`tasks`: where the owners of groups live; `notes`: the reader of what happens in groups, if any.
+        """`tasks`: where the owners of groups live; `notes`: what is given what happens in groups, if anything is.
 
-        `failed` and `start`: as for a `Runtime`.
+        `failed`, `start` and `pace`: as for a `Runtime`.
         """
         self.config = config
         self.is_started = True
@@ -65,12 +67,13 @@ class Coordinator:
             failed=failed,
             start=start,
             sweep=(SweepDue(), config.offsets_retention_check_interval_ms),
+            pace=pace,
         )
         self._clock = timer.clock
         self._start = start
         #: Topics whose offsets are to go, ids by name.
         self._deleted: dict[str, bytes] = {}
-        self._is_journaled = notes is not None
+        self._notes_wanted: Container[Happened] = frozenset() if notes is None else notes.wanted
         self._owners = self.runtime.owners
 
     def partition_of(self, group_id: str) -> int:
@@ -92,17 +95,30 @@ class Coordinator:
         self.is_started = False
         self.runtime.close()
 
-    def submit(self, group_id: str, event: Request) -> None:
-        """Give a request to its group. Its token is answered: at once, or in time."""
+    def submit(self, group_id: str, event: Request, *, is_long: bool = False) -> None:
+        """Give a request to its group. Its token is answered: at once, or in time.
+
+        `is_long`: it may be much work, which is done in slices then.
+        """
         if type(event) is TxnOffsetCommitRequested:
             self._note_transaction(group_id, event)
         owner = self._owners.get(group_id)
         if owner is not None and group_id and (type(event) is not JoinRequested or self._allows_session(event)):
-            owner.post(event)  # the way nearly all go
+            if is_long:
+                owner.post_long(event)
+            else:
+                owner.post(event)  # the way nearly all go
         elif (outside := self._outside(group_id, event)) is not None:
             event.token.answer(refusal(group_id, event, outside))
         else:
-            (owner or self._create(group_id)).post(event)
+            owner = owner or self._create(group_id)
+            (owner.post_long if is_long else owner.post)(event)
+
+    def intervene(self, group_id: str, event: Intervention | LeaveRequested) -> None:
+        """Do this to a group that is here, before anything else happens; it is done when this returns."""
+        owner = self._owners[group_id]
+        owner.post(event)
+        owner.drain()
 
     def end_transaction(self, partition: int, producer_id: int, *, is_commit: bool) -> None:
         """A producer's transaction is over, says its marker in a partition that is active here."""
@@ -165,7 +181,7 @@ class Coordinator:
         return config.group_min_session_timeout_ms <= timeout_ms <= config.group_max_session_timeout_ms
 
     def _create(self, group_id: str) -> Owner[Group]:
-        group = Group(group_id, self.config, self._clock.wall_ms(), is_unwritten=True, is_journaled=self._is_journaled)
+        group = Group(group_id, self.config, self._clock.wall_ms(), is_unwritten=True, notes_wanted=self._notes_wanted)
         return self.runtime.bring_in(group_id, group, self.partition_of(group_id))
 
     def _resubmit(self, group_id: str, event: Any) -> None:
@@ -178,7 +194,7 @@ class Coordinator:
             partition,
             self.config,
             self._clock.wall_ms(),
-            is_journaled=self._is_journaled,
+            notes_wanted=self._notes_wanted,
             only_group_id=only_group_id,
         )
 

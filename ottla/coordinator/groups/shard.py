@@ -22,9 +22,10 @@ from ottla.coordinator.runtime.shard import Shard
 from ottla.protocol.records import NO_PRODUCER_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from ottla.coordinator.config import GroupConfig
+    from ottla.coordinator.notes import Happened
     from ottla.coordinator.runtime.kind import Kind
     from ottla.coordinator.runtime.shard import Replay
 
@@ -38,17 +39,17 @@ class GroupShard(Shard[Group]):
         config: GroupConfig,
         now_ms: int,
         *,
-        is_journaled: bool = False,
+        notes_wanted: Container[Happened] = frozenset(),
         only_group_id: str | None = None,
     ) -> None:
-        """`now_ms`: the date of the load; `is_journaled`: whether anybody reads notes.
+        """`now_ms`: the date of the load; `notes_wanted`: those that somebody reads.
 
         `only_group_id`: the group that is read anew, alone; None: all are read.
         """
         super().__init__(partition, only_group_id)
         self._config = config
         self._now_ms = now_ms
-        self._is_journaled = is_journaled
+        self._notes_wanted = notes_wanted
         self._replays = {**dict.fromkeys(OFFSET_TYPES, self._replay_offset), GROUP_TYPE: self._replay_group}
         #: The groups that an open transaction has committed offsets of, by producer id.
         self._of_transaction: dict[int, set[str]] = {}
@@ -84,7 +85,7 @@ class GroupShard(Shard[Group]):
             return
         committed = read_offset(value)
         if group is None:
-            group = Group(group_id, self._config, self._now_ms, is_journaled=self._is_journaled)
+            group = Group(group_id, self._config, self._now_ms, notes_wanted=self._notes_wanted)
             self.machines[group_id] = group
         if producer_id == NO_PRODUCER_ID:
             group.offsets.keep(topic, partition, committed)
@@ -100,6 +101,6 @@ class GroupShard(Shard[Group]):
         if value is None:
             return  # its offsets went before it
         group = self.machines[group_id] = read_group(group_id, value, self._config)
-        group.is_journaled = self._is_journaled
+        group.notes_wanted = self._notes_wanted
         if former is not None:
             group.offsets = former.offsets

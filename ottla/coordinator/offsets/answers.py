@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_groups import DeleteGroupsResponse
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
@@ -32,10 +33,10 @@ def commit_refused(request: OffsetCommitRequest, error: ErrorCode) -> OffsetComm
                 topic.topic_id,
                 [
                     OffsetCommitResponse.OffsetCommitResponsePartition(partition.partition_index, error)
-                    for partition in topic.partitions
+                    for partition in paced(topic.partitions)
                 ],
             )
-            for topic in request.topics
+            for topic in paced(request.topics)
         ]
     )
 
@@ -72,9 +73,9 @@ def nothing_committed(
     """For every partition asked for: no offset."""
     return [
         OffsetFetchResponse.OffsetFetchResponseTopics(
-            topic.name, topic.topic_id, [no_offset(partition, error) for partition in topic.partition_indexes]
+            topic.name, topic.topic_id, [no_offset(partition, error) for partition in paced(topic.partition_indexes)]
         )
-        for topic in event.request.topics or ()
+        for topic in paced(event.request.topics or ())
     ]
 
 

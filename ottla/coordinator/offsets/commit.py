@@ -19,7 +19,8 @@ from ottla.coordinator.runtime.effects import Append, Completion, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.write_errors import WRITE_ERRORS
-from ottla.protocol.errors import ErrorCode
+from ottla.pacing import paced
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 
 if TYPE_CHECKING:
@@ -50,11 +51,12 @@ def write_offsets(
     committed: list[tuple[str, int, CommittedOffset]] = []
     records: list[Record] = []
     topics = []
-    for topic in request.topics:
+    is_long = event.is_long
+    for topic in paced(request.topics) if is_long else request.topics:
         partitions = []
-        for partition in topic.partitions:
+        for partition in paced(topic.partitions) if is_long else topic.partitions:
             index = partition.partition_index
-            error = ErrorCode.NONE
+            error = NONE
             metadata = partition.committed_metadata
             if metadata and is_too_long(group, metadata):
                 error = ErrorCode.OFFSET_METADATA_TOO_LARGE
@@ -101,8 +103,8 @@ def keep_offsets(group: AnyGroup, written: OffsetsWritten, error: ErrorCode, eff
     offsets = group.offsets
     offsets.writes -= 1
     event = written.event
-    if error is ErrorCode.NONE:
-        for topic, partition, committed in written.committed:
+    if not error:
+        for topic, partition, committed in paced(written.committed) if event.is_long else written.committed:
             offsets.keep(topic, partition, committed)
         effects.append(Reply(event.token, written.response))
     else:

@@ -7,30 +7,32 @@ sender, to be answered.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ottla.coordinator.runtime.effects import Token
+from ottla.coordinator.runtime.frozen import frozen
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 
-@dataclass(slots=True)
+@frozen
 class OffsetCommitRequested:
     """Topics by name, and by id where the id is known. Answered with an OffsetCommitResponse of these topics.
 
-    `is_too_large`: what would be written is more than the group log takes in one batch, so it is not tried.
+    `is_long`: it is worth stopping for breath. `is_too_large`: what would be written is more than the group log takes
+    in one batch, so it is not tried.
     """
 
     token: Token
     request: OffsetCommitRequest
     api_version: int
+    is_long: bool = False
     is_too_large: bool = False
 
 
-@dataclass(slots=True)
+@frozen
 class TxnOffsetCommitRequested:
     """Topics by name and id. Answered with a TxnOffsetCommitResponse of these topics.
 
@@ -44,7 +46,7 @@ class TxnOffsetCommitRequested:
     is_too_large: bool = False
 
 
-@dataclass(slots=True)
+@frozen
 class TransactionEnded:
     """A producer's transaction is over, says its marker: what it committed counts now, or never."""
 
@@ -52,7 +54,7 @@ class TransactionEnded:
     is_commit: bool
 
 
-@dataclass(slots=True)
+@frozen
 class OffsetFetchRequested:
     """One group of an OffsetFetch; topics None: all. Answered with an OffsetFetchResponseGroup."""
 
@@ -62,7 +64,7 @@ class OffsetFetchRequested:
     require_stable: bool = False
 
 
-@dataclass(slots=True)
+@frozen
 class OffsetDeleteRequested:
     """Answered with an OffsetDeleteResponse of these topics."""
 
@@ -70,21 +72,21 @@ class OffsetDeleteRequested:
     request: OffsetDeleteRequest
 
 
-@dataclass(slots=True)
+@frozen
 class DeleteRequested:
     """One group of a DeleteGroups. Answered with a DeletableGroupResult."""
 
     token: Token
 
 
-@dataclass(slots=True)
+@frozen
 class TopicsDeleted:
     """Topics were deleted: their ids by name. Offsets committed for them go."""
 
     topic_ids: Mapping[str, bytes]
 
 
-@dataclass(slots=True)
+@frozen
 class SweepDue:
     """Time to look for expired offsets, and for groups that are no longer needed."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ottla.coordinator.offsets import answers
 from ottla.coordinator.runtime.effects import Reply
 from ottla.coordinator.write_errors import FETCH_WRITE_ERRORS
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_fetch import OffsetFetchResponse
 from ottla.protocol.primitives import ZERO_UUID
@@ -58,10 +59,10 @@ def _fetched(offsets: Offsets, event: OffsetFetchRequested) -> OffsetFetchRespon
                 ZERO_UUID,
                 [
                     _unstable(partition) if (name, partition) in pending else _found(partition, committed)
-                    for partition, committed in partitions.items()
+                    for partition, committed in paced(list(partitions.items()))
                 ],
             )
-            for name, partitions in offsets.committed.items()
+            for name, partitions in paced(list(offsets.committed.items()))
         ]
     else:
         topics = [
@@ -72,10 +73,10 @@ def _fetched(offsets: Offsets, event: OffsetFetchRequested) -> OffsetFetchRespon
                     _unstable(partition)
                     if (topic.name, partition) in pending
                     else _find(offsets, topic.name, topic.topic_id, partition)
-                    for partition in topic.partition_indexes
+                    for partition in paced(topic.partition_indexes)
                 ],
             )
-            for topic in request.topics
+            for topic in paced(request.topics)
         ]
     return OffsetFetchResponse.OffsetFetchResponseGroup(request.group_id, topics, ErrorCode.NONE)
 

@@ -22,6 +22,7 @@ from ottla.coordinator.offsets.records import offset_tombstone
 from ottla.coordinator.runtime.effects import Append, Completion, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import WRITE_ERRORS
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from ottla.protocol.primitives import ZERO_UUID, Message
@@ -52,7 +53,8 @@ def delete_offsets(
 ) -> None:
     """Delete offsets, but for those of topics that the group reads."""
     removed: list[TopicPartition] = []
-    topics = [_delete_topic(group.offsets, topic, is_subscribed(topic.name), removed) for topic in event.request.topics]
+    offsets, listed = group.offsets, paced(event.request.topics)
+    topics = [_delete_topic(offsets, topic, is_subscribed(topic.name), removed) for topic in listed]
     reply = Reply(event.token, OffsetDeleteResponse(topics=topics))
     _write(group, TombstonesWritten(removed, Cause.REQUESTED, reply=reply), None, effects)
 
@@ -67,10 +69,10 @@ def _delete_topic(
     if error is ErrorCode.NONE:
         committed = offsets.committed.get(topic.name, {})
         indexes = [partition.partition_index for partition in topic.partitions]
-        removed += [(topic.name, i) for i in indexes if i in committed or offsets.is_pending(topic.name, i)]
+        removed += [(topic.name, i) for i in paced(indexes) if i in committed or offsets.is_pending(topic.name, i)]
     return OffsetDeleteResponse.OffsetDeleteResponseTopic(
         topic.name,
-        [OffsetDeleteResponse.OffsetDeleteResponsePartition(p.partition_index, error) for p in topic.partitions],
+        [OffsetDeleteResponse.OffsetDeleteResponsePartition(p.partition_index, error) for p in paced(topic.partitions)],
     )
 
 
@@ -124,7 +126,7 @@ def sweep(
 
 def _write(group: AnyGroup, written: TombstonesWritten, group_tombstone: Record | None, effects: Effects) -> None:
     """Append the tombstones; if there is nothing to delete, answer at once."""
-    records = [offset_tombstone(group.group_id, *place) for place in written.removed]
+    records = [offset_tombstone(group.group_id, *place) for place in paced(written.removed)]
     if written.ends_group and group_tombstone is not None:
         records.append(group_tombstone)
     if records:
@@ -142,7 +144,7 @@ def tombstones_written(group: AnyGroup, written: TombstonesWritten, error: Error
         if reply is not None:
             reply = Reply(reply.token, written.refused(answered))
     else:
-        for topic, partition in written.removed:
+        for topic, partition in paced(written.removed):
             group.offsets.drop(topic, partition)
         if written.removed:
             note(group, effects, Happened.OFFSETS_REMOVED, cause=written.cause, partitions=len(written.removed))

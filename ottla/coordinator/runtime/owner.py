@@ -9,6 +9,10 @@ the owner takes everything there is; the inbox holds no more than what arrived w
 done at once, and the machine hears of them before its next event; only those of one class of events, which its kind
 names, share a batch when they follow one another: commits of offsets, in groups.
 
+An event that may be long, such as a commit of ten thousand offsets, is taken up by a worker, and its step may stop for
+breath (`pacing`). Until it is done the machine is nobody else's: what comes meanwhile waits in the inbox. Who can't
+wait, such as whoever has to give the machine away, has it finished first.
+
 A step that raises is a bug, and the machine is not to be trusted from then on: it ends. The request at which it
 happened is answered by the caller of the runtime, the senders of what waits are told to look for the coordinator, and
 that one reads the machine anew from its log (`Runtime.start_recovery`). Other machines go on.
@@ -28,6 +32,7 @@ from ottla.coordinator.runtime.kind import M, StepFailed
 from ottla.coordinator.runtime.records import Record
 from ottla.coordinator.runtime.shard import Shard
 from ottla.coordinator.runtime.timers import MachineTimer, Timers
+from ottla.pacing import Pace, Worker, in_one_go
 from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import Purgatory, Timer
 
@@ -51,7 +56,7 @@ class NoticeSink(Protocol):
 class Surroundings:
     """What all owners of a runtime share."""
 
-    __slots__ = ("ask", "ended", "failed", "log", "notices", "purgatories", "refuse", "timer")
+    __slots__ = ("ask", "ended", "failed", "log", "notices", "pace", "purgatories", "refuse", "timer")
 
     def __init__(
         self,
@@ -62,7 +67,8 @@ class Surroundings:
         ended: Callable[[Owner[Any], list[Any]], None],
         refuse: Callable[[str, Any], None],
         failed: Callable[[Owner[Any], Exception], None] | None,
-        ask: Callable[[str, Any], None] | None = None,
+        pace: Pace | None,
+        ask: Callable[[str, Any], None] | None,
     ) -> None:
         self.log = log
         self.timer = timer
@@ -78,6 +84,8 @@ class Surroundings:
         """Called by an owner that has met a bug, before that, while the error is being handled. None: it is raised."""
         self.ask = ask
         """Who does what the machine of this key asks for; None: none of this kind does."""
+        self.pace = pace
+        """What is long is done in its slices; None: in one go."""
 
 
 class Owner(Generic[M]):
@@ -89,9 +97,11 @@ class Owner(Generic[M]):
         "_sharing",
         "_skew_ms",
         "_step",
+        "_takes_long",
         "_timers",
         "_waiter",
         "_with",
+        "_worker",
         "inbox",
         "is_ended",
         "key",
@@ -113,29 +123,77 @@ class Owner(Generic[M]):
         self._timers = Timers(key, surroundings.timer, surroundings.purgatories, kind.purgatory_of, self.post)
         self._appends: list[Append] = []
         self._waiter: asyncio.Future[None] | None = None
+        #: Is there something in the inbox that may be long, or half done?
+        self._takes_long = False
+        #: Who does the rest of what is half done.
+        self._worker: Worker | None = None
         self._now_ms = 0
         self._skew_ms = 0  # from dates, which machines think in, to the instants of timers
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a step is half done."""
+        return self._worker is not None
 
     def post(self, item: Any) -> None:
         """Put something into the inbox, and wake the task."""
         self.inbox.append(item)
+        waiter = self._waiter
+        if waiter is not None:  # `_wake` without its call, which each event would pay for
+            self._waiter = None
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def post_long(self, item: Any) -> None:
+        """The same, with something that may be long to do."""
+        self._takes_long = self._with.pace is not None
+        self.post(item)
+
+    def _wake(self) -> None:
         waiter = self._waiter
         if waiter is not None:
             self._waiter = None
             if not waiter.done():
                 waiter.set_result(None)
 
+    @property
+    def timers(self) -> Mapping[str, MachineTimer]:
+        """The machine's timers that run, by key. To look at."""
+        return self._timers.armed
+
     async def run(self) -> None:
         """Live as long as the machine does."""
         loop = asyncio.get_running_loop()
         while not self.is_ended:
-            if not self.inbox:
+            if self.inbox and not self._takes_long:
+                self._drain()
+            elif self.inbox and self._worker is None:
+                self._drain_in_slices()
+            else:
                 self._waiter = loop.create_future()
                 await self._waiter
-            self.drain()
 
     def drain(self) -> None:
-        """Take everything out of the inbox. It never waits, so it may be called from outside the task too."""
+        """Take everything out of the inbox, now, from outside the task: what is half done is finished first."""
+        if self._worker is None:
+            in_one_go(self._drain)
+        else:
+            assert self._with.pace is not None
+            self._with.pace.finish(self._worker)  # and what is in the inbox with it
+
+    def _drain_in_slices(self) -> None:
+        assert self._with.pace is not None
+        self._worker = self._with.pace.run(self._work_off)
+
+    def _work_off(self) -> None:
+        try:
+            self._drain()
+        finally:
+            self._takes_long, self._worker = False, None
+            self._wake()
+
+    def _drain(self) -> None:
+        """Take everything out of the inbox. Nobody else does while this is under way."""
         clock = self._with.timer.clock
         self._now_ms = clock.wall_ms()
         self._skew_ms = clock.now_ms() - self._now_ms

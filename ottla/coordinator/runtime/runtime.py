@@ -20,6 +20,7 @@ from ottla.coordinator.runtime.kind import M
 from ottla.coordinator.runtime.owner import Log, NoticeSink, Owner, Surroundings
 from ottla.coordinator.runtime.shard import Shard
 from ottla.coordinator.runtime.sweep import Sweep, send_all
+from ottla.pacing import Pace
 from ottla.purgatory import Purgatory, Timer
 
 #: Where the owners of machines live.
@@ -67,6 +68,7 @@ class Runtime(Generic[M]):
         failed: Callable[[str, Exception], None] | None = None,
         start: Callable[[Iterator[None]], None] = exhaust,
         sweep: tuple[object, int] | None = None,
+        pace: Pace | None = None,
         ask: Callable[[str, Any], None] | None = None,
     ) -> None:
         """`new_shard`: makes the shard of a partition, for all its machines or only that of this key.
@@ -85,13 +87,15 @@ class Runtime(Generic[M]):
 
         `sweep`: an event that every machine is sent, and the interval in ms.
 
+        `pace`: requests that may be long are handled in its slices; None: in one go.
+
         `ask`: does what the machine of this key asks for (`effects.Ask`), if machines of this topic do.
         """
         self.owners: dict[str, Owner[M]] = {}
         """The owners of all machines that requests find, by the machines' keys. To look at, not to change."""
         self._new_shard = new_shard
         give_up = None if failed is None else self._give_up
-        self._with = Surroundings(log, timer, purgatories, notices, self._forget, refuse, give_up, ask)
+        self._with = Surroundings(log, timer, purgatories, notices, self._forget, refuse, give_up, pace, ask)
         self._tasks = tasks
         self._resubmit = resubmit
         self._failed = failed
@@ -112,7 +116,7 @@ class Runtime(Generic[M]):
     @property
     def is_settled(self) -> bool:
         """Whether nothing is on its way in any inbox."""
-        return not any(owner.inbox for owner in self.owners.values())
+        return not any(owner.inbox or owner.is_at_work for owner in self.owners.values())
 
     @property
     def is_any_loading(self) -> bool:
@@ -132,6 +136,10 @@ class Runtime(Generic[M]):
         return self._shards[partition]
 
     # ── Partitions ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def put_around_log(self, put: Callable[[Log], Log]) -> None:
+        """Have what `put` makes of the log that machines write to stand in its place from now on."""
+        self._with.log = put(self._with.log)
 
     def start_loading(self, partition: int) -> Loading[M]:
         """This node is to coordinate the partition; until it is loaded clients are told to wait.

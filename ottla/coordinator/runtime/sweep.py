@@ -14,7 +14,8 @@ def send_all(event: object, owners: Mapping[str, Owner[Any]]) -> Iterator[None]:
     for owner in list(owners.values()):
         if not owner.is_ended:
             owner.post(event)
-            owner.drain()
+            if not owner.is_at_work:
+                owner.drain()
         yield
 
 
@@ -35,7 +36,7 @@ class Sweep:
         self._owners = owners
         self._timer = timer
         self._start = start
-        self._alarm = Alarm(self._send)
+        self._alarm = Alarm(self._send, "sweep")
         self._began_ms = timer.now_ms()
 
     def keep_going(self) -> None:

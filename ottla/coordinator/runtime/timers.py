@@ -71,6 +71,11 @@ class Timers:
         if timer is not None:
             self._release(timer)
 
+    @property
+    def armed(self) -> Mapping[str, MachineTimer]:
+        """Those that run, by key. To look at."""
+        return self._armed
+
     def let_expire(self, timer: MachineTimer) -> bool:
         """Whether an expired timer still matters: it does if nothing has taken its place since."""
         is_current = self._armed.get(timer.timer_key) is timer

@@ -6,7 +6,7 @@
 
 First `LatestOffsets` reads the part that was never cleaned. Then a `Passage` over the whole log up to there drops every
 record whose key has a later one, every record without a key, and the records of aborted transactions. A tombstone stays
-until it has been seen by whoever reads slowly: the passage that comes to it first writes a *delete horizon* into its
+until slow readers have seen it: the passage that comes to it first writes a *delete horizon* into its
 batch, delete.retention.ms ahead, and it goes with the first passage after that. Markers of transactions go likewise,
 once no record of theirs is left.
 
@@ -29,7 +29,7 @@ from ottla.protocol.records import NO_PRODUCER_ID, TIMESTAMP_MAX
 
 if TYPE_CHECKING:
     from ottla.log.compaction.cleaned_transactions import CleanedTransactions
-    from ottla.log.producer_state import ProducerEntry
+    from ottla.log.producer_entry import ProducerEntry
     from ottla.protocol.records import BatchHeader
     from ottla.protocol.varint import Buffer
 

@@ -17,8 +17,9 @@ Kafka: LogCleaner, LogCleanerManager, Cleaner.doClean.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from ottla.events.kind import Kind
 from ottla.events.setbacks import Setbacks, reason_of
 from ottla.log.care import LogCare
 from ottla.log.compaction.cleanable import Cleanable, look_at, portions
@@ -31,6 +32,7 @@ from ottla.protocol.records import read_header
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ottla.events.stream import Stream
     from ottla.log.job import Job
     from ottla.log.logs import Logs
     from ottla.log.partition import Partition
@@ -50,32 +52,30 @@ class CleaningAbortedError(Exception):
 class LogCleaner:
     """Cleans the compacted logs."""
 
-    def __init__(
-        self, logs: Logs, settings: Settings, now_ms: Callable[[], int], wall_ms: Callable[[], int], log: Any
-    ) -> None:
-        """`now_ms`: what time it is. `wall_ms`: the date, in milliseconds since 1970."""
+    def __init__(self, logs: Logs, settings: Settings, wall_ms: Callable[[], int], events: Stream) -> None:
+        """`wall_ms`: the date, in milliseconds since 1970."""
         self._logs = logs
         self._settings = settings
-        self._now_ms = now_ms
+        self._now_ms = events.now_ms
         self._wall_ms = wall_ms
-        self._log = log
+        self._events = events
         #: Logs that could not be cleaned; they stay as they are until the broker starts anew.
         self._uncleanable: set[Partition] = set()
         #: Logs that can't be cleaned at the moment, by topic id and number.
-        self._setbacks: Setbacks[tuple[bytes, int]] = Setbacks(now_ms)
-        self._retention = LogCare("retention", now_ms, log)
+        self._setbacks: Setbacks[tuple[bytes, int]] = Setbacks(events.now_ms)
+        self._retention = LogCare("retention", events)
 
     def round(self) -> Job | None:
-        """Clean whatever is dirty enough, if any log is compacted at all."""
+        """Clean each log that is dirty enough, if any log is compacted at all."""
         return self._round() if self._compacted_logs() else None
 
     def _round(self) -> Job:
         failed = {log for log in self._compacted_logs() if self._setbacks.is_resting((log.topic_id, log.index))}
         self._uncleanable = {log for log in self._uncleanable if not log.is_closed}
         failed |= self._uncleanable
-        while (filthiest := (yield from self._find_filthiest(failed))) is not None:
-            if not (yield from self._clean(filthiest)):
-                failed.add(filthiest.log)
+        while (dirtiest := (yield from self._find_dirtiest(failed))) is not None:
+            if not (yield from self._clean(dirtiest)):
+                failed.add(dirtiest.log)
         for log in self._compacted_logs():
             if not log.is_closed:
                 self._retention(log, log.apply_retention, self._wall_ms())
@@ -84,20 +84,20 @@ class LogCleaner:
     def _compacted_logs(self) -> list[Partition]:
         return [log for log in self._logs.partitions if log.config.compact and not log.is_closed]
 
-    def _find_filthiest(self, failed: set[Partition]) -> Generator[None, None, Cleanable | None]:
+    def _find_dirtiest(self, failed: set[Partition]) -> Generator[None, None, Cleanable | None]:
         """The log with the largest dirty part of those that are due."""
         wall_ms = self._wall_ms()
-        filthiest: Cleanable | None = None
+        dirtiest: Cleanable | None = None
         for number, log in enumerate(self._compacted_logs()):
             if log not in failed and not log.is_closed and log.config.compact:
                 found = self._look_at(log, wall_ms)
                 if found is None:
                     failed.add(log)
-                elif found.is_due and (filthiest is None or found.dirty_ratio > filthiest.dirty_ratio):
-                    filthiest = found
+                elif found.is_due and (dirtiest is None or found.dirty_ratio > dirtiest.dirty_ratio):
+                    dirtiest = found
             if number % _LOOKS_PER_STEP == 0:
                 yield
-        return filthiest
+        return dirtiest
 
     def _look_at(self, log: Partition, wall_ms: int) -> Cleanable | None:
         try:
@@ -110,7 +110,7 @@ class LogCleaner:
         """A bug of ours: as with a log that can't be read. For `except` blocks. Kafka: markPartitionUncleanable."""
         self._uncleanable.add(log)
         topic, partition, reason = log.topic, log.index, reason_of(error)
-        self._log.exception("log.cleaning.failed", topic=topic, partition=partition, reason=reason)
+        self._events.tell(Kind.LOG_CLEANING_FAILED, raised=error, topic=topic, partition=partition, reason=reason)
 
     def _clean(self, cleanable: Cleanable) -> Generator[None, None, bool]:
         """Clean one log; returns whether that came to an end."""
@@ -121,21 +121,21 @@ class LogCleaner:
         except StorageError as error:
             # The log has failed, and says so itself with the next append.
             if self._setbacks.failed((log.topic_id, log.index), error):
-                self._log.warning("log.cleaning.stopped", topic=log.topic, partition=log.index, reason=str(error))
+                self._events.tell(Kind.LOG_CLEANING_STOPPED, topic=log.topic, partition=log.index, reason=str(error))
             return False
         except CleaningAbortedError:
             return False
         except BatchError as error:
             self._uncleanable.add(log)
-            self._log.error("log.cleaning.failed", topic=log.topic, partition=log.index, reason=str(error))
+            self._events.tell(Kind.LOG_CLEANING_FAILED, topic=log.topic, partition=log.index, reason=str(error))
             return False
         except Exception as error:
             self._give_up(log, error)
             return False
         self._setbacks.went_well((log.topic_id, log.index))
         self._logs.note_cleaned(log, end_offset)
-        self._log.info(
-            "log.cleaned",
+        self._events.tell(
+            Kind.LOG_CLEANED,
             topic=log.topic,
             partition=log.index,
             first_offset=cleanable.first_dirty_offset,

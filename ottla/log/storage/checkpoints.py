@@ -8,8 +8,8 @@
     recovery-point-offset-checkpoint    0 ⏎ count ⏎ topic's id partition offset ⏎ …     one file for all logs
     cleaner-offset-checkpoint           the same                                        how far each was compacted
 
-Each is replaced as a whole; epochs are written over as long as they become more, for that is done often. Whoever reads
-one gets None where it is missing or makes no sense.
+Each is replaced as a whole; epochs are written over as long as they become more, for that is done often. A
+file that is missing, or makes no sense, is read as None.
 Kafka: CheckpointFile, LeaderEpochCheckpointFile, PartitionMetadataFile, OffsetCheckpointFile.
 """
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from ottla.log.storage.segment import AbortedTransaction, Segment
 
 if TYPE_CHECKING:
-    from ottla.log.producer_state import ProducerEntry
+    from ottla.log.producer_entry import ProducerEntry
     from ottla.protocol.varint import Buffer
 
 

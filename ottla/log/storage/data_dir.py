@@ -3,14 +3,14 @@
     DIR/
         .lock                                locked by the process that uses it, whose id is in it
         meta.properties                      cluster.id, directory.id, and the version of this format
-        cluster.journal                      topics, configs, settings: see `cluster_journal`
+        cluster.journal                      topics, configs, settings: see `cluster_file`
         clean-shutdown.json                  the mark of a clean stop, with all that a start needs of each log
         virtual-date                         the date that a virtual clock has reached, if there was one
         recovery-point-offset-checkpoint     up to where each log is on the device
         cleaner-offset-checkpoint            up to where each was compacted; losing it costs work and nothing else
         orders-0/ …                          the logs: see `disk`
         orders-1.<random>-delete/            a log that is being deleted
-        payments-0.<random>-stray/           a log of no topic in the journal; nobody touches it any more
+        payments-0.<random>-stray/           a log of no topic in that file; nobody touches it any more
 
 The mark is taken away when the directory is opened, and put there when all logs are flushed and closed, so what is in
 it is true as long as it is there. Without it each log is recovered.
@@ -21,7 +21,6 @@ Kafka: LogManager, CleanShutdownFileHandler, meta.properties.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -32,18 +31,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from ottla.events.kind import Kind
+from ottla.events.stream import Stream
 from ottla.log.storage import checkpoints
-from ottla.log.storage.cluster_journal import JOURNAL, ClusterJournal
-from ottla.log.storage.disk import Disk, DiskStorage
+from ottla.log.storage.cluster_file import CLUSTER_FILE, ClusterFile
+from ottla.log.storage.directory_lock import LOCK, DirectoryLock
+from ottla.log.storage.disk import DiskStorage
 from ottla.log.storage.file_operations import TEMPORARY_SUFFIX, FileOperations
 from ottla.log.storage.files import OpenFiles, describe, is_short_of_descriptors, read_file
 from ottla.log.storage.log_opening import describe_log, open_after_crash, open_clean
 from ottla.log.storage.removal import DELETE_SUFFIX, delete_directory, remove_directory, with_ending
+from ottla.log.storage.shared import Disk, FlushedLog
 from ottla.log.storage.worker import Then, Worker
 
 FORMAT: Final = 1
 META: Final = "meta.properties"
-LOCK: Final = ".lock"
 CLEAN_MARK: Final = "clean-shutdown.json"
 STRAY_SUFFIX: Final = "-stray"
 
@@ -55,7 +57,7 @@ _OURS: Final = frozenset(
     (
         LOCK,
         META,
-        JOURNAL,
+        CLUSTER_FILE,
         CLEAN_MARK,
         checkpoints.RECOVERY_POINTS,
         checkpoints.CLEANED_OFFSETS,
@@ -71,17 +73,17 @@ class DataDirRefused(Exception):
 class DataDir:
     """An open data directory."""
 
-    def __init__(self, path: Path, log: Any, worker: Worker, files_max: int, operations: FileOperations) -> None:
+    def __init__(self, path: Path, events: Stream, worker: Worker, files_max: int, operations: FileOperations) -> None:
         self.path = str(path.absolute())
-        self.log = log
+        self.events = events
         self._operations = operations
-        self.disk = Disk(OpenFiles(files_max, operations), worker, log)
-        self.journal = ClusterJournal(self.path, worker, operations, log)
+        self.disk = Disk(OpenFiles(files_max, operations), worker, events)
+        self.cluster_file = ClusterFile(self.path, worker, operations, events)
         self.disk.sync_cluster, self.disk.note_flushed = self._sync_cluster, self._note_flushed
         self.cluster_id = ""
         #: Whether the process before ended as it should, or there was none.
         self.was_clean = False
-        self._lock_fd = -1
+        self._lock = DirectoryLock(self.path, operations)
         self._mark: Mapping[str, Any] = {}
         #: Up to where logs are on the device, as the file has it, or will when the worker is done; None: nobody knows.
         self._recovery_points: Mapping[tuple[str, int], int] | None = None
@@ -111,17 +113,9 @@ class DataDir:
             raise
 
     def _take_lock(self) -> None:
-        """Locks end with the process, however it ends."""
-        self._lock_fd = self._operations.open_file(f"{self.path}/{LOCK}", os.O_RDWR | os.O_CREAT)
-        try:
-            fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = os.pread(self._lock_fd, 20, 0).decode("ascii", "replace").strip()
-            raise DataDirRefused(
-                f"{self.path} is in use by process {owner or '(unknown)'}; stop that one, or name another directory"
-            ) from None
-        self._operations.ftruncate(self._lock_fd, 0)
-        self._operations.write_at(self._lock_fd, f"{os.getpid()}\n".encode(), 0)
+        owner = self._lock.take()
+        if owner is not None:
+            raise DataDirRefused(f"{self.path} is in use by process {owner}; stop that one, or name another directory")
 
     def _read_meta(self, new_id: str) -> None:
         self._names = set(os.listdir(self.path))
@@ -164,7 +158,7 @@ class DataDir:
         points = read_file(f"{self.path}/{checkpoints.RECOVERY_POINTS}")
         decoded = checkpoints.decode_offsets(points)
         if points is not None and decoded is None and not self.was_clean:
-            self.log.warning("metadata.damaged", path=f"{self.path}/{checkpoints.RECOVERY_POINTS}")
+            self.events.tell(Kind.METADATA_DAMAGED, path=f"{self.path}/{checkpoints.RECOVERY_POINTS}")
         if points is None and not self.has_logs:
             self._save_recovery_points({})
             decoded = {}
@@ -214,10 +208,10 @@ class DataDir:
         now = time.monotonic()
         if now - self._told_at >= _PROGRESS_SECONDS:
             self._told_at = now
-            self.log.info("logs.recovering", logs=self._logs_known, logs_done=len(self._logs))
+            self.events.tell(Kind.LOGS_RECOVERING, logs=self._logs_known, logs_done=len(self._logs))
 
     def sort_out(self, names: set[str], deleted: Mapping[str, str]) -> None:
-        """After the journal was read, before any log is opened: finish deletions, and set aside what nobody knows.
+        """After the cluster file was read, before any log is opened: finish deletions, and set aside what nobody knows.
 
         `names`: `<topic>-<partition>` with the topic's id behind a slash, of all there are. `deleted`: names of topics
         that are gone, by their ids.
@@ -268,7 +262,7 @@ class DataDir:
         directory = f"{self.path}/{name}"
         aside = with_ending(directory, STRAY_SUFFIX)
         self._operations.rename(directory, aside)
-        self.log.warning("log.stray", directory=directory, path=aside)
+        self.events.tell(Kind.LOG_STRAY, directory=directory, path=aside)
         self._names.discard(name)
 
     def _topic_id(self, name: str) -> str | None:
@@ -301,7 +295,7 @@ class DataDir:
                 points[log.topic_id, int(name.rpartition("-")[2])] = log.flushed_offset
         return points
 
-    def _note_flushed(self, log: DiskStorage, then: Then) -> None:
+    def _note_flushed(self, log: FlushedLog, then: Then) -> None:
         """Have the recovery point of a log on the device, unless it is. The worker does one thing after the other, so
         that may be before `then` is called for one that is on its way."""
         key = log.topic_id, int(log.directory.rpartition("-")[2])
@@ -314,7 +308,7 @@ class DataDir:
 
     def _sync_cluster(self) -> None:
         """Have on the device which topics there are, and which directories. Raises OSError."""
-        self.journal.sync()
+        self.cluster_file.sync()
         self._operations.sync_directory(self.path)
 
     def _save_recovery_points(self, points: Mapping[tuple[str, int], int]) -> None:
@@ -323,7 +317,7 @@ class DataDir:
 
     def _recovery_points_saved(self, error: Exception | None) -> None:
         if error is not None:
-            self.log.warning("recovery.points.failed", reason=describe(error))
+            self.events.tell(Kind.RECOVERY_POINTS_FAILED, reason=describe(error))
 
     def cleaned_offset(self, topic: str, index: int) -> int:
         """How far compaction had cleaned this log, which is open; if it was cut since, as far as it is there still."""
@@ -366,7 +360,7 @@ class DataDir:
         """All logs are closed: leave the mark of a clean stop, for all that are not offline. Raises OSError."""
         try:
             self.disk.worker.drain()
-            self.journal.close()
+            self.cluster_file.close()
             self._save_recovery_points(self._flushed())
             mark = {
                 name: {"topic_id": log.topic_id, **describe_log(log)}
@@ -378,14 +372,8 @@ class DataDir:
             self.release()
 
     def release(self) -> None:
-        """Let go of the directory as it is.
-
-        The lock would stay with a child that was forked meanwhile and has the descriptor too, were it only closed.
-        """
-        if self._lock_fd >= 0:
-            fcntl.flock(self._lock_fd, fcntl.LOCK_UN)
-            os.close(self._lock_fd)
-            self._lock_fd = -1
+        """Let go of the directory as it is."""
+        self._lock.release()
 
 
 def _flush(log: DiskStorage) -> None:

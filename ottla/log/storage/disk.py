@@ -8,7 +8,7 @@
         leader-epoch-checkpoint        the epochs and where they began
         log-start-offset               where the log begins, if that is not where its first segment does
 
-The directory is made with the first batch, so a topic nobody writes to costs a line in the cluster's journal and no
+The directory is made with the first batch, so a topic nobody writes to costs a line in the file of the cluster and no
 more. Names with an end of their own are on their way: `.deleted` out, `.swap.log` in, see `DiskReplacement`.
 
 Everything up to `flushed_offset` is on the device; a recovery after a crash looks only at what is beyond it. It moves
@@ -24,64 +24,39 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from ottla.events.kind import Kind
 from ottla.log.storage import checkpoints
-from ottla.log.storage.contract import EpochStart, LogState, StorageError
+from ottla.log.storage.contract import LogState, StorageError
 from ottla.log.storage.disk_replacement import DiskReplacement
-from ottla.log.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
-from ottla.log.storage.files import OpenFiles, describe, is_short_of_descriptors, read_file
-from ottla.log.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFIX, encode_aborted, encode_producers
+from ottla.log.storage.disk_segment import LOG_SUFFIX, DiskSegment
+from ottla.log.storage.files import describe, is_short_of_descriptors, read_file
+from ottla.log.storage.producer_snapshot import TXN_INDEX_SUFFIX
 from ottla.log.storage.removal import DELETED_SUFFIX, delete_directory, remove_segments
+from ottla.log.storage.small_files import SmallFiles
 
 if TYPE_CHECKING:
-    from ottla.log.producer_state import ProducerEntry
-    from ottla.log.storage.file_operations import FileOperations
+    from ottla.log.producer_entry import ProducerEntry
     from ottla.log.storage.segment import Segment
-    from ottla.log.storage.worker import Then, Worker
+    from ottla.log.storage.shared import Disk
     from ottla.protocol.varint import Buffer
-
-_NO_SNAPSHOT: Final = -1
 
 
 def _nothing() -> None:
     """Nobody wants to know."""
 
 
-def _noted(_log: DiskStorage, then: Then) -> None:
-    then(None)
-
-
-@dataclass(slots=True)
-class Disk:
-    """What the logs of a data directory share."""
-
-    files: OpenFiles
-    worker: Worker
-    #: The broker's log.
-    log: Any
-    #: Has on the device which topics and directories there are. Raises OSError.
-    sync_cluster: Callable[[], None] = _nothing
-    #: Has it noted there that a log is flushed up to its `flushed_offset`, before `then` is called.
-    note_flushed: Callable[[DiskStorage, Then], None] = _noted
-
-    @property
-    def operations(self) -> FileOperations:
-        return self.files.operations
-
-
 class DiskStorage:
     """The batches of one partition, in `directory`."""
 
     __slots__ = (
-        "_epochs_saved",
         "_is_known",
-        "_log_start_saved",
         "_names_awaited",
         "_names_changed",
         "_names_synced",
         "_producers",
+        "_small_files",
         "_state",
         "_when_replaced",
         "directory",
@@ -91,7 +66,6 @@ class DiskStorage:
         "is_offline",
         "note_leader_epoch",
         "segments",
-        "snapshot_offset",
         "topic_id",
     )
 
@@ -113,12 +87,10 @@ class DiskStorage:
         self._names_awaited = 0
         #: Whether it is on the device that there is such a log.
         self._is_known = False
-        self.snapshot_offset = _NO_SNAPSHOT
+        self._small_files = SmallFiles(disk, directory)
         self._producers: Sequence[ProducerEntry] = ()
         self._when_replaced: list[Callable[[], None]] = []
         self._state: LogState | None = None
-        self._epochs_saved: tuple[EpochStart, ...] = ()
-        self._log_start_saved = 0
 
     @property
     def end_offset(self) -> int:
@@ -213,30 +185,10 @@ class DiskStorage:
             self.note_leader_epoch(state.leader_epochs[-1].epoch)
 
     def _write_state(self, state: LogState) -> None:
-        """Replace the files whose content has changed."""
         try:
-            if self._epochs_saved != state.leader_epochs:
-                self._write_epochs(checkpoints.encode_epochs(state.leader_epochs))
-                self._epochs_saved = state.leader_epochs
-            if self._log_start_saved != state.log_start_offset:
-                data = checkpoints.encode_number(state.log_start_offset)
-                self._put(f"{self.directory}/{checkpoints.LOG_START}", data)
-                self._log_start_saved = state.log_start_offset
+            self._small_files.write_state(state)
         except OSError as error:
             self.go_offline("write", self.directory, error)
-
-    def _write_epochs(self, data: bytes) -> None:
-        """Every start does this for every log, so it has to be cheap. Raises OSError."""
-        path = f"{self.directory}/{checkpoints.LEADER_EPOCHS}"
-        if self._epochs_saved and len(data) >= len(checkpoints.encode_epochs(self._epochs_saved)):
-            self.disk.files.with_room(lambda: self.disk.operations.write_over(path, data))
-        else:
-            self._put(path, data)
-
-    def _put(self, path: str, data: bytes, *, sync: bool = False) -> None:
-        """Replace a small file, which survives the process from now on, and the machine soon, or with `sync` now.
-        Raises OSError."""
-        self.disk.files.with_room(lambda: self.disk.operations.write_file(path, data, sync=sync))
 
     def load_state(self) -> LogState | None:
         return self._state
@@ -245,8 +197,13 @@ class DiskStorage:
         """Take over what was found beside the batches; for who opens the log."""
         self._state = state
         if state is not None:
-            self._epochs_saved, self._log_start_saved = state.leader_epochs, state.log_start_offset
-        self.snapshot_offset, self._producers = snapshot_offset, producers
+            self._small_files.state_saved = state
+        self._small_files.snapshot_offset, self._producers = snapshot_offset, producers
+
+    @property
+    def snapshot_offset(self) -> int:
+        """Of the snapshot of producers there is; `NO_SNAPSHOT`: there is none."""
+        return self._small_files.snapshot_offset
 
     def save_producers(self, offset: int, producers: Iterable[ProducerEntry]) -> None:
         if self.is_offline or not self.is_made or offset == self.snapshot_offset:
@@ -254,18 +211,11 @@ class DiskStorage:
         try:
             for segment in self.segments:
                 if segment.aborted_saved != len(segment.aborted):
-                    # On the device before the snapshot, which says that it is complete.
-                    self._put(segment.path + TXN_INDEX_SUFFIX, encode_aborted(segment.aborted), sync=True)
+                    self._small_files.write_aborted(segment.stem, segment.aborted)
                     segment.aborted_saved = len(segment.aborted)
-            path = f"{self.directory}/{file_stem(offset)}{SNAPSHOT_SUFFIX}"
-            self._put(path, encode_producers(producers))
+            self._small_files.write_producers(offset, producers)
         except OSError as error:
             self.go_offline("write", self.directory, error)
-            return
-        if self.snapshot_offset >= 0:
-            with suppress(OSError):
-                self.disk.operations.unlink(f"{self.directory}/{file_stem(self.snapshot_offset)}{SNAPSHOT_SUFFIX}")
-        self.snapshot_offset = offset
 
     def load_producers(self) -> tuple[int, Sequence[ProducerEntry]] | None:
         return (self.snapshot_offset, self._producers) if self.snapshot_offset >= 0 else None
@@ -400,12 +350,12 @@ class DiskStorage:
         """The log can't be relied on any more."""
         if not self.is_offline:
             self.is_offline = True
-            self.disk.log.error("log.offline", directory=self.directory, reason=_reason(what, path, error))
+            self.disk.events.tell(Kind.LOG_OFFLINE, directory=self.directory, reason=_reason(what, path, error))
             for segment in self.segments:
                 segment.let_go()
 
     def note_index_rebuilt(self, path: str) -> None:
-        self.disk.log.warning("index.rebuilt", path=path)
+        self.disk.events.tell(Kind.INDEX_REBUILT, path=path)
 
     def check_online(self) -> None:
         """Raise `StorageError` if it is offline."""

@@ -17,19 +17,19 @@ opened before 4, for that may be another topic's by the time it comes to it. Kaf
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from ottla.log.storage.contract import find_run
-from ottla.log.storage.disk_segment import LOG_SUFFIX, DiskSegment, file_stem
+from ottla.log.storage.disk_segment import LOG_SUFFIX, DiskSegment, SegmentLog, file_stem
 from ottla.log.storage.producer_snapshot import TXN_INDEX_SUFFIX, encode_aborted
 from ottla.log.storage.sparse_index import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 
 if TYPE_CHECKING:
-    from ottla.log.storage.disk import DiskStorage
     from ottla.log.storage.file_operations import FileOperations
     from ottla.log.storage.segment import AbortedTransaction, Segment
+    from ottla.log.storage.shared import Disk
     from ottla.protocol.varint import Buffer
 
 CLEANED: Final = ".cleaned"
@@ -40,10 +40,44 @@ SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, LOG_SUFFIX
 _SYNC_BYTES: Final = 8 << 20
 
 
+class ReplacingLog(SegmentLog, Protocol):
+    """What a replacement needs of the log it is made in."""
+
+    segments: list[DiskSegment]
+
+    @property
+    def disk(self) -> Disk:
+        """What it shares with other logs."""
+
+    @property
+    def topic_id(self) -> str:
+        """Of which topic it is."""
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether nothing may be done to it any more."""
+
+    @property
+    def flushed_offset(self) -> int:
+        """Up to where it is on the device."""
+
+    def flush_soon(self, then: Callable[[], None] = ...) -> None:
+        """Have the worker flush all segments but the active one, and call `then` if it could."""
+
+    def go_offline(self, what: str, path: str, error: Exception) -> None:
+        """The log can't be relied on any more."""
+
+    def await_name(self) -> None:
+        """A replacement has got its last name: there is no other before that is on the device."""
+
+    def note_replaced(self) -> None:
+        """A segment may have got its last name, and that may be on the device."""
+
+
 class DiskReplacement:
     """A segment in the making. Fills `contract.Replacement`."""
 
-    def __init__(self, log: DiskStorage, old: Sequence[Segment]) -> None:
+    def __init__(self, log: ReplacingLog, old: Sequence[Segment]) -> None:
         self._log = log
         self._old = cast("list[DiskSegment]", list(old))
         first = self._old[0]

@@ -18,17 +18,17 @@ import mmap
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from ottla.log.storage.batch_scan import DamagedError, check, scan, whole_batches
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.files import OpenFiles, close_file
-from ottla.log.storage.segment import RELATIVE_OFFSET_MAX, Segment
+from ottla.log.storage.segment import Segment
+from ottla.log.storage.segment_recovery import Contents, make_index, measure, recover
 from ottla.log.storage.sparse_index import SparseIndex
 
 if TYPE_CHECKING:
     from ottla.log.storage.batch_scan import FoundBatch
-    from ottla.log.storage.disk import DiskStorage
     from ottla.protocol.varint import Buffer
 
 LOG_SUFFIX: Final = ".log"
@@ -42,6 +42,29 @@ _READ_WRITE: Final = os.O_RDWR | os.O_CREAT
 def file_stem(base_offset: int) -> str:
     """What the names of a segment's files begin with."""
     return f"{base_offset:020d}"
+
+
+class SegmentLog(Protocol):
+    """What a segment needs of the log it belongs to."""
+
+    @property
+    def directory(self) -> str:
+        """Where its files are."""
+
+    def ensure_directory(self) -> None:
+        """Have the directory there. Raises OSError."""
+
+    def check_online(self) -> None:
+        """Raise `StorageError` if the log is offline."""
+
+    def fail(self, what: str, path: str, error: Exception) -> NoReturn:
+        """Raise `StorageError`, and take the log offline if it can't be relied on any more."""
+
+    def note_name_changed(self) -> None:
+        """A file of the log was made."""
+
+    def note_index_rebuilt(self, path: str) -> None:
+        """The index of a segment did not fit."""
 
 
 class DiskSegment(Segment):
@@ -62,7 +85,7 @@ class DiskSegment(Segment):
     )
 
     def __init__(
-        self, log: DiskStorage, base_offset: int, created_ms: int, files: OpenFiles, stem: str | None = None
+        self, log: SegmentLog, base_offset: int, created_ms: int, files: OpenFiles, stem: str | None = None
     ) -> None:
         """`stem`: what its files' names begin with, where that is not its base offset."""
         super().__init__(base_offset, created_ms)
@@ -303,106 +326,51 @@ class DiskSegment(Segment):
     def rebuild_index(self) -> SparseIndex:
         """Make the index anew. Raises `DamagedError`, `StorageError`."""
         self._log.note_index_rebuilt(self.path)
-        self._index = index = SparseIndex()
-        max_timestamp = -1
-        for batch in scan(self._read, 0, self.size_bytes):
-            relative = batch.last_offset - self.base_offset
-            index.add(relative, batch.position, batch.size_bytes, batch.max_timestamp, max_timestamp)
-            max_timestamp = max(max_timestamp, batch.max_timestamp)
+        self._index = None
+        self._index = index = make_index(self._read, self.base_offset, self.size_bytes)
         return index
 
     # After a crash
 
     def measure(self) -> None:
-        """Take over a file that was complete before the crash: its attributes come from the index and the last few
-        batches. Raises `StorageError`, `DamagedError`, OSError."""
-        stat = os.stat(self.path + LOG_SUFFIX)
-        self.size_bytes = stat.st_size
-        self.created_ms = self.modified_ms = stat.st_mtime_ns // 1_000_000
+        """Take over a file that was complete before the crash. Raises `StorageError`, `DamagedError`, OSError."""
+        self._look_at_file()
         if not self.size_bytes:
             return
-        self.next_offset = self.base_offset + (1 << 31)  # until it is known
         index = SparseIndex.load(self.path, self.size_bytes, 1 << 31, is_trusted=False)
         if index is not None:
             with suppress(DamagedError):
-                self._measure_by(index)
+                self._hold(measure(self._read, self.base_offset, self.size_bytes, index))
                 return
-        self._measure_by(self.rebuild_index())
-
-    def _measure_by(self, index: SparseIndex) -> None:
-        """As `index` says; raises `DamagedError` if that is wrong."""
-        self._index = index
-        self.first_timestamp = next(scan(self._read, 0, self.size_bytes)).max_timestamp
-        self.max_timestamp = index.last_time
-        self._expect(index.last_time_offset, index.position_before(index.last_time_offset), index.last_time)
-        self._expect(*index.last_entry)
-        for batch in scan(self._read, index.last_position(self.size_bytes), self.size_bytes):
-            self.next_offset = batch.last_offset + 1
-            self.max_timestamp = max(self.max_timestamp, batch.max_timestamp)
-
-    def _expect(self, relative_offset: int, position: int, max_timestamp: int | None = None) -> None:
-        """Raise `DamagedError` unless there is a batch with this last offset from `position` on; -1: none is sought."""
-        if relative_offset < 0:
-            return
-        offset = self.base_offset + relative_offset
-        batches = scan(self._read, position, self.size_bytes)
-        found = next((batch for batch in batches if batch.last_offset >= offset), None)
-        if found is None or found.last_offset != offset or max_timestamp not in (None, found.max_timestamp):
-            raise DamagedError(f"its index expects another batch at offset {offset}")
+        self._hold(measure(self._read, self.base_offset, self.size_bytes, self.rebuild_index()))
 
     def recover(self, from_offset: int, end_offset: int | None, dense_from: int) -> DamagedError | None:
         """Check the batches from an offset on, and take the file over up to the first that is not right.
 
-        `end_offset`: where the next segment begins; None: this one is active. `dense_from`: what is beyond has no gaps.
-        Returns what is wrong with the rest, which is still there; None: there is none. Raises `StorageError`, OSError.
+        For the arguments see `segment_recovery`. Returns what is wrong with the rest, which is still there; None: there
+        is none. Raises `StorageError`, OSError.
         """
-        stat = os.stat(self.path + LOG_SUFFIX)
-        end = stat.st_size
-        self.created_ms = self.modified_ms = stat.st_mtime_ns // 1_000_000
-        self.size_bytes = end  # so that it may be read
-        position = self._measure_up_to(from_offset)
-        index = self._index
-        assert index is not None
-        damage = None
-        try:
-            limit = self.base_offset + RELATIVE_OFFSET_MAX + 1 if end_offset is None else end_offset
-            for batch in check(self._read, position, end, self.next_offset, limit, dense_from):
-                relative = batch.last_offset - self.base_offset
-                index.add(relative, position, batch.size_bytes, batch.max_timestamp, self.max_timestamp)
-                self.first_timestamp = batch.max_timestamp if position == 0 else self.first_timestamp
-                self.max_timestamp = max(self.max_timestamp, batch.max_timestamp)
-                self.next_offset = batch.last_offset + 1
-                position += batch.size_bytes
-        except DamagedError as wrong:
-            damage = wrong
-        self.size_bytes = position
+        self._look_at_file()
+        index, base_offset, size_bytes = None, self.base_offset, self.size_bytes
+        if from_offset > base_offset:
+            index = SparseIndex.load(self.path, size_bytes, 1 << 31, is_trusted=False)
+        contents, damage = recover(self._read, base_offset, size_bytes, index, from_offset, end_offset, dense_from)
+        self._hold(contents)
         return damage
 
-    def _measure_up_to(self, offset: int) -> int:
-        """Take over what ends before `offset`, as far as the index leads there; returns the position behind it."""
-        index = None
-        if offset > self.base_offset:
-            index = SparseIndex.load(self.path, self.size_bytes, 1 << 31, is_trusted=False)
-        start = position = index.position_before(offset - 1 - self.base_offset) if index is not None else 0
-        if index is None or start == 0:
-            self._index = SparseIndex()
-            return 0
-        try:
-            self.first_timestamp = next(scan(self._read, 0, self.size_bytes)).max_timestamp
-            for batch in scan(self._read, start, self.size_bytes):
-                if batch.last_offset >= offset:
-                    break
-                self.next_offset = batch.last_offset + 1
-                self.max_timestamp = max(self.max_timestamp, batch.max_timestamp)
-                position += batch.size_bytes
-        except DamagedError:
-            self.next_offset, self.first_timestamp, self.max_timestamp = self.base_offset, -1, -1
-            self._index = SparseIndex()
-            return 0
-        index.cut(position)
-        self.max_timestamp = max(self.max_timestamp, index.last_time)
-        self._index = index
-        return position
+    def _look_at_file(self) -> None:
+        """Have its size, so that it may be read, and its time."""
+        stat = os.stat(self.path + LOG_SUFFIX)
+        self.size_bytes = stat.st_size
+        self.created_ms = self.modified_ms = stat.st_mtime_ns // 1_000_000
+
+    def _hold(self, contents: Contents) -> None:
+        """Be what was found in the file."""
+        self._index = contents.index
+        self.size_bytes = contents.size_bytes
+        self.next_offset = contents.next_offset
+        self.first_timestamp = contents.first_timestamp
+        self.max_timestamp = contents.max_timestamp
 
     def truncate(self) -> int:
         """Cut off what is in the file beyond the segment; returns how many bytes that was. Raises OSError."""

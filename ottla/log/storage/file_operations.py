@@ -3,9 +3,10 @@
     operations.write_at(fd, data, position)     what storage asks for
         └─ operations.pwrite(…)                 what the system is asked for: one attribute for each call
 
-Nobody else in storage writes, flushes, renames or removes, and a test sees to that. So whoever puts something else in
-the place of those attributes sees all that becomes of the directory, in order: the crash simulator does, and whoever
-wants to see a disk fail. They are the system's own functions, so the door costs nothing. Reading goes past it.
+No other module of storage writes, flushes, renames or removes, and a test sees to that. So a test that puts functions
+of its own in the place of those attributes sees all that becomes of the directory, in order: the crash simulator does
+so, and tests of disks that fail. Otherwise they are the system's own functions, so this costs nothing. Reading goes
+past it.
 
 What is made gets `file_mode` and `directory_mode`, less the process's umask. `share_as` opens both for whom a directory
 that was there before is open to.
@@ -19,6 +20,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Callable
 from typing import Final
 
 from ottla.protocol.varint import Buffer
@@ -38,12 +40,12 @@ class FileOperations:
         self.pwrite = os.pwrite
         self.ftruncate = os.ftruncate
         self.truncate = os.truncate
-        self.fsync = os.fsync
-        self.fdatasync = os.fdatasync
+        self.fsync: Callable[[int], None] = os.fsync
+        self.fdatasync: Callable[[int], None] = os.fdatasync
         self.rename = os.rename
         self.unlink = os.unlink
         self.mkdir = os.mkdir
-        self.rmtree = shutil.rmtree
+        self.rmtree: Callable[[str], None] = shutil.rmtree
         self.file_mode = _OWNERS & _NOT_EXECUTABLE
         self.directory_mode = _OWNERS
 

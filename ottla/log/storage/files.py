@@ -3,7 +3,7 @@
 `OpenFiles` bounds how many segment files are open, however many logs there are. A file is opened when it is needed and
 closed when its place is: those that were used since they were last looked at stay, the others go, oldest first (the
 clock algorithm, which costs the hot path one assignment). When the machine has no descriptor left, half of them are
-let go before anybody is refused.
+let go before a request is refused.
 """
 
 from __future__ import annotations

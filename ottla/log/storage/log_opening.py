@@ -18,10 +18,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from ottla.events.kind import Kind
 from ottla.log.storage import checkpoints
 from ottla.log.storage.batch_scan import DamagedError
 from ottla.log.storage.contract import EpochStart, LogState, StorageError
-from ottla.log.storage.disk import Disk, DiskStorage
+from ottla.log.storage.disk import DiskStorage
 from ottla.log.storage.disk_replacement import (
     CLEANED,
     SUFFIXES,
@@ -35,9 +36,10 @@ from ottla.log.storage.files import read_file
 from ottla.log.storage.producer_snapshot import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFIX, decode_aborted, decode_producers
 from ottla.log.storage.removal import DELETED_SUFFIX
 from ottla.log.storage.segment import AbortedTransaction
+from ottla.log.storage.shared import Disk
 
 if TYPE_CHECKING:
-    from ottla.log.producer_state import ProducerEntry
+    from ottla.log.producer_entry import ProducerEntry
 
 _LOG_NAME: Final = re.compile(r"(\d{20})\.log")
 _DELETED_NAME: Final = re.compile(rf"(\d{{20}})\.log{re.escape(DELETED_SUFFIX)}")
@@ -215,8 +217,8 @@ def _cut(log: DiskStorage, last: int, damage: DamagedError) -> None:
         segment.let_go()
         remove_segment_files(log.disk.operations, segment.path)
     log.disk.operations.sync_directory(log.directory)  # or they might be back, behind what is appended now
-    log.disk.log.warning(
-        "log.cut", directory=log.directory, end_offset=log.end_offset, bytes_cut=bytes_cut, reason=str(damage)
+    log.disk.events.tell(
+        Kind.LOG_CUT, directory=log.directory, end_offset=log.end_offset, bytes_cut=bytes_cut, reason=str(damage)
     )
 
 
@@ -269,4 +271,4 @@ def _read_snapshot(directory: str, offset: int) -> list[ProducerEntry] | None:
 
 def _note_damaged(log: DiskStorage, name: str) -> None:
     """A file beside the log makes no sense; what was in it is found in the log, or is not."""
-    log.disk.log.warning("metadata.damaged", path=f"{log.directory}/{name}")
+    log.disk.events.tell(Kind.METADATA_DAMAGED, path=f"{log.directory}/{name}")

@@ -1,7 +1,7 @@
 """Logs in memory: nothing before the first batch, then one copy per batch in and none out.
 
 A segment's bytes lie in chunks. A chunk is one block of memory that is filled from front to back and never moved while
-anybody looks at it, so a fetch gets a view of it instead of a copy.
+a reader looks at it, so a fetch gets a view of it instead of a copy.
 
     segment  ┌ chunk 0 ───────────────┐┌ chunk 1 ────────────┐
              │ batch batch … batch    ││ batch batch          │
@@ -9,9 +9,9 @@ anybody looks at it, so a fetch gets a view of it instead of a copy.
 
 The first chunk starts small and doubles by copying into a new block, so that thousands of little topics cost little;
 from `CHUNK_BYTES_SMALL` on, a chunk is `CHUNK_BYTES` of address space that the system backs page by page as it is
-written, by huge pages where it can: they take a third of the time. A batch never spans two chunks. A fetch that does
-is the one case that copies. Each segment has its own chunks, so removing it gives its memory back once the last view
-is gone.
+written, behind its first megabytes by huge pages where it can: they take a third of the time. A batch never spans two
+chunks. A fetch that does is the one case that copies. Each segment has its own chunks, so removing it gives its memory
+back once the last view is gone.
 
 Every batch has an entry in three arrays, sixteen bytes in all, so that any is found by one bisection; Kafka keeps an
 entry for every 4 KiB instead and scans from there:
@@ -28,6 +28,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ottla.log.storage.contract import LogState, StorageError, find_run
@@ -35,13 +36,15 @@ from ottla.log.storage.log_bytes import LogBytes
 from ottla.log.storage.segment import AbortedTransaction, Segment
 
 if TYPE_CHECKING:
-    from ottla.log.producer_state import ProducerEntry
+    from ottla.log.producer_entry import ProducerEntry
     from ottla.protocol.varint import Buffer
 
 _KIB: Final = 1024
 CHUNK_BYTES_FIRST: Final = 1 * _KIB
 CHUNK_BYTES_SMALL: Final = 512 * _KIB
 CHUNK_BYTES: Final = 64 * _KIB * _KIB
+#: The beginning of a chunk has no huge pages, or a partition with half a megabyte would take two.
+CHUNK_BYTES_PLAIN: Final = 4 * _KIB * _KIB
 
 
 class _Chunk:
@@ -56,6 +59,13 @@ class _Chunk:
         self.block: bytearray | mmap.mmap = _new_block(capacity)
         self.view = memoryview(self.block).toreadonly()
 
+    def full_as_it_is(self) -> _Chunk:
+        """The same bytes, for another segment to read: whatever comes behind them is written elsewhere."""
+        shared = object.__new__(_Chunk)
+        shared.start, shared.block, shared.view = self.start, self.block, self.view
+        shared.capacity = shared.used = self.used
+        return shared
+
 
 def _new_block(capacity: int) -> bytearray | mmap.mmap:
     """Zeroed memory. Large blocks are mapped: cheap until written, and given back at once when let go."""
@@ -64,7 +74,9 @@ def _new_block(capacity: int) -> bytearray | mmap.mmap:
     block = mmap.mmap(-1, capacity, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with suppress(OSError):  # a system may be built without huge pages
-            block.madvise(mmap.MADV_HUGEPAGE)
+            block.madvise(mmap.MADV_NOHUGEPAGE, 0, min(capacity, CHUNK_BYTES_PLAIN))
+            if capacity > CHUNK_BYTES_PLAIN:
+                block.madvise(mmap.MADV_HUGEPAGE, CHUNK_BYTES_PLAIN, capacity - CHUNK_BYTES_PLAIN)
     return block
 
 
@@ -140,7 +152,7 @@ class MemorySegment(Segment):
 
     def _make_room(self, chunk: _Chunk | None, size: int) -> _Chunk:
         """The last chunk made larger, or a new one, with room for `size` more bytes."""
-        if chunk is not None and chunk.capacity > CHUNK_BYTES_SMALL:
+        if chunk is not None and (chunk.start or chunk.capacity > CHUNK_BYTES_SMALL):
             return self._add(_Chunk(chunk.start + chunk.used, max(CHUNK_BYTES, size)))
         needed = size if chunk is None else chunk.used + size
         doubled = max(CHUNK_BYTES_FIRST, 1 << (needed - 1).bit_length())
@@ -151,6 +163,19 @@ class MemorySegment(Segment):
             self._chunks.clear()
             self._starts.clear()
         return self._add(larger)
+
+    def copy(self) -> MemorySegment:
+        """A segment that is what this one is now, and shares its bytes: both go on, each for itself."""
+        copied = MemorySegment.__new__(MemorySegment)
+        for name in Segment.__slots__:
+            setattr(copied, name, getattr(self, name))
+        copied.aborted = self.aborted.copy()
+        copied._chunks = [chunk.full_as_it_is() for chunk in self._chunks]
+        copied._starts = list(self._starts)
+        copied._last_offsets = self._last_offsets[:]
+        copied._positions = self._positions[:]
+        copied._largest_timestamps = self._largest_timestamps[:]
+        return copied
 
     def _add(self, chunk: _Chunk) -> _Chunk:
         self._chunks.append(chunk)
@@ -193,10 +218,23 @@ class MemoryReplacement:
         """Nothing to do: its memory goes with it."""
 
 
+@dataclass(frozen=True, slots=True)
+class FrozenLog:
+    """A log in memory as it was at one moment, for any number of logs to begin with."""
+
+    segments: tuple[MemorySegment, ...]
+    """Copies that nobody writes to."""
+    state: LogState
+    producers: tuple[ProducerEntry, ...]
+    """As they were after the last batch."""
+    leader_epoch: int
+    cleaned_offset: int
+
+
 class MemoryStorage:
     """A partition's batches in memory, on one account with all others. Fills `contract.LogStorage`."""
 
-    __slots__ = ("_log_bytes", "_state", "segments")
+    __slots__ = ("_log_bytes", "_producers", "_state", "segments")
 
     #: Memory does not fail once it is there.
     is_offline: Final = False
@@ -206,6 +244,16 @@ class MemoryStorage:
         self.segments = [MemorySegment(0, wall_ms)]
         self._log_bytes = log_bytes
         self._state: LogState | None = None
+        self._producers: tuple[int, Sequence[ProducerEntry]] | None = None
+
+    def begin_with(self, frozen: FrozenLog) -> None:
+        """Hold what another log held. Raises `StorageError` if there is no room for it on the account."""
+        size = sum(segment.size_bytes for segment in frozen.segments)
+        if not self._log_bytes.take(size, frozen.segments[-1].modified_ms):
+            raise StorageError(f"{size} more bytes don't fit into ottla.log.bytes.max")
+        self.segments = [segment.copy() for segment in frozen.segments]
+        self._state = frozen.state
+        self._producers = frozen.segments[-1].next_offset, [entry.copy() for entry in frozen.producers]
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
         size = len(batch)
@@ -243,7 +291,8 @@ class MemoryStorage:
         """Nothing: who reads this log again reads all of it."""
 
     def load_producers(self) -> tuple[int, Sequence[ProducerEntry]] | None:
-        return None
+        producers, self._producers = self._producers, None
+        return producers
 
     def flush(self) -> None:
         """Nothing to do: memory does not survive the machine."""

@@ -18,7 +18,7 @@ from ottla.log.storage.segment import AbortedTransaction
 from ottla.protocol.crc32c import crc32c
 
 if TYPE_CHECKING:
-    from ottla.log.producer_state import ProducerEntry
+    from ottla.log.producer_entry import ProducerEntry
 
 SNAPSHOT_SUFFIX: Final = ".snapshot"
 TXN_INDEX_SUFFIX: Final = ".txnindex"
@@ -57,7 +57,7 @@ def encode_producers(producers: Iterable[ProducerEntry]) -> bytes:
 
 def decode_producers(data: bytes) -> list[ProducerEntry] | None:
     """The producers in a snapshot file; None if it is damaged or of another version."""
-    from ottla.log.producer_state import NumberedBatch, ProducerEntry
+    from ottla.log.producer_entry import NumberedBatch, ProducerEntry
 
     if len(data) < _HEAD.size + _COUNT.size:
         return None

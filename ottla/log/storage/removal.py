@@ -15,14 +15,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from ottla.events.kind import Kind
 from ottla.log.storage.disk_segment import LOG_SUFFIX
 from ottla.log.storage.files import describe
 from ottla.log.storage.producer_snapshot import TXN_INDEX_SUFFIX
 from ottla.log.storage.sparse_index import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 
 if TYPE_CHECKING:
-    from ottla.log.storage.disk import Disk
     from ottla.log.storage.file_operations import FileOperations
+    from ottla.log.storage.shared import Disk
 
 DELETED_SUFFIX: Final = ".deleted"
 #: Directories of logs that are being deleted end so.
@@ -52,7 +53,7 @@ def delete_directory(directory: str, disk: Disk) -> None:
     try:
         disk.operations.rename(directory, doomed)
     except OSError as error:
-        disk.log.error("log.removal.failed", directory=directory, reason=describe(error))
+        disk.events.tell(Kind.LOG_REMOVAL_FAILED, directory=directory, reason=describe(error))
         return
     remove_directory(doomed, disk)
 
@@ -62,7 +63,7 @@ def remove_directory(doomed: str, disk: Disk) -> None:
 
     def then(error: Exception | None) -> None:
         if error is not None:
-            disk.log.error("log.removal.failed", directory=doomed, reason=describe(error))
+            disk.events.tell(Kind.LOG_REMOVAL_FAILED, directory=doomed, reason=describe(error))
 
     def remove() -> None:
         disk.sync_cluster()  # or a crash might leave the topic, and not its log

@@ -11,12 +11,15 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
+from ottla.events.kind import Kind
 from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+
+    from ottla.events.stream import Stream
 
 Work: TypeAlias = Callable[[], None]
 Then: TypeAlias = Callable[[Exception | None], None]
@@ -52,10 +55,9 @@ class _Job(NamedTuple):
 class ThreadWorker:
     """A thread, which is begun with the first job and ends with `close`."""
 
-    def __init__(self, loop: AbstractEventLoop, log: Any) -> None:
-        """`log`: the broker's."""
+    def __init__(self, loop: AbstractEventLoop, events: Stream) -> None:
         self._loop = loop
-        self._log = log
+        self._events = events
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[tuple[Then, Exception | None]] = queue.SimpleQueue()
         self._undone = 0
@@ -113,13 +115,13 @@ class ThreadWorker:
         try:
             then(error)
         except Exception as raised:
-            self._log.exception("disk.work.failed", reason=reason_of(raised))
+            self._events.tell(Kind.DISK_WORK_FAILED, raised=raised, reason=reason_of(raised))
 
     def _outcome(self, work: Work) -> Exception | None:
         try:
             return _outcome(work)
         except Exception as error:
-            self._log.exception("disk.work.failed", reason=reason_of(error))
+            self._events.tell(Kind.DISK_WORK_FAILED, raised=error, reason=reason_of(error))
             return error
 
 

@@ -26,7 +26,7 @@ from ottla.pipeline.job import Job, Outcome
 from ottla.pipeline.launch import main
 from ottla.pipeline.places import refuse_unless_free, remove_strays, uri
 from ottla.pipeline.progress import Progress
-from ottla.pipeline.refusals import CannotUse, MachineRefused
+from ottla.pipeline.refusals import CannotUse, CannotWork
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -216,7 +216,7 @@ def _asked_to_end() -> Iterator[Event]:
 
 
 def _watch(query: StreamingQuery, totals: Totals, progress: Progress, is_asked: Event) -> None:
-    """Until it ends, or is asked to, say what comes of each batch. Raises `MachineRefused` where records are gone."""
+    """Until it ends, or is asked to, say what comes of each batch. Raises `CannotWork` where records are gone."""
     from pyspark.errors import StreamingQueryException
 
     try:
@@ -225,7 +225,7 @@ def _watch(query: StreamingQuery, totals: Totals, progress: Progress, is_asked: 
     except StreamingQueryException as error:
         if _RECORDS_LOST not in str(error):
             raise
-        raise MachineRefused(
+        raise CannotWork(
             "records were deleted before they were exported, by retention or by hand; "
             "--allow-missing goes on with those that are there"
         ) from error

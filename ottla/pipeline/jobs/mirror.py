@@ -24,7 +24,7 @@ from ottla.pipeline.cluster import INTERNAL_TOPICS, OFFSETS_TOPIC, Cluster, Part
 from ottla.pipeline.job import Job, Outcome
 from ottla.pipeline.launch import main
 from ottla.pipeline.progress import Progress
-from ottla.pipeline.refusals import CannotUse, MachineRefused
+from ottla.pipeline.refusals import CannotUse, CannotWork
 from ottla.pipeline.sender import Batches, send
 from ottla.pipeline.source_header import SOURCE_HEADER, read_mark
 from ottla.pipeline.tails import last_records
@@ -88,7 +88,7 @@ def check(options: argparse.Namespace) -> Plan:
     targets.refuse_same(source, target)
     topics = sorted(set(options.topic)) or sorted(source.topics.keys() - INTERNAL_TOPICS)
     if not topics:
-        raise MachineRefused(f"{source.bootstrap} has no topics; let --source name the cluster that has them")
+        raise CannotWork(f"{source.bootstrap} has no topics; let --source name the cluster that has them")
     partitions = source.partitions(topics)
     targets.refuse_wider(source, target, topics)
     targets.refuse_times_not_kept(target, topics)
@@ -147,7 +147,7 @@ def next_offsets(
 ) -> dict[Partition, int]:
     """Where a mirror goes on, in the source's offsets: behind the last record that is there.
 
-    Raises `MachineRefused` where that record isn't from this source: then nobody can say how far the mirror is.
+    Raises `CannotWork` where that record isn't from this source: then nobody can say how far the mirror is.
     """
     there = target.spans([(topic, number) for topic, number in partitions if number in target.topics.get(topic, [])])
     lasts = last_records(target, there)
@@ -159,7 +159,7 @@ def next_offsets(
         mark = None if last is None else _mark(last)
         if mark is None or mark[0] != topic_ids[topic]:
             whose = "no records any more" if last is None else "records that are not from this source"
-            raise MachineRefused(
+            raise CannotWork(
                 f"partition {number} of {topic} at {target.bootstrap} has {whose}; "
                 "a mirror goes on only behind its own, so delete the topic there, or leave it out"
             )
@@ -238,7 +238,7 @@ def _refuse_unequal(plan: Plan, compared: list[Item], there: Mapping[Partition, 
         wrong += ["missing"] if counts["missing"] and not may_miss else []
         if wrong:
             said = ", ".join(f"{counts[name]:,} {name}" for name in wrong)
-            raise MachineRefused(
+            raise CannotWork(
                 f"partition {number} of {topic} is not the same at {plan.target.bootstrap}: {said}; "
                 "no group was touched; delete the topic there and mirror it again"
             )

@@ -17,7 +17,7 @@ from ottla.pipeline.job import Job, Outcome
 from ottla.pipeline.launch import main
 from ottla.pipeline.places import local_path, refuse_unless_free, size_bytes, uri, write_text
 from ottla.pipeline.progress import Progress
-from ottla.pipeline.refusals import CannotUse, MachineRefused
+from ottla.pipeline.refusals import CannotUse, CannotWork
 from ottla.terminal.output import Columns, Item, print_line, print_table
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def _refuse_unless_there(journal: str) -> None:
         return
     found = glob.glob(str(path)) if glob.has_magic(str(path)) else [str(path)] * path.exists()
     if not found:
-        raise MachineRefused(f"there is no journal {journal}; `ottla serve --journal FILE` writes one")
+        raise CannotWork(f"there is no journal {journal}; `ottla serve --journal FILE` writes one")
     if path.name.startswith(("_", ".")):
-        raise MachineRefused(f"Spark passes over files whose names begin with _ or a dot, as {journal}; rename it")
+        raise CannotWork(f"Spark passes over files whose names begin with _ or a dot, as {journal}; rename it")
 
 
 def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:

@@ -2,7 +2,7 @@
 
 When a record is due is worked out by Spark, which sorts them by it (transforms/pace.py). One task then plays them all,
 by one clock: tasks that wait for each other's turn would need a core each, and cores come when they come. Records get
-the time of the replay unless they are to keep theirs: to whoever reads along, it happens now.
+the time of the replay unless they are to keep theirs: for consumers that read along, it happens now.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ottla.pipeline.job import Job, Outcome
 from ottla.pipeline.launch import main
 from ottla.pipeline.pacing import LEAD_SECONDS, Pace
 from ottla.pipeline.progress import Progress
-from ottla.pipeline.refusals import CannotUse, MachineRefused
+from ottla.pipeline.refusals import CannotUse, CannotWork
 from ottla.pipeline.sender import Batches, send
 from ottla.terminal.output import print_line
 
@@ -80,7 +80,7 @@ def check(options: argparse.Namespace) -> Plan:
         there = target.spans(target.partitions([to_topic]), read_committed=False)
         records = sum(span.offsets for span in there.values())
         if records and not options.append:
-            raise MachineRefused(f"{to_topic} has {records:,} records already; --append adds to them")
+            raise CannotWork(f"{to_topic} has {records:,} records already; --append adds to them")
     else:
         targets.make_as_wide(source, target, {options.topic: to_topic})
     return Plan(source, target, options.topic, to_topic, spans, options.speed, options.timestamps)

@@ -26,7 +26,7 @@ from ottla.pipeline.job import Job, Outcome
 from ottla.pipeline.launch import main
 from ottla.pipeline.places import refuse_if_absent, uri
 from ottla.pipeline.progress import Progress
-from ottla.pipeline.refusals import CannotUse, MachineRefused, Refusal
+from ottla.pipeline.refusals import CannotUse, CannotWork, Refusal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -103,7 +103,7 @@ def check(options: argparse.Namespace) -> Plan:
         targets.make(kafka, options.topic, options.create, _NEW_TOPIC)
     there = _records_there(kafka, options.topic)
     if any(there.values()) and not options.append and not options.resume:
-        raise MachineRefused(
+        raise CannotWork(
             f"{options.topic} has {sum(there.values()):,} records already; --append adds to them, "
             "--resume goes on with a seed that ended early"
         )
@@ -143,7 +143,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
             lines = sent(in_order(records, plan.partitions), plan.cluster.address, plan.topic).collect()
     except PySparkException as error:
         if reason := _OURS.search(str(error)):
-            raise MachineRefused(f"{reason[1]}; what was sent before is in {plan.topic}") from error
+            raise CannotWork(f"{reason[1]}; what was sent before is in {plan.topic}") from error
         raise
     rows, size = (sum(line[name] for line in lines) for name in ("rows", "bytes"))
     found = {
@@ -190,7 +190,7 @@ def _records(spark: SparkSession, plan: Plan) -> tuple[DataFrame, int | None]:
     assert size is not None, "an aggregate has a row"
     partitions = (size["partition_max"] or 0) + 1
     if partitions > plan.partitions:
-        raise MachineRefused(
+        raise CannotWork(
             f"the input has {partitions} partitions and {plan.topic} only {plan.partitions}; make it with as many"
         )
     records = kept_to_send(frame, with_timestamps=plan.timestamp is not None)

@@ -149,7 +149,7 @@ def _emit_array(f: Field, nullable: bool, version: int, body: _Body) -> None:
     if body.flexible:
         body.line("_n -= 1")
     size = least_bytes(f, version, flexible=body.flexible)
-    body.line(f"if _n > {'len(frame) - pos' if size == 1 else f'(len(frame) - pos) // {size}'}:")
+    body.line(f"if {'_n' if size == 1 else f'_n * {size}'} > len(frame) - pos:")
     body.line(f'fail_count("{f.name}", _n)', 4)
     if f.element_type in FIXED:
         body.line("if _n > FEW:")
@@ -172,7 +172,8 @@ def _emit_elements(f: Field, declared: str, version: int, body: _Body) -> None:
         return
     item = f"_{f.name}_item"
     body.line(f"{declared} = []")
-    counted = f", {f.name}" if f.struct and any(inner.is_array for inner in f.struct.fields) else ""
+    is_counted = not f.struct or any(inner.is_array or inner.element_type == "string" for inner in f.struct.fields)
+    counted = f", {f.name}" if is_counted else ""
     body.line(f'for _ in range(_n) if _n <= FEW else many("{f.name}", _n{counted}):')
     body.indent += 4
     if f.struct:

@@ -94,7 +94,9 @@ def _emit_sized(value: str, element_type: str, nullable: bool, compact: bool, bo
 
 
 def _emit_array(f: Field, value: str, nullable: bool, version: int, body: _Body) -> None:
-    body.length(f"len({value})", "i", f"{value} is None" if nullable else None, body.flexible)
+    is_looped = f.element_type not in FIXED and f.element_type != "uuid"
+    length = f"(_n := len({value}))" if is_looped else f"len({value})"
+    body.length(length, "i", f"{value} is None" if nullable else None, body.flexible)
     items = f"{value} or ()" if nullable else value
     if f.element_type == "uuid":
         body.line(f"{body.parts}.extend({items})")
@@ -104,7 +106,7 @@ def _emit_array(f: Field, value: str, nullable: bool, version: int, body: _Body)
         body.line(f'{body.parts}.append(struct.pack(f">{{len({value})}}{character}", *{value}))', 4)
     else:
         item = f"_{f.name}_item"
-        few = f"not {value} or len({value}) <= FEW" if nullable else f"len({value}) <= FEW"
+        few = f"not {value} or _n <= FEW" if nullable else "_n <= FEW"
         body.line(f"for {item} in {items} if {few} else all_of({value}, {body.parts}):")
         body.indent += 4
         if f.struct:

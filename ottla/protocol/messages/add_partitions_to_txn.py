@@ -130,7 +130,7 @@ def _read_add_partitions_to_txn_request_add_partitions_to_txn_topic_v0(frame: by
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -151,7 +151,7 @@ def _read_add_partitions_to_txn_request_v0(frame: bytes, pos: int) -> tuple[AddP
     pos += 14
     if _n < 0:
         fail_null("v3_and_below_topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("v3_and_below_topics", _n)
     v3_and_below_topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] = []
     for _ in range(_n) if _n <= FEW else many("v3_and_below_topics", _n, v3_and_below_topics):
@@ -179,7 +179,7 @@ def _read_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(frame: by
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -217,7 +217,7 @@ def _read_add_partitions_to_txn_request_v3(frame: bytes, pos: int) -> tuple[AddP
     if _n <= 0:
         fail_null("v3_and_below_topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("v3_and_below_topics", _n)
     v3_and_below_topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] = []
     for _ in range(_n) if _n <= FEW else many("v3_and_below_topics", _n, v3_and_below_topics):
@@ -255,7 +255,7 @@ def _read_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(fra
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -281,7 +281,7 @@ def _read_add_partitions_to_txn_request_v4(frame: bytes, pos: int) -> tuple[AddP
     if _n <= 0:
         fail_null("transactions")
     _n -= 1
-    if _n > (len(frame) - pos) // 14:
+    if _n * 14 > len(frame) - pos:
         fail_count("transactions", _n)
     transactions: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction] = []
     for _ in range(_n) if _n <= FEW else many("transactions", _n, transactions):
@@ -311,8 +311,8 @@ def _write_add_partitions_to_txn_request_v0(message: AddPartitionsToTxnRequest, 
     _text = message.v3_and_below_transactional_id.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_qhi(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch, len(message.v3_and_below_topics)))
-    for _v3_and_below_topics_item in message.v3_and_below_topics if len(message.v3_and_below_topics) <= FEW else all_of(message.v3_and_below_topics, parts):
+    parts.append(pack_qhi(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch, (_n := len(message.v3_and_below_topics))))
+    for _v3_and_below_topics_item in message.v3_and_below_topics if _n <= FEW else all_of(message.v3_and_below_topics, parts):
         _write_add_partitions_to_txn_request_add_partitions_to_txn_topic_v0(_v3_and_below_topics_item, parts)
 
 
@@ -334,8 +334,8 @@ def _write_add_partitions_to_txn_request_v3(message: AddPartitionsToTxnRequest, 
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_qh(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch))
-    parts.append(unsigned_varint(len(message.v3_and_below_topics) + 1))
-    for _v3_and_below_topics_item in message.v3_and_below_topics if len(message.v3_and_below_topics) <= FEW else all_of(message.v3_and_below_topics, parts):
+    parts.append(unsigned_varint((_n := len(message.v3_and_below_topics)) + 1))
+    for _v3_and_below_topics_item in message.v3_and_below_topics if _n <= FEW else all_of(message.v3_and_below_topics, parts):
         _write_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(_v3_and_below_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -348,8 +348,8 @@ def _write_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(me
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_qho(message.producer_id, message.producer_epoch, message.verify_only))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_add_partitions_to_txn_request_add_partitions_to_txn_topic_v3(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -358,8 +358,8 @@ def _write_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(me
 
 
 def _write_add_partitions_to_txn_request_v4(message: AddPartitionsToTxnRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.transactions) + 1))
-    for _transactions_item in message.transactions if len(message.transactions) <= FEW else all_of(message.transactions, parts):
+    parts.append(unsigned_varint((_n := len(message.transactions)) + 1))
+    for _transactions_item in message.transactions if _n <= FEW else all_of(message.transactions, parts):
         _write_add_partitions_to_txn_request_add_partitions_to_txn_transaction_v4(_transactions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -480,7 +480,7 @@ def _read_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v0(f
     pos += 4
     if _n < 0:
         fail_null("results_by_partition")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("results_by_partition", _n)
     results_by_partition: list[AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult] = []
     for _ in range(_n) if _n <= FEW else many("results_by_partition", _n):
@@ -494,7 +494,7 @@ def _read_add_partitions_to_txn_response_v0(frame: bytes, pos: int) -> tuple[Add
     pos += 8
     if _n < 0:
         fail_null("results_by_topic_v3_and_below")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("results_by_topic_v3_and_below", _n)
     results_by_topic_v3_and_below: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] = []
     for _ in range(_n) if _n <= FEW else many("results_by_topic_v3_and_below", _n, results_by_topic_v3_and_below):
@@ -536,7 +536,7 @@ def _read_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(f
     if _n <= 0:
         fail_null("results_by_partition")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("results_by_partition", _n)
     results_by_partition: list[AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult] = []
     for _ in range(_n) if _n <= FEW else many("results_by_partition", _n):
@@ -564,7 +564,7 @@ def _read_add_partitions_to_txn_response_v3(frame: bytes, pos: int) -> tuple[Add
     if _n <= 0:
         fail_null("results_by_topic_v3_and_below")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("results_by_topic_v3_and_below", _n)
     results_by_topic_v3_and_below: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] = []
     for _ in range(_n) if _n <= FEW else many("results_by_topic_v3_and_below", _n, results_by_topic_v3_and_below):
@@ -600,7 +600,7 @@ def _read_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(frame: 
     if _n <= 0:
         fail_null("topic_results")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topic_results", _n)
     topic_results: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] = []
     for _ in range(_n) if _n <= FEW else many("topic_results", _n, topic_results):
@@ -628,7 +628,7 @@ def _read_add_partitions_to_txn_response_v4(frame: bytes, pos: int) -> tuple[Add
     if _n <= 0:
         fail_null("results_by_transaction")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("results_by_transaction", _n)
     results_by_transaction: list[AddPartitionsToTxnResponse.AddPartitionsToTxnResult] = []
     for _ in range(_n) if _n <= FEW else many("results_by_transaction", _n, results_by_transaction):
@@ -653,14 +653,14 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v0(
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.results_by_partition)))
-    for _results_by_partition_item in message.results_by_partition if len(message.results_by_partition) <= FEW else all_of(message.results_by_partition, parts):
+    parts.append(pack_i((_n := len(message.results_by_partition))))
+    for _results_by_partition_item in message.results_by_partition if _n <= FEW else all_of(message.results_by_partition, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_partition_result_v0(_results_by_partition_item, parts)
 
 
 def _write_add_partitions_to_txn_response_v0(message: AddPartitionsToTxnResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.results_by_topic_v3_and_below)))
-    for _results_by_topic_v3_and_below_item in message.results_by_topic_v3_and_below if len(message.results_by_topic_v3_and_below) <= FEW else all_of(message.results_by_topic_v3_and_below, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.results_by_topic_v3_and_below))))
+    for _results_by_topic_v3_and_below_item in message.results_by_topic_v3_and_below if _n <= FEW else all_of(message.results_by_topic_v3_and_below, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v0(_results_by_topic_v3_and_below_item, parts)
 
 
@@ -676,8 +676,8 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.results_by_partition) + 1))
-    for _results_by_partition_item in message.results_by_partition if len(message.results_by_partition) <= FEW else all_of(message.results_by_partition, parts):
+    parts.append(unsigned_varint((_n := len(message.results_by_partition)) + 1))
+    for _results_by_partition_item in message.results_by_partition if _n <= FEW else all_of(message.results_by_partition, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_partition_result_v3(_results_by_partition_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -687,8 +687,8 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(
 
 def _write_add_partitions_to_txn_response_v3(message: AddPartitionsToTxnResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.results_by_topic_v3_and_below) + 1))
-    for _results_by_topic_v3_and_below_item in message.results_by_topic_v3_and_below if len(message.results_by_topic_v3_and_below) <= FEW else all_of(message.results_by_topic_v3_and_below, parts):
+    parts.append(unsigned_varint((_n := len(message.results_by_topic_v3_and_below)) + 1))
+    for _results_by_topic_v3_and_below_item in message.results_by_topic_v3_and_below if _n <= FEW else all_of(message.results_by_topic_v3_and_below, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(_results_by_topic_v3_and_below_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -700,8 +700,8 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(messag
     _text = message.transactional_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topic_results) + 1))
-    for _topic_results_item in message.topic_results if len(message.topic_results) <= FEW else all_of(message.topic_results, parts):
+    parts.append(unsigned_varint((_n := len(message.topic_results)) + 1))
+    for _topic_results_item in message.topic_results if _n <= FEW else all_of(message.topic_results, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_topic_result_v3(_topic_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -711,8 +711,8 @@ def _write_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(messag
 
 def _write_add_partitions_to_txn_response_v4(message: AddPartitionsToTxnResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(len(message.results_by_transaction) + 1))
-    for _results_by_transaction_item in message.results_by_transaction if len(message.results_by_transaction) <= FEW else all_of(message.results_by_transaction, parts):
+    parts.append(unsigned_varint((_n := len(message.results_by_transaction)) + 1))
+    for _results_by_transaction_item in message.results_by_transaction if _n <= FEW else all_of(message.results_by_transaction, parts):
         _write_add_partitions_to_txn_response_add_partitions_to_txn_result_v4(_results_by_transaction_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

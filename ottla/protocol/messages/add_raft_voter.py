@@ -145,10 +145,10 @@ def _read_add_raft_voter_request_v0(frame: bytes, pos: int) -> tuple[AddRaftVote
     if _n <= 0:
         fail_null("listeners")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("listeners", _n)
     listeners: list[AddRaftVoterRequest.Listener] = []
-    for _ in range(_n) if _n <= FEW else many("listeners", _n):
+    for _ in range(_n) if _n <= FEW else many("listeners", _n, listeners):
         _listeners_item, pos = _read_add_raft_voter_request_listener_v0(frame, pos)
         listeners.append(_listeners_item)
     if frame[pos]:
@@ -184,10 +184,10 @@ def _read_add_raft_voter_request_v1(frame: bytes, pos: int) -> tuple[AddRaftVote
     if _n <= 0:
         fail_null("listeners")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("listeners", _n)
     listeners: list[AddRaftVoterRequest.Listener] = []
-    for _ in range(_n) if _n <= FEW else many("listeners", _n):
+    for _ in range(_n) if _n <= FEW else many("listeners", _n, listeners):
         _listeners_item, pos = _read_add_raft_voter_request_listener_v0(frame, pos)
         listeners.append(_listeners_item)
     (ack_when_committed,) = unpack_o(frame, pos)
@@ -222,8 +222,8 @@ def _write_add_raft_voter_request_v0(message: AddRaftVoterRequest, parts: list[B
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ii16s(message.timeout_ms, message.voter_id, message.voter_directory_id))
-    parts.append(unsigned_varint(len(message.listeners) + 1))
-    for _listeners_item in message.listeners if len(message.listeners) <= FEW else all_of(message.listeners, parts):
+    parts.append(unsigned_varint((_n := len(message.listeners)) + 1))
+    for _listeners_item in message.listeners if _n <= FEW else all_of(message.listeners, parts):
         _write_add_raft_voter_request_listener_v0(_listeners_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -236,8 +236,8 @@ def _write_add_raft_voter_request_v1(message: AddRaftVoterRequest, parts: list[B
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ii16s(message.timeout_ms, message.voter_id, message.voter_directory_id))
-    parts.append(unsigned_varint(len(message.listeners) + 1))
-    for _listeners_item in message.listeners if len(message.listeners) <= FEW else all_of(message.listeners, parts):
+    parts.append(unsigned_varint((_n := len(message.listeners)) + 1))
+    for _listeners_item in message.listeners if _n <= FEW else all_of(message.listeners, parts):
         _write_add_raft_voter_request_listener_v0(_listeners_item, parts)
     parts.append(pack_o(message.ack_when_committed))
     if message.unknown_tagged_fields is None:

@@ -153,20 +153,20 @@ def _read_alter_client_quotas_request_entry_data_v0(frame: bytes, pos: int) -> t
     pos += 4
     if _n < 0:
         fail_null("entity")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("entity", _n)
     entity: list[AlterClientQuotasRequest.EntityData] = []
-    for _ in range(_n) if _n <= FEW else many("entity", _n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n, entity):
         _entity_item, pos = _read_alter_client_quotas_request_entity_data_v0(frame, pos)
         entity.append(_entity_item)
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("ops")
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("ops", _n)
     ops: list[AlterClientQuotasRequest.OpData] = []
-    for _ in range(_n) if _n <= FEW else many("ops", _n):
+    for _ in range(_n) if _n <= FEW else many("ops", _n, ops):
         _ops_item, pos = _read_alter_client_quotas_request_op_data_v0(frame, pos)
         ops.append(_ops_item)
     return AlterClientQuotasRequest.EntryData(entity, ops), pos
@@ -177,7 +177,7 @@ def _read_alter_client_quotas_request_v0(frame: bytes, pos: int) -> tuple[AlterC
     pos += 4
     if _n < 0:
         fail_null("entries")
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasRequest.EntryData] = []
     for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
@@ -254,10 +254,10 @@ def _read_alter_client_quotas_request_entry_data_v1(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("entity")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("entity", _n)
     entity: list[AlterClientQuotasRequest.EntityData] = []
-    for _ in range(_n) if _n <= FEW else many("entity", _n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n, entity):
         _entity_item, pos = _read_alter_client_quotas_request_entity_data_v1(frame, pos)
         entity.append(_entity_item)
     _n = frame[pos]
@@ -268,10 +268,10 @@ def _read_alter_client_quotas_request_entry_data_v1(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("ops")
     _n -= 1
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("ops", _n)
     ops: list[AlterClientQuotasRequest.OpData] = []
-    for _ in range(_n) if _n <= FEW else many("ops", _n):
+    for _ in range(_n) if _n <= FEW else many("ops", _n, ops):
         _ops_item, pos = _read_alter_client_quotas_request_op_data_v1(frame, pos)
         ops.append(_ops_item)
     if frame[pos]:
@@ -294,7 +294,7 @@ def _read_alter_client_quotas_request_v1(frame: bytes, pos: int) -> tuple[AlterC
     if _n <= 0:
         fail_null("entries")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasRequest.EntryData] = []
     for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
@@ -330,17 +330,17 @@ def _write_alter_client_quotas_request_op_data_v0(message: AlterClientQuotasRequ
 
 
 def _write_alter_client_quotas_request_entry_data_v0(message: AlterClientQuotasRequest.EntryData, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.entity)))
-    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity, parts):
+    parts.append(pack_i((_n := len(message.entity))))
+    for _entity_item in message.entity if _n <= FEW else all_of(message.entity, parts):
         _write_alter_client_quotas_request_entity_data_v0(_entity_item, parts)
-    parts.append(pack_i(len(message.ops)))
-    for _ops_item in message.ops if len(message.ops) <= FEW else all_of(message.ops, parts):
+    parts.append(pack_i((_n := len(message.ops))))
+    for _ops_item in message.ops if _n <= FEW else all_of(message.ops, parts):
         _write_alter_client_quotas_request_op_data_v0(_ops_item, parts)
 
 
 def _write_alter_client_quotas_request_v0(message: AlterClientQuotasRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.entries)))
-    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries, parts):
+    parts.append(pack_i((_n := len(message.entries))))
+    for _entries_item in message.entries if _n <= FEW else all_of(message.entries, parts):
         _write_alter_client_quotas_request_entry_data_v0(_entries_item, parts)
     parts.append(pack_o(message.validate_only))
 
@@ -370,11 +370,11 @@ def _write_alter_client_quotas_request_op_data_v1(message: AlterClientQuotasRequ
 
 
 def _write_alter_client_quotas_request_entry_data_v1(message: AlterClientQuotasRequest.EntryData, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.entity) + 1))
-    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity, parts):
+    parts.append(unsigned_varint((_n := len(message.entity)) + 1))
+    for _entity_item in message.entity if _n <= FEW else all_of(message.entity, parts):
         _write_alter_client_quotas_request_entity_data_v1(_entity_item, parts)
-    parts.append(unsigned_varint(len(message.ops) + 1))
-    for _ops_item in message.ops if len(message.ops) <= FEW else all_of(message.ops, parts):
+    parts.append(unsigned_varint((_n := len(message.ops)) + 1))
+    for _ops_item in message.ops if _n <= FEW else all_of(message.ops, parts):
         _write_alter_client_quotas_request_op_data_v1(_ops_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -383,8 +383,8 @@ def _write_alter_client_quotas_request_entry_data_v1(message: AlterClientQuotasR
 
 
 def _write_alter_client_quotas_request_v1(message: AlterClientQuotasRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.entries) + 1))
-    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries, parts):
+    parts.append(unsigned_varint((_n := len(message.entries)) + 1))
+    for _entries_item in message.entries if _n <= FEW else all_of(message.entries, parts):
         _write_alter_client_quotas_request_entry_data_v1(_entries_item, parts)
     parts.append(pack_o(message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -492,10 +492,10 @@ def _read_alter_client_quotas_response_entry_data_v0(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("entity")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("entity", _n)
     entity: list[AlterClientQuotasResponse.EntityData] = []
-    for _ in range(_n) if _n <= FEW else many("entity", _n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n, entity):
         _entity_item, pos = _read_alter_client_quotas_response_entity_data_v0(frame, pos)
         entity.append(_entity_item)
     return AlterClientQuotasResponse.EntryData(error_code, error_message, entity), pos
@@ -506,7 +506,7 @@ def _read_alter_client_quotas_response_v0(frame: bytes, pos: int) -> tuple[Alter
     pos += 8
     if _n < 0:
         fail_null("entries")
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasResponse.EntryData] = []
     for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
@@ -570,10 +570,10 @@ def _read_alter_client_quotas_response_entry_data_v1(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("entity")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("entity", _n)
     entity: list[AlterClientQuotasResponse.EntityData] = []
-    for _ in range(_n) if _n <= FEW else many("entity", _n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n, entity):
         _entity_item, pos = _read_alter_client_quotas_response_entity_data_v1(frame, pos)
         entity.append(_entity_item)
     if frame[pos]:
@@ -598,7 +598,7 @@ def _read_alter_client_quotas_response_v1(frame: bytes, pos: int) -> tuple[Alter
     if _n <= 0:
         fail_null("entries")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("entries", _n)
     entries: list[AlterClientQuotasResponse.EntryData] = []
     for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
@@ -628,14 +628,14 @@ def _write_alter_client_quotas_response_entry_data_v0(message: AlterClientQuotas
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_hh(message.error_code, -1 if message.error_message is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.entity)))
-    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity, parts):
+    parts.append(pack_i((_n := len(message.entity))))
+    for _entity_item in message.entity if _n <= FEW else all_of(message.entity, parts):
         _write_alter_client_quotas_response_entity_data_v0(_entity_item, parts)
 
 
 def _write_alter_client_quotas_response_v0(message: AlterClientQuotasResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.entries)))
-    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.entries))))
+    for _entries_item in message.entries if _n <= FEW else all_of(message.entries, parts):
         _write_alter_client_quotas_response_entry_data_v0(_entries_item, parts)
 
 
@@ -657,8 +657,8 @@ def _write_alter_client_quotas_response_entry_data_v1(message: AlterClientQuotas
     parts.append(pack_h(message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.entity) + 1))
-    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity, parts):
+    parts.append(unsigned_varint((_n := len(message.entity)) + 1))
+    for _entity_item in message.entity if _n <= FEW else all_of(message.entity, parts):
         _write_alter_client_quotas_response_entity_data_v1(_entity_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -668,8 +668,8 @@ def _write_alter_client_quotas_response_entry_data_v1(message: AlterClientQuotas
 
 def _write_alter_client_quotas_response_v1(message: AlterClientQuotasResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.entries) + 1))
-    for _entries_item in message.entries if len(message.entries) <= FEW else all_of(message.entries, parts):
+    parts.append(unsigned_varint((_n := len(message.entries)) + 1))
+    for _entries_item in message.entries if _n <= FEW else all_of(message.entries, parts):
         _write_alter_client_quotas_response_entry_data_v1(_entries_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -133,10 +133,10 @@ def _read_alter_configs_request_alter_configs_resource_v0(frame: bytes, pos: int
     pos += 4
     if _n < 0:
         fail_null("configs")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[AlterConfigsRequest.AlterableConfig] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_alter_configs_request_alterable_config_v0(frame, pos)
         configs.append(_configs_item)
     return AlterConfigsRequest.AlterConfigsResource(resource_type, resource_name, configs), pos
@@ -147,7 +147,7 @@ def _read_alter_configs_request_v0(frame: bytes, pos: int) -> tuple[AlterConfigs
     pos += 4
     if _n < 0:
         fail_null("resources")
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("resources", _n)
     resources: list[AlterConfigsRequest.AlterConfigsResource] = []
     for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
@@ -212,10 +212,10 @@ def _read_alter_configs_request_alter_configs_resource_v2(frame: bytes, pos: int
     if _n <= 0:
         fail_null("configs")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[AlterConfigsRequest.AlterableConfig] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_alter_configs_request_alterable_config_v2(frame, pos)
         configs.append(_configs_item)
     if frame[pos]:
@@ -238,7 +238,7 @@ def _read_alter_configs_request_v2(frame: bytes, pos: int) -> tuple[AlterConfigs
     if _n <= 0:
         fail_null("resources")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("resources", _n)
     resources: list[AlterConfigsRequest.AlterConfigsResource] = []
     for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
@@ -270,14 +270,14 @@ def _write_alter_configs_request_alter_configs_resource_v0(message: AlterConfigs
     _text = message.resource_name.encode()
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.configs)))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
+    parts.append(pack_i((_n := len(message.configs))))
+    for _configs_item in message.configs if _n <= FEW else all_of(message.configs, parts):
         _write_alter_configs_request_alterable_config_v0(_configs_item, parts)
 
 
 def _write_alter_configs_request_v0(message: AlterConfigsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.resources)))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
+    parts.append(pack_i((_n := len(message.resources))))
+    for _resources_item in message.resources if _n <= FEW else all_of(message.resources, parts):
         _write_alter_configs_request_alter_configs_resource_v0(_resources_item, parts)
     parts.append(pack_o(message.validate_only))
 
@@ -300,8 +300,8 @@ def _write_alter_configs_request_alter_configs_resource_v2(message: AlterConfigs
     parts.append(pack_b(message.resource_type))
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.configs) + 1))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
+    parts.append(unsigned_varint((_n := len(message.configs)) + 1))
+    for _configs_item in message.configs if _n <= FEW else all_of(message.configs, parts):
         _write_alter_configs_request_alterable_config_v2(_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -310,8 +310,8 @@ def _write_alter_configs_request_alter_configs_resource_v2(message: AlterConfigs
 
 
 def _write_alter_configs_request_v2(message: AlterConfigsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.resources) + 1))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
+    parts.append(unsigned_varint((_n := len(message.resources)) + 1))
+    for _resources_item in message.resources if _n <= FEW else all_of(message.resources, parts):
         _write_alter_configs_request_alter_configs_resource_v2(_resources_item, parts)
     parts.append(pack_o(message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -399,10 +399,10 @@ def _read_alter_configs_response_v0(frame: bytes, pos: int) -> tuple[AlterConfig
     pos += 8
     if _n < 0:
         fail_null("responses")
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[AlterConfigsResponse.AlterConfigsResourceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_alter_configs_response_alter_configs_resource_response_v0(frame, pos)
         responses.append(_responses_item)
     return AlterConfigsResponse(throttle_time_ms, responses), pos
@@ -456,10 +456,10 @@ def _read_alter_configs_response_v2(frame: bytes, pos: int) -> tuple[AlterConfig
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[AlterConfigsResponse.AlterConfigsResourceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_alter_configs_response_alter_configs_resource_response_v2(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -483,8 +483,8 @@ def _write_alter_configs_response_alter_configs_resource_response_v0(message: Al
 
 
 def _write_alter_configs_response_v0(message: AlterConfigsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.responses))))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_alter_configs_response_alter_configs_resource_response_v0(_responses_item, parts)
 
 
@@ -505,8 +505,8 @@ def _write_alter_configs_response_alter_configs_resource_response_v2(message: Al
 
 def _write_alter_configs_response_v2(message: AlterConfigsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_alter_configs_response_alter_configs_resource_response_v2(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

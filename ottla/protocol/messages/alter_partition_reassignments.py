@@ -106,7 +106,7 @@ def _read_alter_partition_reassignments_request_reassignable_partition_v0(frame:
         replicas: list[int] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 4:
+        if _n * 4 > len(frame) - pos:
             fail_count("replicas", _n)
         if _n > FEW:
             count_elements("replicas", _n)
@@ -142,7 +142,7 @@ def _read_alter_partition_reassignments_request_reassignable_topic_v0(frame: byt
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[AlterPartitionReassignmentsRequest.ReassignablePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -170,7 +170,7 @@ def _read_alter_partition_reassignments_request_v0(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[AlterPartitionReassignmentsRequest.ReassignableTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -198,7 +198,7 @@ def _read_alter_partition_reassignments_request_v1(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[AlterPartitionReassignmentsRequest.ReassignableTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -230,8 +230,8 @@ def _write_alter_partition_reassignments_request_reassignable_topic_v0(message: 
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_alter_partition_reassignments_request_reassignable_partition_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -241,8 +241,8 @@ def _write_alter_partition_reassignments_request_reassignable_topic_v0(message: 
 
 def _write_alter_partition_reassignments_request_v0(message: AlterPartitionReassignmentsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.timeout_ms))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_alter_partition_reassignments_request_reassignable_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -252,8 +252,8 @@ def _write_alter_partition_reassignments_request_v0(message: AlterPartitionReass
 
 def _write_alter_partition_reassignments_request_v1(message: AlterPartitionReassignmentsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_io(message.timeout_ms, message.allow_replication_factor_change))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_alter_partition_reassignments_request_reassignable_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -381,10 +381,10 @@ def _read_alter_partition_reassignments_response_reassignable_topic_response_v0(
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[AlterPartitionReassignmentsResponse.ReassignablePartitionResponse] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_alter_partition_reassignments_response_reassignable_partition_response_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -420,7 +420,7 @@ def _read_alter_partition_reassignments_response_v0(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[AlterPartitionReassignmentsResponse.ReassignableTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -459,7 +459,7 @@ def _read_alter_partition_reassignments_response_v1(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[AlterPartitionReassignmentsResponse.ReassignableTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -491,8 +491,8 @@ def _write_alter_partition_reassignments_response_reassignable_topic_response_v0
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_alter_partition_reassignments_response_reassignable_partition_response_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -505,8 +505,8 @@ def _write_alter_partition_reassignments_response_v0(message: AlterPartitionReas
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_alter_partition_reassignments_response_reassignable_topic_response_v0(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -519,8 +519,8 @@ def _write_alter_partition_reassignments_response_v1(message: AlterPartitionReas
     parts.append(pack_ioh(message.throttle_time_ms, message.allow_replication_factor_change, message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_alter_partition_reassignments_response_reassignable_topic_response_v0(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -100,7 +100,7 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v1(frame: b
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -121,7 +121,7 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_v1(frame: bytes, 
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -135,7 +135,7 @@ def _read_alter_replica_log_dirs_request_v1(frame: bytes, pos: int) -> tuple[Alt
     pos += 4
     if _n < 0:
         fail_null("dirs")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("dirs", _n)
     dirs: list[AlterReplicaLogDirsRequest.AlterReplicaLogDir] = []
     for _ in range(_n) if _n <= FEW else many("dirs", _n, dirs):
@@ -163,7 +163,7 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v2(frame: b
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -199,7 +199,7 @@ def _read_alter_replica_log_dirs_request_alter_replica_log_dir_v2(frame: bytes, 
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -225,7 +225,7 @@ def _read_alter_replica_log_dirs_request_v2(frame: bytes, pos: int) -> tuple[Alt
     if _n <= 0:
         fail_null("dirs")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("dirs", _n)
     dirs: list[AlterReplicaLogDirsRequest.AlterReplicaLogDir] = []
     for _ in range(_n) if _n <= FEW else many("dirs", _n, dirs):
@@ -255,14 +255,14 @@ def _write_alter_replica_log_dirs_request_alter_replica_log_dir_v1(message: Alte
     _text = message.path.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v1(_topics_item, parts)
 
 
 def _write_alter_replica_log_dirs_request_v1(message: AlterReplicaLogDirsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.dirs)))
-    for _dirs_item in message.dirs if len(message.dirs) <= FEW else all_of(message.dirs, parts):
+    parts.append(pack_i((_n := len(message.dirs))))
+    for _dirs_item in message.dirs if _n <= FEW else all_of(message.dirs, parts):
         _write_alter_replica_log_dirs_request_alter_replica_log_dir_v1(_dirs_item, parts)
 
 
@@ -283,8 +283,8 @@ def _write_alter_replica_log_dirs_request_alter_replica_log_dir_v2(message: Alte
     _text = message.path.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_alter_replica_log_dirs_request_alter_replica_log_dir_topic_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -293,8 +293,8 @@ def _write_alter_replica_log_dirs_request_alter_replica_log_dir_v2(message: Alte
 
 
 def _write_alter_replica_log_dirs_request_v2(message: AlterReplicaLogDirsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.dirs) + 1))
-    for _dirs_item in message.dirs if len(message.dirs) <= FEW else all_of(message.dirs, parts):
+    parts.append(unsigned_varint((_n := len(message.dirs)) + 1))
+    for _dirs_item in message.dirs if _n <= FEW else all_of(message.dirs, parts):
         _write_alter_replica_log_dirs_request_alter_replica_log_dir_v2(_dirs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -384,7 +384,7 @@ def _read_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v1(
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -398,7 +398,7 @@ def _read_alter_replica_log_dirs_response_v1(frame: bytes, pos: int) -> tuple[Al
     pos += 8
     if _n < 0:
         fail_null("results")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("results", _n)
     results: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -440,7 +440,7 @@ def _read_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2(
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -468,7 +468,7 @@ def _read_alter_replica_log_dirs_response_v2(frame: bytes, pos: int) -> tuple[Al
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("results", _n)
     results: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -493,14 +493,14 @@ def _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v1
     _text = message.topic_name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_alter_replica_log_dirs_response_alter_replica_log_dir_partition_result_v1(_partitions_item, parts)
 
 
 def _write_alter_replica_log_dirs_response_v1(message: AlterReplicaLogDirsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.results))))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v1(_results_item, parts)
 
 
@@ -516,8 +516,8 @@ def _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2
     _text = message.topic_name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_alter_replica_log_dirs_response_alter_replica_log_dir_partition_result_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -527,8 +527,8 @@ def _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2
 
 def _write_alter_replica_log_dirs_response_v2(message: AlterReplicaLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -121,7 +121,7 @@ def _read_alter_share_group_offsets_request_alter_share_group_offsets_request_to
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 13:
+    if _n * 13 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -157,7 +157,7 @@ def _read_alter_share_group_offsets_request_v0(frame: bytes, pos: int) -> tuple[
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -186,8 +186,8 @@ def _write_alter_share_group_offsets_request_alter_share_group_offsets_request_t
     _text = message.topic_name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_alter_share_group_offsets_request_alter_share_group_offsets_request_partition_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -199,8 +199,8 @@ def _write_alter_share_group_offsets_request_v0(message: AlterShareGroupOffsetsR
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_alter_share_group_offsets_request_alter_share_group_offsets_request_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -328,10 +328,10 @@ def _read_alter_share_group_offsets_response_alter_share_group_offsets_response_
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_alter_share_group_offsets_response_alter_share_group_offsets_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -367,7 +367,7 @@ def _read_alter_share_group_offsets_response_v0(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 19:
+    if _n * 19 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -400,8 +400,8 @@ def _write_alter_share_group_offsets_response_alter_share_group_offsets_response
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_alter_share_group_offsets_response_alter_share_group_offsets_response_partition_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -414,8 +414,8 @@ def _write_alter_share_group_offsets_response_v0(message: AlterShareGroupOffsets
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_alter_share_group_offsets_response_alter_share_group_offsets_response_topic_v0(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

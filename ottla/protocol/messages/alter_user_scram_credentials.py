@@ -176,10 +176,10 @@ def _read_alter_user_scram_credentials_request_v0(frame: bytes, pos: int) -> tup
     if _n <= 0:
         fail_null("deletions")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("deletions", _n)
     deletions: list[AlterUserScramCredentialsRequest.ScramCredentialDeletion] = []
-    for _ in range(_n) if _n <= FEW else many("deletions", _n):
+    for _ in range(_n) if _n <= FEW else many("deletions", _n, deletions):
         _deletions_item, pos = _read_alter_user_scram_credentials_request_scram_credential_deletion_v0(frame, pos)
         deletions.append(_deletions_item)
     _n = frame[pos]
@@ -190,10 +190,10 @@ def _read_alter_user_scram_credentials_request_v0(frame: bytes, pos: int) -> tup
     if _n <= 0:
         fail_null("upsertions")
     _n -= 1
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("upsertions", _n)
     upsertions: list[AlterUserScramCredentialsRequest.ScramCredentialUpsertion] = []
-    for _ in range(_n) if _n <= FEW else many("upsertions", _n):
+    for _ in range(_n) if _n <= FEW else many("upsertions", _n, upsertions):
         _upsertions_item, pos = _read_alter_user_scram_credentials_request_scram_credential_upsertion_v0(frame, pos)
         upsertions.append(_upsertions_item)
     if frame[pos]:
@@ -236,11 +236,11 @@ def _write_alter_user_scram_credentials_request_scram_credential_upsertion_v0(me
 
 
 def _write_alter_user_scram_credentials_request_v0(message: AlterUserScramCredentialsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.deletions) + 1))
-    for _deletions_item in message.deletions if len(message.deletions) <= FEW else all_of(message.deletions, parts):
+    parts.append(unsigned_varint((_n := len(message.deletions)) + 1))
+    for _deletions_item in message.deletions if _n <= FEW else all_of(message.deletions, parts):
         _write_alter_user_scram_credentials_request_scram_credential_deletion_v0(_deletions_item, parts)
-    parts.append(unsigned_varint(len(message.upsertions) + 1))
-    for _upsertions_item in message.upsertions if len(message.upsertions) <= FEW else all_of(message.upsertions, parts):
+    parts.append(unsigned_varint((_n := len(message.upsertions)) + 1))
+    for _upsertions_item in message.upsertions if _n <= FEW else all_of(message.upsertions, parts):
         _write_alter_user_scram_credentials_request_scram_credential_upsertion_v0(_upsertions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -342,10 +342,10 @@ def _read_alter_user_scram_credentials_response_v0(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("results", _n)
     results: list[AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_alter_user_scram_credentials_response_alter_user_scram_credentials_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -375,8 +375,8 @@ def _write_alter_user_scram_credentials_response_alter_user_scram_credentials_re
 
 def _write_alter_user_scram_credentials_response_v0(message: AlterUserScramCredentialsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_alter_user_scram_credentials_response_alter_user_scram_credentials_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

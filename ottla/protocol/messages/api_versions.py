@@ -314,7 +314,7 @@ def _read_api_versions_response_v0(frame: bytes, pos: int) -> tuple[ApiVersionsR
     pos += 6
     if _n < 0:
         fail_null("api_keys")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("api_keys", _n)
     api_keys: list[ApiVersionsResponse.ApiVersion] = []
     for _ in range(_n) if _n <= FEW else many("api_keys", _n):
@@ -328,7 +328,7 @@ def _read_api_versions_response_v1(frame: bytes, pos: int) -> tuple[ApiVersionsR
     pos += 6
     if _n < 0:
         fail_null("api_keys")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("api_keys", _n)
     api_keys: list[ApiVersionsResponse.ApiVersion] = []
     for _ in range(_n) if _n <= FEW else many("api_keys", _n):
@@ -412,7 +412,7 @@ def _read_api_versions_response_v3(frame: bytes, pos: int) -> tuple[ApiVersionsR
     if _n <= 0:
         fail_null("api_keys")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("api_keys", _n)
     api_keys: list[ApiVersionsResponse.ApiVersion] = []
     for _ in range(_n) if _n <= FEW else many("api_keys", _n):
@@ -438,10 +438,10 @@ def _read_api_versions_response_v3(frame: bytes, pos: int) -> tuple[ApiVersionsR
                 if _n <= 0:
                     fail_null("supported_features")
                 _n -= 1
-                if _n > (len(frame) - pos) // 6:
+                if _n * 6 > len(frame) - pos:
                     fail_count("supported_features", _n)
                 supported_features = []
-                for _ in range(_n) if _n <= FEW else many("supported_features", _n):
+                for _ in range(_n) if _n <= FEW else many("supported_features", _n, supported_features):
                     _supported_features_item, pos = _read_api_versions_response_supported_feature_key_v3(frame, pos)
                     supported_features.append(_supported_features_item)
             elif _tag == 1:
@@ -456,10 +456,10 @@ def _read_api_versions_response_v3(frame: bytes, pos: int) -> tuple[ApiVersionsR
                 if _n <= 0:
                     fail_null("finalized_features")
                 _n -= 1
-                if _n > (len(frame) - pos) // 6:
+                if _n * 6 > len(frame) - pos:
                     fail_count("finalized_features", _n)
                 finalized_features = []
-                for _ in range(_n) if _n <= FEW else many("finalized_features", _n):
+                for _ in range(_n) if _n <= FEW else many("finalized_features", _n, finalized_features):
                     _finalized_features_item, pos = _read_api_versions_response_finalized_feature_key_v3(frame, pos)
                     finalized_features.append(_finalized_features_item)
             elif _tag == 3:
@@ -482,14 +482,14 @@ def _write_api_versions_response_api_version_v0(message: ApiVersionsResponse.Api
 
 
 def _write_api_versions_response_v0(message: ApiVersionsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_hi(message.error_code, len(message.api_keys)))
-    for _api_keys_item in message.api_keys if len(message.api_keys) <= FEW else all_of(message.api_keys, parts):
+    parts.append(pack_hi(message.error_code, (_n := len(message.api_keys))))
+    for _api_keys_item in message.api_keys if _n <= FEW else all_of(message.api_keys, parts):
         _write_api_versions_response_api_version_v0(_api_keys_item, parts)
 
 
 def _write_api_versions_response_v1(message: ApiVersionsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_hi(message.error_code, len(message.api_keys)))
-    for _api_keys_item in message.api_keys if len(message.api_keys) <= FEW else all_of(message.api_keys, parts):
+    parts.append(pack_hi(message.error_code, (_n := len(message.api_keys))))
+    for _api_keys_item in message.api_keys if _n <= FEW else all_of(message.api_keys, parts):
         _write_api_versions_response_api_version_v0(_api_keys_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -526,15 +526,15 @@ def _write_api_versions_response_finalized_feature_key_v3(message: ApiVersionsRe
 
 def _write_api_versions_response_v3(message: ApiVersionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(message.api_keys) + 1))
-    for _api_keys_item in message.api_keys if len(message.api_keys) <= FEW else all_of(message.api_keys, parts):
+    parts.append(unsigned_varint((_n := len(message.api_keys)) + 1))
+    for _api_keys_item in message.api_keys if _n <= FEW else all_of(message.api_keys, parts):
         _write_api_versions_response_api_version_v3(_api_keys_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.supported_features != []:
         _tag: list[Buffer] = []
-        _tag.append(unsigned_varint(len(message.supported_features) + 1))
-        for _supported_features_item in message.supported_features if len(message.supported_features) <= FEW else all_of(message.supported_features, _tag):
+        _tag.append(unsigned_varint((_n := len(message.supported_features)) + 1))
+        for _supported_features_item in message.supported_features if _n <= FEW else all_of(message.supported_features, _tag):
             _write_api_versions_response_supported_feature_key_v3(_supported_features_item, _tag)
         tagged.append((0, _tag))
     if message.finalized_features_epoch != -1:
@@ -543,8 +543,8 @@ def _write_api_versions_response_v3(message: ApiVersionsResponse, parts: list[Bu
         tagged.append((1, _tag))
     if message.finalized_features != []:
         _tag = []
-        _tag.append(unsigned_varint(len(message.finalized_features) + 1))
-        for _finalized_features_item in message.finalized_features if len(message.finalized_features) <= FEW else all_of(message.finalized_features, _tag):
+        _tag.append(unsigned_varint((_n := len(message.finalized_features)) + 1))
+        for _finalized_features_item in message.finalized_features if _n <= FEW else all_of(message.finalized_features, _tag):
             _write_api_versions_response_finalized_feature_key_v3(_finalized_features_item, _tag)
         tagged.append((2, _tag))
     if message.zk_migration_ready:

@@ -76,7 +76,7 @@ def _read_consumer_group_describe_request_v0(frame: bytes, pos: int) -> tuple[Co
     if _n > len(frame) - pos:
         fail_count("group_ids", _n)
     group_ids: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("group_ids", _n):
+    for _ in range(_n) if _n <= FEW else many("group_ids", _n, group_ids):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -102,8 +102,8 @@ def _read_consumer_group_describe_request_v0(frame: bytes, pos: int) -> tuple[Co
 
 
 def _write_consumer_group_describe_request_v0(message: ConsumerGroupDescribeRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.group_ids) + 1))
-    for _group_ids_item in message.group_ids if len(message.group_ids) <= FEW else all_of(message.group_ids, parts):
+    parts.append(unsigned_varint((_n := len(message.group_ids)) + 1))
+    for _group_ids_item in message.group_ids if _n <= FEW else all_of(message.group_ids, parts):
         _text = _group_ids_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -281,7 +281,7 @@ def _read_consumer_group_describe_response_topic_partitions_v0(frame: bytes, pos
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -307,7 +307,7 @@ def _read_consumer_group_describe_response_assignment_v0(frame: bytes, pos: int)
     if _n <= 0:
         fail_null("topic_partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 19:
+    if _n * 19 > len(frame) - pos:
         fail_count("topic_partitions", _n)
     topic_partitions: list[ConsumerGroupDescribeResponse.TopicPartitions] = []
     for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
@@ -390,7 +390,7 @@ def _read_consumer_group_describe_response_member_v0(frame: bytes, pos: int) -> 
     if _n > len(frame) - pos:
         fail_count("subscribed_topic_names", _n)
     subscribed_topic_names: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n):
+    for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n, subscribed_topic_names):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -480,7 +480,7 @@ def _read_consumer_group_describe_response_described_group_v0(frame: bytes, pos:
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 16:
+    if _n * 16 > len(frame) - pos:
         fail_count("members", _n)
     members: list[ConsumerGroupDescribeResponse.Member] = []
     for _ in range(_n) if _n <= FEW else many("members", _n, members):
@@ -510,7 +510,7 @@ def _read_consumer_group_describe_response_v0(frame: bytes, pos: int) -> tuple[C
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 20:
+    if _n * 20 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[ConsumerGroupDescribeResponse.DescribedGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -593,7 +593,7 @@ def _read_consumer_group_describe_response_member_v1(frame: bytes, pos: int) -> 
     if _n > len(frame) - pos:
         fail_count("subscribed_topic_names", _n)
     subscribed_topic_names: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n):
+    for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n, subscribed_topic_names):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -685,7 +685,7 @@ def _read_consumer_group_describe_response_described_group_v1(frame: bytes, pos:
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 17:
+    if _n * 17 > len(frame) - pos:
         fail_count("members", _n)
     members: list[ConsumerGroupDescribeResponse.Member] = []
     for _ in range(_n) if _n <= FEW else many("members", _n, members):
@@ -715,7 +715,7 @@ def _read_consumer_group_describe_response_v1(frame: bytes, pos: int) -> tuple[C
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 20:
+    if _n * 20 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[ConsumerGroupDescribeResponse.DescribedGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -747,8 +747,8 @@ def _write_consumer_group_describe_response_topic_partitions_v0(message: Consume
 
 
 def _write_consumer_group_describe_response_assignment_v0(message: ConsumerGroupDescribeResponse.Assignment, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions if len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.topic_partitions)) + 1))
+    for _topic_partitions_item in message.topic_partitions if _n <= FEW else all_of(message.topic_partitions, parts):
         _write_consumer_group_describe_response_topic_partitions_v0(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -773,8 +773,8 @@ def _write_consumer_group_describe_response_member_v0(message: ConsumerGroupDesc
     _text = message.client_host.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.subscribed_topic_names) + 1))
-    for _subscribed_topic_names_item in message.subscribed_topic_names if len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names, parts):
+    parts.append(unsigned_varint((_n := len(message.subscribed_topic_names)) + 1))
+    for _subscribed_topic_names_item in message.subscribed_topic_names if _n <= FEW else all_of(message.subscribed_topic_names, parts):
         _text = _subscribed_topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -804,8 +804,8 @@ def _write_consumer_group_describe_response_described_group_v0(message: Consumer
     parts.append(pack_ii(message.group_epoch, message.assignment_epoch))
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_consumer_group_describe_response_member_v0(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -816,8 +816,8 @@ def _write_consumer_group_describe_response_described_group_v0(message: Consumer
 
 def _write_consumer_group_describe_response_v0(message: ConsumerGroupDescribeResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_consumer_group_describe_response_described_group_v0(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -842,8 +842,8 @@ def _write_consumer_group_describe_response_member_v1(message: ConsumerGroupDesc
     _text = message.client_host.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.subscribed_topic_names) + 1))
-    for _subscribed_topic_names_item in message.subscribed_topic_names if len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names, parts):
+    parts.append(unsigned_varint((_n := len(message.subscribed_topic_names)) + 1))
+    for _subscribed_topic_names_item in message.subscribed_topic_names if _n <= FEW else all_of(message.subscribed_topic_names, parts):
         _text = _subscribed_topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -874,8 +874,8 @@ def _write_consumer_group_describe_response_described_group_v1(message: Consumer
     parts.append(pack_ii(message.group_epoch, message.assignment_epoch))
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_consumer_group_describe_response_member_v1(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -886,8 +886,8 @@ def _write_consumer_group_describe_response_described_group_v1(message: Consumer
 
 def _write_consumer_group_describe_response_v1(message: ConsumerGroupDescribeResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_consumer_group_describe_response_described_group_v1(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -113,7 +113,7 @@ def _read_consumer_group_heartbeat_request_topic_partitions_v0(frame: bytes, pos
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -189,7 +189,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
         if _n > len(frame) - pos:
             fail_count("subscribed_topic_names", _n)
         subscribed_topic_names = []
-        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n):
+        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n, subscribed_topic_names):
             _n = frame[pos]
             if _n < 128:
                 pos += 1
@@ -221,7 +221,7 @@ def _read_consumer_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[C
         topic_partitions: list[ConsumerGroupHeartbeatRequest.TopicPartitions] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 18:
+        if _n * 18 > len(frame) - pos:
             fail_count("topic_partitions", _n)
         topic_partitions = []
         for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
@@ -297,7 +297,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
         if _n > len(frame) - pos:
             fail_count("subscribed_topic_names", _n)
         subscribed_topic_names = []
-        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n):
+        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n, subscribed_topic_names):
             _n = frame[pos]
             if _n < 128:
                 pos += 1
@@ -340,7 +340,7 @@ def _read_consumer_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[C
         topic_partitions: list[ConsumerGroupHeartbeatRequest.TopicPartitions] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 18:
+        if _n * 18 > len(frame) - pos:
             fail_count("topic_partitions", _n)
         topic_partitions = []
         for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
@@ -383,16 +383,16 @@ def _write_consumer_group_heartbeat_request_v0(message: ConsumerGroupHeartbeatRe
     parts.append(string_length(0 if message.rack_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.rebalance_timeout_ms))
-    parts.append(unsigned_varint(0 if message.subscribed_topic_names is None else len(message.subscribed_topic_names) + 1))
-    for _subscribed_topic_names_item in message.subscribed_topic_names or () if not message.subscribed_topic_names or len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names, parts):
+    parts.append(unsigned_varint(0 if message.subscribed_topic_names is None else (_n := len(message.subscribed_topic_names)) + 1))
+    for _subscribed_topic_names_item in message.subscribed_topic_names or () if not message.subscribed_topic_names or _n <= FEW else all_of(message.subscribed_topic_names, parts):
         _text = _subscribed_topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     _text = b"" if message.server_assignor is None else message.server_assignor.encode()
     parts.append(string_length(0 if message.server_assignor is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(0 if message.topic_partitions is None else len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
+    parts.append(unsigned_varint(0 if message.topic_partitions is None else (_n := len(message.topic_partitions)) + 1))
+    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or _n <= FEW else all_of(message.topic_partitions, parts):
         _write_consumer_group_heartbeat_request_topic_partitions_v0(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -415,8 +415,8 @@ def _write_consumer_group_heartbeat_request_v1(message: ConsumerGroupHeartbeatRe
     parts.append(string_length(0 if message.rack_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.rebalance_timeout_ms))
-    parts.append(unsigned_varint(0 if message.subscribed_topic_names is None else len(message.subscribed_topic_names) + 1))
-    for _subscribed_topic_names_item in message.subscribed_topic_names or () if not message.subscribed_topic_names or len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names, parts):
+    parts.append(unsigned_varint(0 if message.subscribed_topic_names is None else (_n := len(message.subscribed_topic_names)) + 1))
+    for _subscribed_topic_names_item in message.subscribed_topic_names or () if not message.subscribed_topic_names or _n <= FEW else all_of(message.subscribed_topic_names, parts):
         _text = _subscribed_topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -426,8 +426,8 @@ def _write_consumer_group_heartbeat_request_v1(message: ConsumerGroupHeartbeatRe
     _text = b"" if message.server_assignor is None else message.server_assignor.encode()
     parts.append(string_length(0 if message.server_assignor is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(0 if message.topic_partitions is None else len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
+    parts.append(unsigned_varint(0 if message.topic_partitions is None else (_n := len(message.topic_partitions)) + 1))
+    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or _n <= FEW else all_of(message.topic_partitions, parts):
         _write_consumer_group_heartbeat_request_topic_partitions_v0(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -522,7 +522,7 @@ def _read_consumer_group_heartbeat_response_topic_partitions_v0(frame: bytes, po
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -548,7 +548,7 @@ def _read_consumer_group_heartbeat_response_assignment_v0(frame: bytes, pos: int
     if _n <= 0:
         fail_null("topic_partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topic_partitions", _n)
     topic_partitions: list[ConsumerGroupHeartbeatResponse.TopicPartitions] = []
     for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
@@ -621,8 +621,8 @@ def _write_consumer_group_heartbeat_response_topic_partitions_v0(message: Consum
 
 
 def _write_consumer_group_heartbeat_response_assignment_v0(message: ConsumerGroupHeartbeatResponse.Assignment, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions if len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.topic_partitions)) + 1))
+    for _topic_partitions_item in message.topic_partitions if _n <= FEW else all_of(message.topic_partitions, parts):
         _write_consumer_group_heartbeat_response_topic_partitions_v0(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

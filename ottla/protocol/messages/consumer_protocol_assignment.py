@@ -69,7 +69,7 @@ def _read_consumer_protocol_assignment_topic_partition_v0(frame: bytes, pos: int
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -83,7 +83,7 @@ def _read_consumer_protocol_assignment_v0(frame: bytes, pos: int) -> tuple[Consu
     pos += 4
     if _n < 0:
         fail_null("assigned_partitions")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("assigned_partitions", _n)
     assigned_partitions: list[ConsumerProtocolAssignment.TopicPartition] = []
     for _ in range(_n) if _n <= FEW else many("assigned_partitions", _n, assigned_partitions):
@@ -110,8 +110,8 @@ def _write_consumer_protocol_assignment_topic_partition_v0(message: ConsumerProt
 
 
 def _write_consumer_protocol_assignment_v0(message: ConsumerProtocolAssignment, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.assigned_partitions)))
-    for _assigned_partitions_item in message.assigned_partitions if len(message.assigned_partitions) <= FEW else all_of(message.assigned_partitions, parts):
+    parts.append(pack_i((_n := len(message.assigned_partitions))))
+    for _assigned_partitions_item in message.assigned_partitions if _n <= FEW else all_of(message.assigned_partitions, parts):
         _write_consumer_protocol_assignment_topic_partition_v0(_assigned_partitions_item, parts)
     _bytes = b"" if message.user_data is None else message.user_data
     parts.append(pack_i(-1 if message.user_data is None else len(_bytes)))

@@ -74,10 +74,10 @@ def _read_consumer_protocol_subscription_v0(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -109,7 +109,7 @@ def _read_consumer_protocol_subscription_topic_partition_v1(frame: bytes, pos: i
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -123,10 +123,10 @@ def _read_consumer_protocol_subscription_v1(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -147,7 +147,7 @@ def _read_consumer_protocol_subscription_v1(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("owned_partitions")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("owned_partitions", _n)
     owned_partitions: list[ConsumerProtocolSubscription.TopicPartition] = []
     for _ in range(_n) if _n <= FEW else many("owned_partitions", _n, owned_partitions):
@@ -161,10 +161,10 @@ def _read_consumer_protocol_subscription_v2(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -185,7 +185,7 @@ def _read_consumer_protocol_subscription_v2(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("owned_partitions")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("owned_partitions", _n)
     owned_partitions: list[ConsumerProtocolSubscription.TopicPartition] = []
     for _ in range(_n) if _n <= FEW else many("owned_partitions", _n, owned_partitions):
@@ -201,10 +201,10 @@ def _read_consumer_protocol_subscription_v3(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -225,7 +225,7 @@ def _read_consumer_protocol_subscription_v3(frame: bytes, pos: int) -> tuple[Con
     pos += 4
     if _n < 0:
         fail_null("owned_partitions")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("owned_partitions", _n)
     owned_partitions: list[ConsumerProtocolSubscription.TopicPartition] = []
     for _ in range(_n) if _n <= FEW else many("owned_partitions", _n, owned_partitions):
@@ -243,8 +243,8 @@ def _read_consumer_protocol_subscription_v3(frame: bytes, pos: int) -> tuple[Con
 
 
 def _write_consumer_protocol_subscription_v0(message: ConsumerProtocolSubscription, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _text = _topics_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -263,45 +263,45 @@ def _write_consumer_protocol_subscription_topic_partition_v1(message: ConsumerPr
 
 
 def _write_consumer_protocol_subscription_v1(message: ConsumerProtocolSubscription, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _text = _topics_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
     _bytes = b"" if message.user_data is None else message.user_data
     parts.append(pack_i(-1 if message.user_data is None else len(_bytes)))
     parts.append(_bytes)
-    parts.append(pack_i(len(message.owned_partitions)))
-    for _owned_partitions_item in message.owned_partitions if len(message.owned_partitions) <= FEW else all_of(message.owned_partitions, parts):
+    parts.append(pack_i((_n := len(message.owned_partitions))))
+    for _owned_partitions_item in message.owned_partitions if _n <= FEW else all_of(message.owned_partitions, parts):
         _write_consumer_protocol_subscription_topic_partition_v1(_owned_partitions_item, parts)
 
 
 def _write_consumer_protocol_subscription_v2(message: ConsumerProtocolSubscription, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _text = _topics_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
     _bytes = b"" if message.user_data is None else message.user_data
     parts.append(pack_i(-1 if message.user_data is None else len(_bytes)))
     parts.append(_bytes)
-    parts.append(pack_i(len(message.owned_partitions)))
-    for _owned_partitions_item in message.owned_partitions if len(message.owned_partitions) <= FEW else all_of(message.owned_partitions, parts):
+    parts.append(pack_i((_n := len(message.owned_partitions))))
+    for _owned_partitions_item in message.owned_partitions if _n <= FEW else all_of(message.owned_partitions, parts):
         _write_consumer_protocol_subscription_topic_partition_v1(_owned_partitions_item, parts)
     parts.append(pack_i(message.generation_id))
 
 
 def _write_consumer_protocol_subscription_v3(message: ConsumerProtocolSubscription, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _text = _topics_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
     _bytes = b"" if message.user_data is None else message.user_data
     parts.append(pack_i(-1 if message.user_data is None else len(_bytes)))
     parts.append(_bytes)
-    parts.append(pack_i(len(message.owned_partitions)))
-    for _owned_partitions_item in message.owned_partitions if len(message.owned_partitions) <= FEW else all_of(message.owned_partitions, parts):
+    parts.append(pack_i((_n := len(message.owned_partitions))))
+    for _owned_partitions_item in message.owned_partitions if _n <= FEW else all_of(message.owned_partitions, parts):
         _write_consumer_protocol_subscription_topic_partition_v1(_owned_partitions_item, parts)
     _text = b"" if message.rack_id is None else message.rack_id.encode()
     parts.append(pack_ih(message.generation_id, -1 if message.rack_id is None else len(_text)))

@@ -126,10 +126,10 @@ def _read_create_acls_request_v1(frame: bytes, pos: int) -> tuple[CreateAclsRequ
     pos += 4
     if _n < 0:
         fail_null("creations")
-    if _n > (len(frame) - pos) // 10:
+    if _n * 10 > len(frame) - pos:
         fail_count("creations", _n)
     creations: list[CreateAclsRequest.AclCreation] = []
-    for _ in range(_n) if _n <= FEW else many("creations", _n):
+    for _ in range(_n) if _n <= FEW else many("creations", _n, creations):
         _creations_item, pos = _read_create_acls_request_acl_creation_v1(frame, pos)
         creations.append(_creations_item)
     return CreateAclsRequest(creations), pos
@@ -192,10 +192,10 @@ def _read_create_acls_request_v2(frame: bytes, pos: int) -> tuple[CreateAclsRequ
     if _n <= 0:
         fail_null("creations")
     _n -= 1
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("creations", _n)
     creations: list[CreateAclsRequest.AclCreation] = []
-    for _ in range(_n) if _n <= FEW else many("creations", _n):
+    for _ in range(_n) if _n <= FEW else many("creations", _n, creations):
         _creations_item, pos = _read_create_acls_request_acl_creation_v2(frame, pos)
         creations.append(_creations_item)
     if frame[pos]:
@@ -223,8 +223,8 @@ def _write_create_acls_request_acl_creation_v1(message: CreateAclsRequest.AclCre
 
 
 def _write_create_acls_request_v1(message: CreateAclsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.creations)))
-    for _creations_item in message.creations if len(message.creations) <= FEW else all_of(message.creations, parts):
+    parts.append(pack_i((_n := len(message.creations))))
+    for _creations_item in message.creations if _n <= FEW else all_of(message.creations, parts):
         _write_create_acls_request_acl_creation_v1(_creations_item, parts)
 
 
@@ -248,8 +248,8 @@ def _write_create_acls_request_acl_creation_v2(message: CreateAclsRequest.AclCre
 
 
 def _write_create_acls_request_v2(message: CreateAclsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.creations) + 1))
-    for _creations_item in message.creations if len(message.creations) <= FEW else all_of(message.creations, parts):
+    parts.append(unsigned_varint((_n := len(message.creations)) + 1))
+    for _creations_item in message.creations if _n <= FEW else all_of(message.creations, parts):
         _write_create_acls_request_acl_creation_v2(_creations_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -323,10 +323,10 @@ def _read_create_acls_response_v1(frame: bytes, pos: int) -> tuple[CreateAclsRes
     pos += 8
     if _n < 0:
         fail_null("results")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("results", _n)
     results: list[CreateAclsResponse.AclCreationResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_create_acls_response_acl_creation_result_v1(frame, pos)
         results.append(_results_item)
     return CreateAclsResponse(throttle_time_ms, results), pos
@@ -368,10 +368,10 @@ def _read_create_acls_response_v2(frame: bytes, pos: int) -> tuple[CreateAclsRes
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("results", _n)
     results: list[CreateAclsResponse.AclCreationResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_create_acls_response_acl_creation_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -392,8 +392,8 @@ def _write_create_acls_response_acl_creation_result_v1(message: CreateAclsRespon
 
 
 def _write_create_acls_response_v1(message: CreateAclsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.results))))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_create_acls_response_acl_creation_result_v1(_results_item, parts)
 
 
@@ -410,8 +410,8 @@ def _write_create_acls_response_acl_creation_result_v2(message: CreateAclsRespon
 
 def _write_create_acls_response_v2(message: CreateAclsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_create_acls_response_acl_creation_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

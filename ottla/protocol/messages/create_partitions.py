@@ -103,7 +103,7 @@ def _read_create_partitions_request_create_partitions_assignment_v0(frame: bytes
     pos += 4
     if _n < 0:
         fail_null("broker_ids")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("broker_ids", _n)
     if _n > FEW:
         count_elements("broker_ids", _n)
@@ -125,7 +125,7 @@ def _read_create_partitions_request_create_partitions_topic_v0(frame: bytes, pos
     if _n < 0:
         assignments: list[CreatePartitionsRequest.CreatePartitionsAssignment] | None = None
     else:
-        if _n > (len(frame) - pos) // 4:
+        if _n * 4 > len(frame) - pos:
             fail_count("assignments", _n)
         assignments = []
         for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
@@ -139,7 +139,7 @@ def _read_create_partitions_request_v0(frame: bytes, pos: int) -> tuple[CreatePa
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 10:
+    if _n * 10 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[CreatePartitionsRequest.CreatePartitionsTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -159,7 +159,7 @@ def _read_create_partitions_request_create_partitions_assignment_v2(frame: bytes
     if _n <= 0:
         fail_null("broker_ids")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("broker_ids", _n)
     if _n > FEW:
         count_elements("broker_ids", _n)
@@ -198,7 +198,7 @@ def _read_create_partitions_request_create_partitions_topic_v2(frame: bytes, pos
         assignments: list[CreatePartitionsRequest.CreatePartitionsAssignment] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 2:
+        if _n * 2 > len(frame) - pos:
             fail_count("assignments", _n)
         assignments = []
         for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
@@ -224,7 +224,7 @@ def _read_create_partitions_request_v2(frame: bytes, pos: int) -> tuple[CreatePa
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[CreatePartitionsRequest.CreatePartitionsTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -253,14 +253,14 @@ def _write_create_partitions_request_create_partitions_topic_v0(message: CreateP
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_ii(message.count, -1 if message.assignments is None else len(message.assignments)))
-    for _assignments_item in message.assignments or () if not message.assignments or len(message.assignments) <= FEW else all_of(message.assignments, parts):
+    parts.append(pack_ii(message.count, -1 if message.assignments is None else (_n := len(message.assignments))))
+    for _assignments_item in message.assignments or () if not message.assignments or _n <= FEW else all_of(message.assignments, parts):
         _write_create_partitions_request_create_partitions_assignment_v0(_assignments_item, parts)
 
 
 def _write_create_partitions_request_v0(message: CreatePartitionsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_create_partitions_request_create_partitions_topic_v0(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
 
@@ -280,8 +280,8 @@ def _write_create_partitions_request_create_partitions_topic_v2(message: CreateP
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.count))
-    parts.append(unsigned_varint(0 if message.assignments is None else len(message.assignments) + 1))
-    for _assignments_item in message.assignments or () if not message.assignments or len(message.assignments) <= FEW else all_of(message.assignments, parts):
+    parts.append(unsigned_varint(0 if message.assignments is None else (_n := len(message.assignments)) + 1))
+    for _assignments_item in message.assignments or () if not message.assignments or _n <= FEW else all_of(message.assignments, parts):
         _write_create_partitions_request_create_partitions_assignment_v2(_assignments_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -290,8 +290,8 @@ def _write_create_partitions_request_create_partitions_topic_v2(message: CreateP
 
 
 def _write_create_partitions_request_v2(message: CreatePartitionsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_create_partitions_request_create_partitions_topic_v2(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -378,10 +378,10 @@ def _read_create_partitions_response_v0(frame: bytes, pos: int) -> tuple[CreateP
     pos += 8
     if _n < 0:
         fail_null("results")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("results", _n)
     results: list[CreatePartitionsResponse.CreatePartitionsTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_create_partitions_response_create_partitions_topic_result_v0(frame, pos)
         results.append(_results_item)
     return CreatePartitionsResponse(throttle_time_ms, results), pos
@@ -433,10 +433,10 @@ def _read_create_partitions_response_v2(frame: bytes, pos: int) -> tuple[CreateP
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("results", _n)
     results: list[CreatePartitionsResponse.CreatePartitionsTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_create_partitions_response_create_partitions_topic_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -460,8 +460,8 @@ def _write_create_partitions_response_create_partitions_topic_result_v0(message:
 
 
 def _write_create_partitions_response_v0(message: CreatePartitionsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.results))))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_create_partitions_response_create_partitions_topic_result_v0(_results_item, parts)
 
 
@@ -481,8 +481,8 @@ def _write_create_partitions_response_create_partitions_topic_result_v2(message:
 
 def _write_create_partitions_response_v2(message: CreatePartitionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_create_partitions_response_create_partitions_topic_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

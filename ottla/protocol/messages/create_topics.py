@@ -146,7 +146,7 @@ def _read_create_topics_request_creatable_replica_assignment_v2(frame: bytes, po
     pos += 8
     if _n < 0:
         fail_null("broker_ids")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("broker_ids", _n)
     if _n > FEW:
         count_elements("broker_ids", _n)
@@ -186,7 +186,7 @@ def _read_create_topics_request_creatable_topic_v2(frame: bytes, pos: int) -> tu
     pos += 10
     if _n < 0:
         fail_null("assignments")
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("assignments", _n)
     assignments: list[CreateTopicsRequest.CreatableReplicaAssignment] = []
     for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
@@ -196,10 +196,10 @@ def _read_create_topics_request_creatable_topic_v2(frame: bytes, pos: int) -> tu
     pos += 4
     if _n < 0:
         fail_null("configs")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[CreateTopicsRequest.CreatableTopicConfig] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_create_topics_request_creatable_topic_config_v2(frame, pos)
         configs.append(_configs_item)
     return CreateTopicsRequest.CreatableTopic(name, num_partitions, replication_factor, assignments, configs), pos
@@ -210,7 +210,7 @@ def _read_create_topics_request_v2(frame: bytes, pos: int) -> tuple[CreateTopics
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 16:
+    if _n * 16 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[CreateTopicsRequest.CreatableTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -232,7 +232,7 @@ def _read_create_topics_request_creatable_replica_assignment_v5(frame: bytes, po
     if _n <= 0:
         fail_null("broker_ids")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("broker_ids", _n)
     if _n > FEW:
         count_elements("broker_ids", _n)
@@ -303,7 +303,7 @@ def _read_create_topics_request_creatable_topic_v5(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("assignments")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("assignments", _n)
     assignments: list[CreateTopicsRequest.CreatableReplicaAssignment] = []
     for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
@@ -317,10 +317,10 @@ def _read_create_topics_request_creatable_topic_v5(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("configs")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[CreateTopicsRequest.CreatableTopicConfig] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_create_topics_request_creatable_topic_config_v5(frame, pos)
         configs.append(_configs_item)
     if frame[pos]:
@@ -343,7 +343,7 @@ def _read_create_topics_request_v5(frame: bytes, pos: int) -> tuple[CreateTopics
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 10:
+    if _n * 10 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[CreateTopicsRequest.CreatableTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -381,17 +381,17 @@ def _write_create_topics_request_creatable_topic_v2(message: CreateTopicsRequest
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_ihi(message.num_partitions, message.replication_factor, len(message.assignments)))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
+    parts.append(pack_ihi(message.num_partitions, message.replication_factor, (_n := len(message.assignments))))
+    for _assignments_item in message.assignments if _n <= FEW else all_of(message.assignments, parts):
         _write_create_topics_request_creatable_replica_assignment_v2(_assignments_item, parts)
-    parts.append(pack_i(len(message.configs)))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
+    parts.append(pack_i((_n := len(message.configs))))
+    for _configs_item in message.configs if _n <= FEW else all_of(message.configs, parts):
         _write_create_topics_request_creatable_topic_config_v2(_configs_item, parts)
 
 
 def _write_create_topics_request_v2(message: CreateTopicsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_create_topics_request_creatable_topic_v2(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
 
@@ -425,11 +425,11 @@ def _write_create_topics_request_creatable_topic_v5(message: CreateTopicsRequest
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
-    parts.append(unsigned_varint(len(message.assignments) + 1))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
+    parts.append(unsigned_varint((_n := len(message.assignments)) + 1))
+    for _assignments_item in message.assignments if _n <= FEW else all_of(message.assignments, parts):
         _write_create_topics_request_creatable_replica_assignment_v5(_assignments_item, parts)
-    parts.append(unsigned_varint(len(message.configs) + 1))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
+    parts.append(unsigned_varint((_n := len(message.configs)) + 1))
+    for _configs_item in message.configs if _n <= FEW else all_of(message.configs, parts):
         _write_create_topics_request_creatable_topic_config_v5(_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -438,8 +438,8 @@ def _write_create_topics_request_creatable_topic_v5(message: CreateTopicsRequest
 
 
 def _write_create_topics_request_v5(message: CreateTopicsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_create_topics_request_creatable_topic_v5(_topics_item, parts)
     parts.append(pack_io(message.timeout_ms, message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -571,7 +571,7 @@ def _read_create_topics_response_v2(frame: bytes, pos: int) -> tuple[CreateTopic
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[CreateTopicsResponse.CreatableTopicResult] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -650,10 +650,10 @@ def _read_create_topics_response_creatable_topic_result_v5(frame: bytes, pos: in
         configs: list[CreateTopicsResponse.CreatableTopicConfigs] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 6:
+        if _n * 6 > len(frame) - pos:
             fail_count("configs", _n)
         configs = []
-        for _ in range(_n) if _n <= FEW else many("configs", _n):
+        for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
             _configs_item, pos = _read_create_topics_response_creatable_topic_configs_v5(frame, pos)
             configs.append(_configs_item)
     topic_config_error_code: int = 0
@@ -688,7 +688,7 @@ def _read_create_topics_response_v5(frame: bytes, pos: int) -> tuple[CreateTopic
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 12:
+    if _n * 12 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[CreateTopicsResponse.CreatableTopicResult] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -740,10 +740,10 @@ def _read_create_topics_response_creatable_topic_result_v7(frame: bytes, pos: in
         configs: list[CreateTopicsResponse.CreatableTopicConfigs] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 6:
+        if _n * 6 > len(frame) - pos:
             fail_count("configs", _n)
         configs = []
-        for _ in range(_n) if _n <= FEW else many("configs", _n):
+        for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
             _configs_item, pos = _read_create_topics_response_creatable_topic_configs_v5(frame, pos)
             configs.append(_configs_item)
     topic_config_error_code: int = 0
@@ -778,7 +778,7 @@ def _read_create_topics_response_v7(frame: bytes, pos: int) -> tuple[CreateTopic
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 28:
+    if _n * 28 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[CreateTopicsResponse.CreatableTopicResult] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -805,8 +805,8 @@ def _write_create_topics_response_creatable_topic_result_v2(message: CreateTopic
 
 
 def _write_create_topics_response_v2(message: CreateTopicsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_create_topics_response_creatable_topic_result_v2(_topics_item, parts)
 
 
@@ -833,8 +833,8 @@ def _write_create_topics_response_creatable_topic_result_v5(message: CreateTopic
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
-    parts.append(unsigned_varint(0 if message.configs is None else len(message.configs) + 1))
-    for _configs_item in message.configs or () if not message.configs or len(message.configs) <= FEW else all_of(message.configs, parts):
+    parts.append(unsigned_varint(0 if message.configs is None else (_n := len(message.configs)) + 1))
+    for _configs_item in message.configs or () if not message.configs or _n <= FEW else all_of(message.configs, parts):
         _write_create_topics_response_creatable_topic_configs_v5(_configs_item, parts)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.topic_config_error_code != 0:
@@ -849,8 +849,8 @@ def _write_create_topics_response_creatable_topic_result_v5(message: CreateTopic
 
 def _write_create_topics_response_v5(message: CreateTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_create_topics_response_creatable_topic_result_v5(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -867,8 +867,8 @@ def _write_create_topics_response_creatable_topic_result_v7(message: CreateTopic
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ih(message.num_partitions, message.replication_factor))
-    parts.append(unsigned_varint(0 if message.configs is None else len(message.configs) + 1))
-    for _configs_item in message.configs or () if not message.configs or len(message.configs) <= FEW else all_of(message.configs, parts):
+    parts.append(unsigned_varint(0 if message.configs is None else (_n := len(message.configs)) + 1))
+    for _configs_item in message.configs or () if not message.configs or _n <= FEW else all_of(message.configs, parts):
         _write_create_topics_response_creatable_topic_configs_v5(_configs_item, parts)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.topic_config_error_code != 0:
@@ -883,8 +883,8 @@ def _write_create_topics_response_creatable_topic_result_v7(message: CreateTopic
 
 def _write_create_topics_response_v7(message: CreateTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_create_topics_response_creatable_topic_result_v7(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

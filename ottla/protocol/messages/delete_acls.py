@@ -129,10 +129,10 @@ def _read_delete_acls_request_v1(frame: bytes, pos: int) -> tuple[DeleteAclsRequ
     pos += 4
     if _n < 0:
         fail_null("filters")
-    if _n > (len(frame) - pos) // 10:
+    if _n * 10 > len(frame) - pos:
         fail_count("filters", _n)
     filters: list[DeleteAclsRequest.DeleteAclsFilter] = []
-    for _ in range(_n) if _n <= FEW else many("filters", _n):
+    for _ in range(_n) if _n <= FEW else many("filters", _n, filters):
         _filters_item, pos = _read_delete_acls_request_delete_acls_filter_v1(frame, pos)
         filters.append(_filters_item)
     return DeleteAclsRequest(filters), pos
@@ -198,10 +198,10 @@ def _read_delete_acls_request_v2(frame: bytes, pos: int) -> tuple[DeleteAclsRequ
     if _n <= 0:
         fail_null("filters")
     _n -= 1
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("filters", _n)
     filters: list[DeleteAclsRequest.DeleteAclsFilter] = []
-    for _ in range(_n) if _n <= FEW else many("filters", _n):
+    for _ in range(_n) if _n <= FEW else many("filters", _n, filters):
         _filters_item, pos = _read_delete_acls_request_delete_acls_filter_v2(frame, pos)
         filters.append(_filters_item)
     if frame[pos]:
@@ -229,8 +229,8 @@ def _write_delete_acls_request_delete_acls_filter_v1(message: DeleteAclsRequest.
 
 
 def _write_delete_acls_request_v1(message: DeleteAclsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.filters)))
-    for _filters_item in message.filters if len(message.filters) <= FEW else all_of(message.filters, parts):
+    parts.append(pack_i((_n := len(message.filters))))
+    for _filters_item in message.filters if _n <= FEW else all_of(message.filters, parts):
         _write_delete_acls_request_delete_acls_filter_v1(_filters_item, parts)
 
 
@@ -254,8 +254,8 @@ def _write_delete_acls_request_delete_acls_filter_v2(message: DeleteAclsRequest.
 
 
 def _write_delete_acls_request_v2(message: DeleteAclsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.filters) + 1))
-    for _filters_item in message.filters if len(message.filters) <= FEW else all_of(message.filters, parts):
+    parts.append(unsigned_varint((_n := len(message.filters)) + 1))
+    for _filters_item in message.filters if _n <= FEW else all_of(message.filters, parts):
         _write_delete_acls_request_delete_acls_filter_v2(_filters_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -401,10 +401,10 @@ def _read_delete_acls_response_delete_acls_filter_result_v1(frame: bytes, pos: i
     pos += 4
     if _n < 0:
         fail_null("matching_acls")
-    if _n > (len(frame) - pos) // 14:
+    if _n * 14 > len(frame) - pos:
         fail_count("matching_acls", _n)
     matching_acls: list[DeleteAclsResponse.DeleteAclsMatchingAcl] = []
-    for _ in range(_n) if _n <= FEW else many("matching_acls", _n):
+    for _ in range(_n) if _n <= FEW else many("matching_acls", _n, matching_acls):
         _matching_acls_item, pos = _read_delete_acls_response_delete_acls_matching_acl_v1(frame, pos)
         matching_acls.append(_matching_acls_item)
     return DeleteAclsResponse.DeleteAclsFilterResult(error_code, error_message, matching_acls), pos
@@ -415,7 +415,7 @@ def _read_delete_acls_response_v1(frame: bytes, pos: int) -> tuple[DeleteAclsRes
     pos += 8
     if _n < 0:
         fail_null("filter_results")
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("filter_results", _n)
     filter_results: list[DeleteAclsResponse.DeleteAclsFilterResult] = []
     for _ in range(_n) if _n <= FEW else many("filter_results", _n, filter_results):
@@ -507,10 +507,10 @@ def _read_delete_acls_response_delete_acls_filter_result_v2(frame: bytes, pos: i
     if _n <= 0:
         fail_null("matching_acls")
     _n -= 1
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("matching_acls", _n)
     matching_acls: list[DeleteAclsResponse.DeleteAclsMatchingAcl] = []
-    for _ in range(_n) if _n <= FEW else many("matching_acls", _n):
+    for _ in range(_n) if _n <= FEW else many("matching_acls", _n, matching_acls):
         _matching_acls_item, pos = _read_delete_acls_response_delete_acls_matching_acl_v2(frame, pos)
         matching_acls.append(_matching_acls_item)
     if frame[pos]:
@@ -535,7 +535,7 @@ def _read_delete_acls_response_v2(frame: bytes, pos: int) -> tuple[DeleteAclsRes
     if _n <= 0:
         fail_null("filter_results")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("filter_results", _n)
     filter_results: list[DeleteAclsResponse.DeleteAclsFilterResult] = []
     for _ in range(_n) if _n <= FEW else many("filter_results", _n, filter_results):
@@ -572,14 +572,14 @@ def _write_delete_acls_response_delete_acls_filter_result_v1(message: DeleteAcls
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_hh(message.error_code, -1 if message.error_message is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.matching_acls)))
-    for _matching_acls_item in message.matching_acls if len(message.matching_acls) <= FEW else all_of(message.matching_acls, parts):
+    parts.append(pack_i((_n := len(message.matching_acls))))
+    for _matching_acls_item in message.matching_acls if _n <= FEW else all_of(message.matching_acls, parts):
         _write_delete_acls_response_delete_acls_matching_acl_v1(_matching_acls_item, parts)
 
 
 def _write_delete_acls_response_v1(message: DeleteAclsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.filter_results)))
-    for _filter_results_item in message.filter_results if len(message.filter_results) <= FEW else all_of(message.filter_results, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.filter_results))))
+    for _filter_results_item in message.filter_results if _n <= FEW else all_of(message.filter_results, parts):
         _write_delete_acls_response_delete_acls_filter_result_v1(_filter_results_item, parts)
 
 
@@ -611,8 +611,8 @@ def _write_delete_acls_response_delete_acls_filter_result_v2(message: DeleteAcls
     parts.append(pack_h(message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.matching_acls) + 1))
-    for _matching_acls_item in message.matching_acls if len(message.matching_acls) <= FEW else all_of(message.matching_acls, parts):
+    parts.append(unsigned_varint((_n := len(message.matching_acls)) + 1))
+    for _matching_acls_item in message.matching_acls if _n <= FEW else all_of(message.matching_acls, parts):
         _write_delete_acls_response_delete_acls_matching_acl_v2(_matching_acls_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -622,8 +622,8 @@ def _write_delete_acls_response_delete_acls_filter_result_v2(message: DeleteAcls
 
 def _write_delete_acls_response_v2(message: DeleteAclsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.filter_results) + 1))
-    for _filter_results_item in message.filter_results if len(message.filter_results) <= FEW else all_of(message.filter_results, parts):
+    parts.append(unsigned_varint((_n := len(message.filter_results)) + 1))
+    for _filter_results_item in message.filter_results if _n <= FEW else all_of(message.filter_results, parts):
         _write_delete_acls_response_delete_acls_filter_result_v2(_filter_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -55,10 +55,10 @@ def _read_delete_groups_request_v0(frame: bytes, pos: int) -> tuple[DeleteGroups
     pos += 4
     if _n < 0:
         fail_null("groups_names")
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("groups_names", _n)
     groups_names: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("groups_names", _n):
+    for _ in range(_n) if _n <= FEW else many("groups_names", _n, groups_names):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -82,7 +82,7 @@ def _read_delete_groups_request_v2(frame: bytes, pos: int) -> tuple[DeleteGroups
     if _n > len(frame) - pos:
         fail_count("groups_names", _n)
     groups_names: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("groups_names", _n):
+    for _ in range(_n) if _n <= FEW else many("groups_names", _n, groups_names):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -106,16 +106,16 @@ def _read_delete_groups_request_v2(frame: bytes, pos: int) -> tuple[DeleteGroups
 
 
 def _write_delete_groups_request_v0(message: DeleteGroupsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.groups_names)))
-    for _groups_names_item in message.groups_names if len(message.groups_names) <= FEW else all_of(message.groups_names, parts):
+    parts.append(pack_i((_n := len(message.groups_names))))
+    for _groups_names_item in message.groups_names if _n <= FEW else all_of(message.groups_names, parts):
         _text = _groups_names_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
 
 
 def _write_delete_groups_request_v2(message: DeleteGroupsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.groups_names) + 1))
-    for _groups_names_item in message.groups_names if len(message.groups_names) <= FEW else all_of(message.groups_names, parts):
+    parts.append(unsigned_varint((_n := len(message.groups_names)) + 1))
+    for _groups_names_item in message.groups_names if _n <= FEW else all_of(message.groups_names, parts):
         _text = _groups_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -197,10 +197,10 @@ def _read_delete_groups_response_v0(frame: bytes, pos: int) -> tuple[DeleteGroup
     pos += 8
     if _n < 0:
         fail_null("results")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DeleteGroupsResponse.DeletableGroupResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_delete_groups_response_deletable_group_result_v0(frame, pos)
         results.append(_results_item)
     return DeleteGroupsResponse(throttle_time_ms, results), pos
@@ -241,10 +241,10 @@ def _read_delete_groups_response_v2(frame: bytes, pos: int) -> tuple[DeleteGroup
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DeleteGroupsResponse.DeletableGroupResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_delete_groups_response_deletable_group_result_v2(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -304,10 +304,10 @@ def _read_delete_groups_response_v3(frame: bytes, pos: int) -> tuple[DeleteGroup
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DeleteGroupsResponse.DeletableGroupResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_delete_groups_response_deletable_group_result_v3(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -329,8 +329,8 @@ def _write_delete_groups_response_deletable_group_result_v0(message: DeleteGroup
 
 
 def _write_delete_groups_response_v0(message: DeleteGroupsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.results))))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_delete_groups_response_deletable_group_result_v0(_results_item, parts)
 
 
@@ -347,8 +347,8 @@ def _write_delete_groups_response_deletable_group_result_v2(message: DeleteGroup
 
 def _write_delete_groups_response_v2(message: DeleteGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_delete_groups_response_deletable_group_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -372,8 +372,8 @@ def _write_delete_groups_response_deletable_group_result_v3(message: DeleteGroup
 
 def _write_delete_groups_response_v3(message: DeleteGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_delete_groups_response_deletable_group_result_v3(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

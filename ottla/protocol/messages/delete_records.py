@@ -111,7 +111,7 @@ def _read_delete_records_request_delete_records_topic_v0(frame: bytes, pos: int)
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 12:
+    if _n * 12 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DeleteRecordsRequest.DeleteRecordsPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -125,7 +125,7 @@ def _read_delete_records_request_v0(frame: bytes, pos: int) -> tuple[DeleteRecor
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DeleteRecordsRequest.DeleteRecordsTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -169,7 +169,7 @@ def _read_delete_records_request_delete_records_topic_v2(frame: bytes, pos: int)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 13:
+    if _n * 13 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DeleteRecordsRequest.DeleteRecordsPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -195,7 +195,7 @@ def _read_delete_records_request_v2(frame: bytes, pos: int) -> tuple[DeleteRecor
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DeleteRecordsRequest.DeleteRecordsTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -222,14 +222,14 @@ def _write_delete_records_request_delete_records_topic_v0(message: DeleteRecords
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_delete_records_request_delete_records_partition_v0(_partitions_item, parts)
 
 
 def _write_delete_records_request_v0(message: DeleteRecordsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_delete_records_request_delete_records_topic_v0(_topics_item, parts)
     parts.append(pack_i(message.timeout_ms))
 
@@ -246,8 +246,8 @@ def _write_delete_records_request_delete_records_topic_v2(message: DeleteRecords
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_delete_records_request_delete_records_partition_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -256,8 +256,8 @@ def _write_delete_records_request_delete_records_topic_v2(message: DeleteRecords
 
 
 def _write_delete_records_request_v2(message: DeleteRecordsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_delete_records_request_delete_records_topic_v2(_topics_item, parts)
     parts.append(pack_i(message.timeout_ms))
     if message.unknown_tagged_fields is None:
@@ -353,7 +353,7 @@ def _read_delete_records_response_delete_records_topic_result_v0(frame: bytes, p
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 14:
+    if _n * 14 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DeleteRecordsResponse.DeleteRecordsPartitionResult] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -367,7 +367,7 @@ def _read_delete_records_response_v0(frame: bytes, pos: int) -> tuple[DeleteReco
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DeleteRecordsResponse.DeleteRecordsTopicResult] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -409,7 +409,7 @@ def _read_delete_records_response_delete_records_topic_result_v2(frame: bytes, p
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 15:
+    if _n * 15 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DeleteRecordsResponse.DeleteRecordsPartitionResult] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -437,7 +437,7 @@ def _read_delete_records_response_v2(frame: bytes, pos: int) -> tuple[DeleteReco
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DeleteRecordsResponse.DeleteRecordsTopicResult] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -462,14 +462,14 @@ def _write_delete_records_response_delete_records_topic_result_v0(message: Delet
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_delete_records_response_delete_records_partition_result_v0(_partitions_item, parts)
 
 
 def _write_delete_records_response_v0(message: DeleteRecordsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_delete_records_response_delete_records_topic_result_v0(_topics_item, parts)
 
 
@@ -485,8 +485,8 @@ def _write_delete_records_response_delete_records_topic_result_v2(message: Delet
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_delete_records_response_delete_records_partition_result_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -496,8 +496,8 @@ def _write_delete_records_response_delete_records_topic_result_v2(message: Delet
 
 def _write_delete_records_response_v2(message: DeleteRecordsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_delete_records_response_delete_records_topic_result_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

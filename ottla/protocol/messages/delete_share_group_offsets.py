@@ -106,10 +106,10 @@ def _read_delete_share_group_offsets_request_v0(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_share_group_offsets_request_delete_share_group_offsets_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     if frame[pos]:
@@ -137,8 +137,8 @@ def _write_delete_share_group_offsets_request_v0(message: DeleteShareGroupOffset
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_delete_share_group_offsets_request_delete_share_group_offsets_request_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -260,10 +260,10 @@ def _read_delete_share_group_offsets_response_v0(frame: bytes, pos: int) -> tupl
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 21:
+    if _n * 21 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_delete_share_group_offsets_response_delete_share_group_offsets_response_topic_v0(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -296,8 +296,8 @@ def _write_delete_share_group_offsets_response_v0(message: DeleteShareGroupOffse
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_delete_share_group_offsets_response_delete_share_group_offsets_response_topic_v0(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -110,7 +110,7 @@ def _read_delete_share_group_state_request_delete_state_data_v0(frame: bytes, po
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DeleteShareGroupStateRequest.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -146,7 +146,7 @@ def _read_delete_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[D
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DeleteShareGroupStateRequest.DeleteStateData] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -173,8 +173,8 @@ def _write_delete_share_group_state_request_partition_data_v0(message: DeleteSha
 
 def _write_delete_share_group_state_request_delete_state_data_v0(message: DeleteShareGroupStateRequest.DeleteStateData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_delete_share_group_state_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -186,8 +186,8 @@ def _write_delete_share_group_state_request_v0(message: DeleteShareGroupStateReq
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_delete_share_group_state_request_delete_state_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -293,10 +293,10 @@ def _read_delete_share_group_state_response_delete_state_result_v0(frame: bytes,
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DeleteShareGroupStateResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_delete_share_group_state_response_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -319,7 +319,7 @@ def _read_delete_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DeleteShareGroupStateResponse.DeleteStateResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -349,8 +349,8 @@ def _write_delete_share_group_state_response_partition_result_v0(message: Delete
 
 def _write_delete_share_group_state_response_delete_state_result_v0(message: DeleteShareGroupStateResponse.DeleteStateResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_delete_share_group_state_response_partition_result_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -359,8 +359,8 @@ def _write_delete_share_group_state_response_delete_state_result_v0(message: Del
 
 
 def _write_delete_share_group_state_response_v0(message: DeleteShareGroupStateResponse, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_delete_share_group_state_response_delete_state_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

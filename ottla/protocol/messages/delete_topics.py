@@ -85,10 +85,10 @@ def _read_delete_topics_request_v1(frame: bytes, pos: int) -> tuple[DeleteTopics
     pos += 4
     if _n < 0:
         fail_null("topic_names")
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("topic_names", _n)
     topic_names: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("topic_names", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_names", _n, topic_names):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -114,7 +114,7 @@ def _read_delete_topics_request_v4(frame: bytes, pos: int) -> tuple[DeleteTopics
     if _n > len(frame) - pos:
         fail_count("topic_names", _n)
     topic_names: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("topic_names", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_names", _n, topic_names):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -173,10 +173,10 @@ def _read_delete_topics_request_v6(frame: bytes, pos: int) -> tuple[DeleteTopics
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DeleteTopicsRequest.DeleteTopicState] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_delete_topics_request_delete_topic_state_v6(frame, pos)
         topics.append(_topics_item)
     (timeout_ms,) = unpack_i(frame, pos)
@@ -193,8 +193,8 @@ def _read_delete_topics_request_v6(frame: bytes, pos: int) -> tuple[DeleteTopics
 
 
 def _write_delete_topics_request_v1(message: DeleteTopicsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.topic_names)))
-    for _topic_names_item in message.topic_names if len(message.topic_names) <= FEW else all_of(message.topic_names, parts):
+    parts.append(pack_i((_n := len(message.topic_names))))
+    for _topic_names_item in message.topic_names if _n <= FEW else all_of(message.topic_names, parts):
         _text = _topic_names_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -202,8 +202,8 @@ def _write_delete_topics_request_v1(message: DeleteTopicsRequest, parts: list[Bu
 
 
 def _write_delete_topics_request_v4(message: DeleteTopicsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.topic_names) + 1))
-    for _topic_names_item in message.topic_names if len(message.topic_names) <= FEW else all_of(message.topic_names, parts):
+    parts.append(unsigned_varint((_n := len(message.topic_names)) + 1))
+    for _topic_names_item in message.topic_names if _n <= FEW else all_of(message.topic_names, parts):
         _text = _topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -226,8 +226,8 @@ def _write_delete_topics_request_delete_topic_state_v6(message: DeleteTopicsRequ
 
 
 def _write_delete_topics_request_v6(message: DeleteTopicsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_delete_topics_request_delete_topic_state_v6(_topics_item, parts)
     parts.append(pack_i(message.timeout_ms))
     if message.unknown_tagged_fields is None:
@@ -315,10 +315,10 @@ def _read_delete_topics_response_v1(frame: bytes, pos: int) -> tuple[DeleteTopic
     pos += 8
     if _n < 0:
         fail_null("responses")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[DeleteTopicsResponse.DeletableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_delete_topics_response_deletable_topic_result_v1(frame, pos)
         responses.append(_responses_item)
     return DeleteTopicsResponse(throttle_time_ms, responses), pos
@@ -359,10 +359,10 @@ def _read_delete_topics_response_v4(frame: bytes, pos: int) -> tuple[DeleteTopic
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[DeleteTopicsResponse.DeletableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_delete_topics_response_deletable_topic_result_v4(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -422,10 +422,10 @@ def _read_delete_topics_response_v5(frame: bytes, pos: int) -> tuple[DeleteTopic
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[DeleteTopicsResponse.DeletableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_delete_topics_response_deletable_topic_result_v5(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -486,10 +486,10 @@ def _read_delete_topics_response_v6(frame: bytes, pos: int) -> tuple[DeleteTopic
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 21:
+    if _n * 21 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[DeleteTopicsResponse.DeletableTopicResult] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_delete_topics_response_deletable_topic_result_v6(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -512,8 +512,8 @@ def _write_delete_topics_response_deletable_topic_result_v1(message: DeleteTopic
 
 
 def _write_delete_topics_response_v1(message: DeleteTopicsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.responses))))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_delete_topics_response_deletable_topic_result_v1(_responses_item, parts)
 
 
@@ -531,8 +531,8 @@ def _write_delete_topics_response_deletable_topic_result_v4(message: DeleteTopic
 
 def _write_delete_topics_response_v4(message: DeleteTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_delete_topics_response_deletable_topic_result_v4(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -557,8 +557,8 @@ def _write_delete_topics_response_deletable_topic_result_v5(message: DeleteTopic
 
 def _write_delete_topics_response_v5(message: DeleteTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_delete_topics_response_deletable_topic_result_v5(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -582,8 +582,8 @@ def _write_delete_topics_response_deletable_topic_result_v6(message: DeleteTopic
 
 def _write_delete_topics_response_v6(message: DeleteTopicsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_delete_topics_response_deletable_topic_result_v6(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

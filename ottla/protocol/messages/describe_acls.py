@@ -312,10 +312,10 @@ def _read_describe_acls_response_describe_acls_resource_v1(frame: bytes, pos: in
     pos += 5
     if _n < 0:
         fail_null("acls")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("acls", _n)
     acls: list[DescribeAclsResponse.AclDescription] = []
-    for _ in range(_n) if _n <= FEW else many("acls", _n):
+    for _ in range(_n) if _n <= FEW else many("acls", _n, acls):
         _acls_item, pos = _read_describe_acls_response_acl_description_v1(frame, pos)
         acls.append(_acls_item)
     return DescribeAclsResponse.DescribeAclsResource(resource_type, resource_name, pattern_type, acls), pos
@@ -334,7 +334,7 @@ def _read_describe_acls_response_v1(frame: bytes, pos: int) -> tuple[DescribeAcl
     pos += 4
     if _n < 0:
         fail_null("resources")
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("resources", _n)
     resources: list[DescribeAclsResponse.DescribeAclsResource] = []
     for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
@@ -400,10 +400,10 @@ def _read_describe_acls_response_describe_acls_resource_v2(frame: bytes, pos: in
     if _n <= 0:
         fail_null("acls")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("acls", _n)
     acls: list[DescribeAclsResponse.AclDescription] = []
-    for _ in range(_n) if _n <= FEW else many("acls", _n):
+    for _ in range(_n) if _n <= FEW else many("acls", _n, acls):
         _acls_item, pos = _read_describe_acls_response_acl_description_v2(frame, pos)
         acls.append(_acls_item)
     if frame[pos]:
@@ -439,7 +439,7 @@ def _read_describe_acls_response_v2(frame: bytes, pos: int) -> tuple[DescribeAcl
     if _n <= 0:
         fail_null("resources")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("resources", _n)
     resources: list[DescribeAclsResponse.DescribeAclsResource] = []
     for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
@@ -470,8 +470,8 @@ def _write_describe_acls_response_describe_acls_resource_v1(message: DescribeAcl
     _text = message.resource_name.encode()
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
-    parts.append(pack_bi(message.pattern_type, len(message.acls)))
-    for _acls_item in message.acls if len(message.acls) <= FEW else all_of(message.acls, parts):
+    parts.append(pack_bi(message.pattern_type, (_n := len(message.acls))))
+    for _acls_item in message.acls if _n <= FEW else all_of(message.acls, parts):
         _write_describe_acls_response_acl_description_v1(_acls_item, parts)
 
 
@@ -479,8 +479,8 @@ def _write_describe_acls_response_v1(message: DescribeAclsResponse, parts: list[
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ihh(message.throttle_time_ms, message.error_code, -1 if message.error_message is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.resources)))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
+    parts.append(pack_i((_n := len(message.resources))))
+    for _resources_item in message.resources if _n <= FEW else all_of(message.resources, parts):
         _write_describe_acls_response_describe_acls_resource_v1(_resources_item, parts)
 
 
@@ -504,8 +504,8 @@ def _write_describe_acls_response_describe_acls_resource_v2(message: DescribeAcl
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_b(message.pattern_type))
-    parts.append(unsigned_varint(len(message.acls) + 1))
-    for _acls_item in message.acls if len(message.acls) <= FEW else all_of(message.acls, parts):
+    parts.append(unsigned_varint((_n := len(message.acls)) + 1))
+    for _acls_item in message.acls if _n <= FEW else all_of(message.acls, parts):
         _write_describe_acls_response_acl_description_v2(_acls_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -518,8 +518,8 @@ def _write_describe_acls_response_v2(message: DescribeAclsResponse, parts: list[
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.resources) + 1))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
+    parts.append(unsigned_varint((_n := len(message.resources)) + 1))
+    for _resources_item in message.resources if _n <= FEW else all_of(message.resources, parts):
         _write_describe_acls_response_describe_acls_resource_v2(_resources_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

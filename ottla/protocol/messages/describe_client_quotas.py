@@ -113,10 +113,10 @@ def _read_describe_client_quotas_request_v0(frame: bytes, pos: int) -> tuple[Des
     pos += 4
     if _n < 0:
         fail_null("components")
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("components", _n)
     components: list[DescribeClientQuotasRequest.ComponentData] = []
-    for _ in range(_n) if _n <= FEW else many("components", _n):
+    for _ in range(_n) if _n <= FEW else many("components", _n, components):
         _components_item, pos = _read_describe_client_quotas_request_component_data_v0(frame, pos)
         components.append(_components_item)
     (strict,) = unpack_o(frame, pos)
@@ -168,10 +168,10 @@ def _read_describe_client_quotas_request_v1(frame: bytes, pos: int) -> tuple[Des
     if _n <= 0:
         fail_null("components")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("components", _n)
     components: list[DescribeClientQuotasRequest.ComponentData] = []
-    for _ in range(_n) if _n <= FEW else many("components", _n):
+    for _ in range(_n) if _n <= FEW else many("components", _n, components):
         _components_item, pos = _read_describe_client_quotas_request_component_data_v1(frame, pos)
         components.append(_components_item)
     (strict,) = unpack_o(frame, pos)
@@ -197,8 +197,8 @@ def _write_describe_client_quotas_request_component_data_v0(message: DescribeCli
 
 
 def _write_describe_client_quotas_request_v0(message: DescribeClientQuotasRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.components)))
-    for _components_item in message.components if len(message.components) <= FEW else all_of(message.components, parts):
+    parts.append(pack_i((_n := len(message.components))))
+    for _components_item in message.components if _n <= FEW else all_of(message.components, parts):
         _write_describe_client_quotas_request_component_data_v0(_components_item, parts)
     parts.append(pack_o(message.strict))
 
@@ -218,8 +218,8 @@ def _write_describe_client_quotas_request_component_data_v1(message: DescribeCli
 
 
 def _write_describe_client_quotas_request_v1(message: DescribeClientQuotasRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.components) + 1))
-    for _components_item in message.components if len(message.components) <= FEW else all_of(message.components, parts):
+    parts.append(unsigned_varint((_n := len(message.components)) + 1))
+    for _components_item in message.components if _n <= FEW else all_of(message.components, parts):
         _write_describe_client_quotas_request_component_data_v1(_components_item, parts)
     parts.append(pack_o(message.strict))
     if message.unknown_tagged_fields is None:
@@ -352,20 +352,20 @@ def _read_describe_client_quotas_response_entry_data_v0(frame: bytes, pos: int) 
     pos += 4
     if _n < 0:
         fail_null("entity")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("entity", _n)
     entity: list[DescribeClientQuotasResponse.EntityData] = []
-    for _ in range(_n) if _n <= FEW else many("entity", _n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n, entity):
         _entity_item, pos = _read_describe_client_quotas_response_entity_data_v0(frame, pos)
         entity.append(_entity_item)
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("values")
-    if _n > (len(frame) - pos) // 10:
+    if _n * 10 > len(frame) - pos:
         fail_count("values", _n)
     values: list[DescribeClientQuotasResponse.ValueData] = []
-    for _ in range(_n) if _n <= FEW else many("values", _n):
+    for _ in range(_n) if _n <= FEW else many("values", _n, values):
         _values_item, pos = _read_describe_client_quotas_response_value_data_v0(frame, pos)
         values.append(_values_item)
     return DescribeClientQuotasResponse.EntryData(entity, values), pos
@@ -385,7 +385,7 @@ def _read_describe_client_quotas_response_v0(frame: bytes, pos: int) -> tuple[De
     if _n < 0:
         entries: list[DescribeClientQuotasResponse.EntryData] | None = None
     else:
-        if _n > (len(frame) - pos) // 8:
+        if _n * 8 > len(frame) - pos:
             fail_count("entries", _n)
         entries = []
         for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
@@ -460,10 +460,10 @@ def _read_describe_client_quotas_response_entry_data_v1(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("entity")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("entity", _n)
     entity: list[DescribeClientQuotasResponse.EntityData] = []
-    for _ in range(_n) if _n <= FEW else many("entity", _n):
+    for _ in range(_n) if _n <= FEW else many("entity", _n, entity):
         _entity_item, pos = _read_describe_client_quotas_response_entity_data_v1(frame, pos)
         entity.append(_entity_item)
     _n = frame[pos]
@@ -474,10 +474,10 @@ def _read_describe_client_quotas_response_entry_data_v1(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("values")
     _n -= 1
-    if _n > (len(frame) - pos) // 10:
+    if _n * 10 > len(frame) - pos:
         fail_count("values", _n)
     values: list[DescribeClientQuotasResponse.ValueData] = []
-    for _ in range(_n) if _n <= FEW else many("values", _n):
+    for _ in range(_n) if _n <= FEW else many("values", _n, values):
         _values_item, pos = _read_describe_client_quotas_response_value_data_v1(frame, pos)
         values.append(_values_item)
     if frame[pos]:
@@ -514,7 +514,7 @@ def _read_describe_client_quotas_response_v1(frame: bytes, pos: int) -> tuple[De
         entries: list[DescribeClientQuotasResponse.EntryData] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("entries", _n)
         entries = []
         for _ in range(_n) if _n <= FEW else many("entries", _n, entries):
@@ -548,11 +548,11 @@ def _write_describe_client_quotas_response_value_data_v0(message: DescribeClient
 
 
 def _write_describe_client_quotas_response_entry_data_v0(message: DescribeClientQuotasResponse.EntryData, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.entity)))
-    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity, parts):
+    parts.append(pack_i((_n := len(message.entity))))
+    for _entity_item in message.entity if _n <= FEW else all_of(message.entity, parts):
         _write_describe_client_quotas_response_entity_data_v0(_entity_item, parts)
-    parts.append(pack_i(len(message.values)))
-    for _values_item in message.values if len(message.values) <= FEW else all_of(message.values, parts):
+    parts.append(pack_i((_n := len(message.values))))
+    for _values_item in message.values if _n <= FEW else all_of(message.values, parts):
         _write_describe_client_quotas_response_value_data_v0(_values_item, parts)
 
 
@@ -560,8 +560,8 @@ def _write_describe_client_quotas_response_v0(message: DescribeClientQuotasRespo
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_ihh(message.throttle_time_ms, message.error_code, -1 if message.error_message is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_i(-1 if message.entries is None else len(message.entries)))
-    for _entries_item in message.entries or () if not message.entries or len(message.entries) <= FEW else all_of(message.entries, parts):
+    parts.append(pack_i(-1 if message.entries is None else (_n := len(message.entries))))
+    for _entries_item in message.entries or () if not message.entries or _n <= FEW else all_of(message.entries, parts):
         _write_describe_client_quotas_response_entry_data_v0(_entries_item, parts)
 
 
@@ -590,11 +590,11 @@ def _write_describe_client_quotas_response_value_data_v1(message: DescribeClient
 
 
 def _write_describe_client_quotas_response_entry_data_v1(message: DescribeClientQuotasResponse.EntryData, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.entity) + 1))
-    for _entity_item in message.entity if len(message.entity) <= FEW else all_of(message.entity, parts):
+    parts.append(unsigned_varint((_n := len(message.entity)) + 1))
+    for _entity_item in message.entity if _n <= FEW else all_of(message.entity, parts):
         _write_describe_client_quotas_response_entity_data_v1(_entity_item, parts)
-    parts.append(unsigned_varint(len(message.values) + 1))
-    for _values_item in message.values if len(message.values) <= FEW else all_of(message.values, parts):
+    parts.append(unsigned_varint((_n := len(message.values)) + 1))
+    for _values_item in message.values if _n <= FEW else all_of(message.values, parts):
         _write_describe_client_quotas_response_value_data_v1(_values_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -607,8 +607,8 @@ def _write_describe_client_quotas_response_v1(message: DescribeClientQuotasRespo
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(0 if message.entries is None else len(message.entries) + 1))
-    for _entries_item in message.entries or () if not message.entries or len(message.entries) <= FEW else all_of(message.entries, parts):
+    parts.append(unsigned_varint(0 if message.entries is None else (_n := len(message.entries)) + 1))
+    for _entries_item in message.entries or () if not message.entries or _n <= FEW else all_of(message.entries, parts):
         _write_describe_client_quotas_response_entry_data_v1(_entries_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

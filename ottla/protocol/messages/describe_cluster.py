@@ -278,10 +278,10 @@ def _read_describe_cluster_response_v0(frame: bytes, pos: int) -> tuple[Describe
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[DescribeClusterResponse.DescribeClusterBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_describe_cluster_response_describe_cluster_broker_v0(frame, pos)
         brokers.append(_brokers_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -333,10 +333,10 @@ def _read_describe_cluster_response_v1(frame: bytes, pos: int) -> tuple[Describe
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[DescribeClusterResponse.DescribeClusterBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_describe_cluster_response_describe_cluster_broker_v0(frame, pos)
         brokers.append(_brokers_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -427,10 +427,10 @@ def _read_describe_cluster_response_v2(frame: bytes, pos: int) -> tuple[Describe
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > (len(frame) - pos) // 12:
+    if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[DescribeClusterResponse.DescribeClusterBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_describe_cluster_response_describe_cluster_broker_v2(frame, pos)
         brokers.append(_brokers_item)
     (cluster_authorized_operations,) = unpack_i(frame, pos)
@@ -470,8 +470,8 @@ def _write_describe_cluster_response_v0(message: DescribeClusterResponse, parts:
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
-    parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(unsigned_varint((_n := len(message.brokers)) + 1))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_describe_cluster_response_describe_cluster_broker_v0(_brokers_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -490,8 +490,8 @@ def _write_describe_cluster_response_v1(message: DescribeClusterResponse, parts:
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
-    parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(unsigned_varint((_n := len(message.brokers)) + 1))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_describe_cluster_response_describe_cluster_broker_v0(_brokers_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -526,8 +526,8 @@ def _write_describe_cluster_response_v2(message: DescribeClusterResponse, parts:
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
-    parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(unsigned_varint((_n := len(message.brokers)) + 1))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_describe_cluster_response_describe_cluster_broker_v2(_brokers_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:

@@ -111,10 +111,10 @@ def _read_describe_configs_request_describe_configs_resource_v1(frame: bytes, po
     if _n < 0:
         configuration_keys: list[str] | None = None
     else:
-        if _n > (len(frame) - pos) // 2:
+        if _n * 2 > len(frame) - pos:
             fail_count("configuration_keys", _n)
         configuration_keys = []
-        for _ in range(_n) if _n <= FEW else many("configuration_keys", _n):
+        for _ in range(_n) if _n <= FEW else many("configuration_keys", _n, configuration_keys):
             (_n,) = unpack_h(frame, pos)
             pos += 2
             if _n < 0:
@@ -131,7 +131,7 @@ def _read_describe_configs_request_v1(frame: bytes, pos: int) -> tuple[DescribeC
     pos += 4
     if _n < 0:
         fail_null("resources")
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("resources", _n)
     resources: list[DescribeConfigsRequest.DescribeConfigsResource] = []
     for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
@@ -147,7 +147,7 @@ def _read_describe_configs_request_v3(frame: bytes, pos: int) -> tuple[DescribeC
     pos += 4
     if _n < 0:
         fail_null("resources")
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("resources", _n)
     resources: list[DescribeConfigsRequest.DescribeConfigsResource] = []
     for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
@@ -183,7 +183,7 @@ def _read_describe_configs_request_describe_configs_resource_v4(frame: bytes, po
         if _n > len(frame) - pos:
             fail_count("configuration_keys", _n)
         configuration_keys = []
-        for _ in range(_n) if _n <= FEW else many("configuration_keys", _n):
+        for _ in range(_n) if _n <= FEW else many("configuration_keys", _n, configuration_keys):
             _n = frame[pos]
             if _n < 128:
                 pos += 1
@@ -215,7 +215,7 @@ def _read_describe_configs_request_v4(frame: bytes, pos: int) -> tuple[DescribeC
     if _n <= 0:
         fail_null("resources")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("resources", _n)
     resources: list[DescribeConfigsRequest.DescribeConfigsResource] = []
     for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
@@ -238,23 +238,23 @@ def _write_describe_configs_request_describe_configs_resource_v1(message: Descri
     _text = message.resource_name.encode()
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
-    parts.append(pack_i(-1 if message.configuration_keys is None else len(message.configuration_keys)))
-    for _configuration_keys_item in message.configuration_keys or () if not message.configuration_keys or len(message.configuration_keys) <= FEW else all_of(message.configuration_keys, parts):
+    parts.append(pack_i(-1 if message.configuration_keys is None else (_n := len(message.configuration_keys))))
+    for _configuration_keys_item in message.configuration_keys or () if not message.configuration_keys or _n <= FEW else all_of(message.configuration_keys, parts):
         _text = _configuration_keys_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
 
 
 def _write_describe_configs_request_v1(message: DescribeConfigsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.resources)))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
+    parts.append(pack_i((_n := len(message.resources))))
+    for _resources_item in message.resources if _n <= FEW else all_of(message.resources, parts):
         _write_describe_configs_request_describe_configs_resource_v1(_resources_item, parts)
     parts.append(pack_o(message.include_synonyms))
 
 
 def _write_describe_configs_request_v3(message: DescribeConfigsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.resources)))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
+    parts.append(pack_i((_n := len(message.resources))))
+    for _resources_item in message.resources if _n <= FEW else all_of(message.resources, parts):
         _write_describe_configs_request_describe_configs_resource_v1(_resources_item, parts)
     parts.append(pack_oo(message.include_synonyms, message.include_documentation))
 
@@ -264,8 +264,8 @@ def _write_describe_configs_request_describe_configs_resource_v4(message: Descri
     parts.append(pack_b(message.resource_type))
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(0 if message.configuration_keys is None else len(message.configuration_keys) + 1))
-    for _configuration_keys_item in message.configuration_keys or () if not message.configuration_keys or len(message.configuration_keys) <= FEW else all_of(message.configuration_keys, parts):
+    parts.append(unsigned_varint(0 if message.configuration_keys is None else (_n := len(message.configuration_keys)) + 1))
+    for _configuration_keys_item in message.configuration_keys or () if not message.configuration_keys or _n <= FEW else all_of(message.configuration_keys, parts):
         _text = _configuration_keys_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -276,8 +276,8 @@ def _write_describe_configs_request_describe_configs_resource_v4(message: Descri
 
 
 def _write_describe_configs_request_v4(message: DescribeConfigsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.resources) + 1))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
+    parts.append(unsigned_varint((_n := len(message.resources)) + 1))
+    for _resources_item in message.resources if _n <= FEW else all_of(message.resources, parts):
         _write_describe_configs_request_describe_configs_resource_v4(_resources_item, parts)
     parts.append(pack_oo(message.include_synonyms, message.include_documentation))
     if message.unknown_tagged_fields is None:
@@ -442,10 +442,10 @@ def _read_describe_configs_response_describe_configs_resource_result_v1(frame: b
     pos += 7
     if _n < 0:
         fail_null("synonyms")
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("synonyms", _n)
     synonyms: list[DescribeConfigsResponse.DescribeConfigsSynonym] = []
-    for _ in range(_n) if _n <= FEW else many("synonyms", _n):
+    for _ in range(_n) if _n <= FEW else many("synonyms", _n, synonyms):
         _synonyms_item, pos = _read_describe_configs_response_describe_configs_synonym_v1(frame, pos)
         synonyms.append(_synonyms_item)
     return DescribeConfigsResponse.DescribeConfigsResourceResult(name, value, read_only, config_source, is_sensitive, synonyms), pos
@@ -471,7 +471,7 @@ def _read_describe_configs_response_describe_configs_result_v1(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("configs")
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult] = []
     for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
@@ -485,7 +485,7 @@ def _read_describe_configs_response_v1(frame: bytes, pos: int) -> tuple[Describe
     pos += 8
     if _n < 0:
         fail_null("results")
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DescribeConfigsResponse.DescribeConfigsResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -514,10 +514,10 @@ def _read_describe_configs_response_describe_configs_resource_result_v3(frame: b
     pos += 7
     if _n < 0:
         fail_null("synonyms")
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("synonyms", _n)
     synonyms: list[DescribeConfigsResponse.DescribeConfigsSynonym] = []
-    for _ in range(_n) if _n <= FEW else many("synonyms", _n):
+    for _ in range(_n) if _n <= FEW else many("synonyms", _n, synonyms):
         _synonyms_item, pos = _read_describe_configs_response_describe_configs_synonym_v1(frame, pos)
         synonyms.append(_synonyms_item)
     config_type, _n = unpack_bh(frame, pos)
@@ -551,7 +551,7 @@ def _read_describe_configs_response_describe_configs_result_v3(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("configs")
-    if _n > (len(frame) - pos) // 14:
+    if _n * 14 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult] = []
     for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
@@ -565,7 +565,7 @@ def _read_describe_configs_response_v3(frame: bytes, pos: int) -> tuple[Describe
     pos += 8
     if _n < 0:
         fail_null("results")
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DescribeConfigsResponse.DescribeConfigsResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -641,10 +641,10 @@ def _read_describe_configs_response_describe_configs_resource_result_v4(frame: b
     if _n <= 0:
         fail_null("synonyms")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("synonyms", _n)
     synonyms: list[DescribeConfigsResponse.DescribeConfigsSynonym] = []
-    for _ in range(_n) if _n <= FEW else many("synonyms", _n):
+    for _ in range(_n) if _n <= FEW else many("synonyms", _n, synonyms):
         _synonyms_item, pos = _read_describe_configs_response_describe_configs_synonym_v4(frame, pos)
         synonyms.append(_synonyms_item)
     (config_type,) = unpack_b(frame, pos)
@@ -705,7 +705,7 @@ def _read_describe_configs_response_describe_configs_result_v4(frame: bytes, pos
     if _n <= 0:
         fail_null("configs")
     _n -= 1
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult] = []
     for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
@@ -733,7 +733,7 @@ def _read_describe_configs_response_v4(frame: bytes, pos: int) -> tuple[Describe
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DescribeConfigsResponse.DescribeConfigsResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -767,8 +767,8 @@ def _write_describe_configs_response_describe_configs_resource_result_v1(message
     _text = b"" if message.value is None else message.value.encode()
     parts.append(pack_h(-1 if message.value is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_oboi(message.read_only, message.config_source, message.is_sensitive, len(message.synonyms)))
-    for _synonyms_item in message.synonyms if len(message.synonyms) <= FEW else all_of(message.synonyms, parts):
+    parts.append(pack_oboi(message.read_only, message.config_source, message.is_sensitive, (_n := len(message.synonyms))))
+    for _synonyms_item in message.synonyms if _n <= FEW else all_of(message.synonyms, parts):
         _write_describe_configs_response_describe_configs_synonym_v1(_synonyms_item, parts)
 
 
@@ -779,14 +779,14 @@ def _write_describe_configs_response_describe_configs_result_v1(message: Describ
     _text = message.resource_name.encode()
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.configs)))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
+    parts.append(pack_i((_n := len(message.configs))))
+    for _configs_item in message.configs if _n <= FEW else all_of(message.configs, parts):
         _write_describe_configs_response_describe_configs_resource_result_v1(_configs_item, parts)
 
 
 def _write_describe_configs_response_v1(message: DescribeConfigsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.results))))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_describe_configs_response_describe_configs_result_v1(_results_item, parts)
 
 
@@ -797,8 +797,8 @@ def _write_describe_configs_response_describe_configs_resource_result_v3(message
     _text = b"" if message.value is None else message.value.encode()
     parts.append(pack_h(-1 if message.value is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_oboi(message.read_only, message.config_source, message.is_sensitive, len(message.synonyms)))
-    for _synonyms_item in message.synonyms if len(message.synonyms) <= FEW else all_of(message.synonyms, parts):
+    parts.append(pack_oboi(message.read_only, message.config_source, message.is_sensitive, (_n := len(message.synonyms))))
+    for _synonyms_item in message.synonyms if _n <= FEW else all_of(message.synonyms, parts):
         _write_describe_configs_response_describe_configs_synonym_v1(_synonyms_item, parts)
     _text = b"" if message.documentation is None else message.documentation.encode()
     parts.append(pack_bh(message.config_type, -1 if message.documentation is None else len(_text)))
@@ -812,14 +812,14 @@ def _write_describe_configs_response_describe_configs_result_v3(message: Describ
     _text = message.resource_name.encode()
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.configs)))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
+    parts.append(pack_i((_n := len(message.configs))))
+    for _configs_item in message.configs if _n <= FEW else all_of(message.configs, parts):
         _write_describe_configs_response_describe_configs_resource_result_v3(_configs_item, parts)
 
 
 def _write_describe_configs_response_v3(message: DescribeConfigsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.results))))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_describe_configs_response_describe_configs_result_v3(_results_item, parts)
 
 
@@ -845,8 +845,8 @@ def _write_describe_configs_response_describe_configs_resource_result_v4(message
     parts.append(string_length(0 if message.value is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_obo(message.read_only, message.config_source, message.is_sensitive))
-    parts.append(unsigned_varint(len(message.synonyms) + 1))
-    for _synonyms_item in message.synonyms if len(message.synonyms) <= FEW else all_of(message.synonyms, parts):
+    parts.append(unsigned_varint((_n := len(message.synonyms)) + 1))
+    for _synonyms_item in message.synonyms if _n <= FEW else all_of(message.synonyms, parts):
         _write_describe_configs_response_describe_configs_synonym_v4(_synonyms_item, parts)
     _text = b"" if message.documentation is None else message.documentation.encode()
     parts.append(pack_b(message.config_type))
@@ -867,8 +867,8 @@ def _write_describe_configs_response_describe_configs_result_v4(message: Describ
     parts.append(pack_b(message.resource_type))
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.configs) + 1))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
+    parts.append(unsigned_varint((_n := len(message.configs)) + 1))
+    for _configs_item in message.configs if _n <= FEW else all_of(message.configs, parts):
         _write_describe_configs_response_describe_configs_resource_result_v4(_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -878,8 +878,8 @@ def _write_describe_configs_response_describe_configs_result_v4(message: Describ
 
 def _write_describe_configs_response_v4(message: DescribeConfigsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_describe_configs_response_describe_configs_result_v4(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -98,10 +98,10 @@ def _read_describe_delegation_token_request_v1(frame: bytes, pos: int) -> tuple[
     if _n < 0:
         owners: list[DescribeDelegationTokenRequest.DescribeDelegationTokenOwner] | None = None
     else:
-        if _n > (len(frame) - pos) // 4:
+        if _n * 4 > len(frame) - pos:
             fail_count("owners", _n)
         owners = []
-        for _ in range(_n) if _n <= FEW else many("owners", _n):
+        for _ in range(_n) if _n <= FEW else many("owners", _n, owners):
             _owners_item, pos = _read_describe_delegation_token_request_describe_delegation_token_owner_v1(frame, pos)
             owners.append(_owners_item)
     return DescribeDelegationTokenRequest(owners), pos
@@ -149,10 +149,10 @@ def _read_describe_delegation_token_request_v2(frame: bytes, pos: int) -> tuple[
         owners: list[DescribeDelegationTokenRequest.DescribeDelegationTokenOwner] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("owners", _n)
         owners = []
-        for _ in range(_n) if _n <= FEW else many("owners", _n):
+        for _ in range(_n) if _n <= FEW else many("owners", _n, owners):
             _owners_item, pos = _read_describe_delegation_token_request_describe_delegation_token_owner_v2(frame, pos)
             owners.append(_owners_item)
     if frame[pos]:
@@ -176,8 +176,8 @@ def _write_describe_delegation_token_request_describe_delegation_token_owner_v1(
 
 
 def _write_describe_delegation_token_request_v1(message: DescribeDelegationTokenRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(-1 if message.owners is None else len(message.owners)))
-    for _owners_item in message.owners or () if not message.owners or len(message.owners) <= FEW else all_of(message.owners, parts):
+    parts.append(pack_i(-1 if message.owners is None else (_n := len(message.owners))))
+    for _owners_item in message.owners or () if not message.owners or _n <= FEW else all_of(message.owners, parts):
         _write_describe_delegation_token_request_describe_delegation_token_owner_v1(_owners_item, parts)
 
 
@@ -195,8 +195,8 @@ def _write_describe_delegation_token_request_describe_delegation_token_owner_v2(
 
 
 def _write_describe_delegation_token_request_v2(message: DescribeDelegationTokenRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(0 if message.owners is None else len(message.owners) + 1))
-    for _owners_item in message.owners or () if not message.owners or len(message.owners) <= FEW else all_of(message.owners, parts):
+    parts.append(unsigned_varint(0 if message.owners is None else (_n := len(message.owners)) + 1))
+    for _owners_item in message.owners or () if not message.owners or _n <= FEW else all_of(message.owners, parts):
         _write_describe_delegation_token_request_describe_delegation_token_owner_v2(_owners_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -348,10 +348,10 @@ def _read_describe_delegation_token_response_described_delegation_token_v1(frame
     pos += 4
     if _n < 0:
         fail_null("renewers")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("renewers", _n)
     renewers: list[DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer] = []
-    for _ in range(_n) if _n <= FEW else many("renewers", _n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n, renewers):
         _renewers_item, pos = _read_describe_delegation_token_response_described_delegation_token_renewer_v1(frame, pos)
         renewers.append(_renewers_item)
     return DescribeDelegationTokenResponse.DescribedDelegationToken(principal_type, principal_name, "", "", issue_timestamp, expiry_timestamp, max_timestamp, token_id, hmac, renewers), pos
@@ -362,7 +362,7 @@ def _read_describe_delegation_token_response_v1(frame: bytes, pos: int) -> tuple
     pos += 6
     if _n < 0:
         fail_null("tokens")
-    if _n > (len(frame) - pos) // 38:
+    if _n * 38 > len(frame) - pos:
         fail_count("tokens", _n)
     tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken] = []
     for _ in range(_n) if _n <= FEW else many("tokens", _n, tokens):
@@ -456,10 +456,10 @@ def _read_describe_delegation_token_response_described_delegation_token_v2(frame
     if _n <= 0:
         fail_null("renewers")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("renewers", _n)
     renewers: list[DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer] = []
-    for _ in range(_n) if _n <= FEW else many("renewers", _n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n, renewers):
         _renewers_item, pos = _read_describe_delegation_token_response_described_delegation_token_renewer_v2(frame, pos)
         renewers.append(_renewers_item)
     if frame[pos]:
@@ -484,7 +484,7 @@ def _read_describe_delegation_token_response_v2(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("tokens")
     _n -= 1
-    if _n > (len(frame) - pos) // 30:
+    if _n * 30 > len(frame) - pos:
         fail_count("tokens", _n)
     tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken] = []
     for _ in range(_n) if _n <= FEW else many("tokens", _n, tokens):
@@ -574,10 +574,10 @@ def _read_describe_delegation_token_response_described_delegation_token_v3(frame
     if _n <= 0:
         fail_null("renewers")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("renewers", _n)
     renewers: list[DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer] = []
-    for _ in range(_n) if _n <= FEW else many("renewers", _n):
+    for _ in range(_n) if _n <= FEW else many("renewers", _n, renewers):
         _renewers_item, pos = _read_describe_delegation_token_response_described_delegation_token_renewer_v2(frame, pos)
         renewers.append(_renewers_item)
     if frame[pos]:
@@ -602,7 +602,7 @@ def _read_describe_delegation_token_response_v3(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("tokens")
     _n -= 1
-    if _n > (len(frame) - pos) // 32:
+    if _n * 32 > len(frame) - pos:
         fail_count("tokens", _n)
     tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken] = []
     for _ in range(_n) if _n <= FEW else many("tokens", _n, tokens):
@@ -643,14 +643,14 @@ def _write_describe_delegation_token_response_described_delegation_token_v1(mess
     _bytes = message.hmac
     parts.append(pack_i(len(_bytes)))
     parts.append(_bytes)
-    parts.append(pack_i(len(message.renewers)))
-    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers, parts):
+    parts.append(pack_i((_n := len(message.renewers))))
+    for _renewers_item in message.renewers if _n <= FEW else all_of(message.renewers, parts):
         _write_describe_delegation_token_response_described_delegation_token_renewer_v1(_renewers_item, parts)
 
 
 def _write_describe_delegation_token_response_v1(message: DescribeDelegationTokenResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_hi(message.error_code, len(message.tokens)))
-    for _tokens_item in message.tokens if len(message.tokens) <= FEW else all_of(message.tokens, parts):
+    parts.append(pack_hi(message.error_code, (_n := len(message.tokens))))
+    for _tokens_item in message.tokens if _n <= FEW else all_of(message.tokens, parts):
         _write_describe_delegation_token_response_described_delegation_token_v1(_tokens_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -682,8 +682,8 @@ def _write_describe_delegation_token_response_described_delegation_token_v2(mess
     _bytes = message.hmac
     parts.append(unsigned_varint(len(_bytes) + 1))
     parts.append(_bytes)
-    parts.append(unsigned_varint(len(message.renewers) + 1))
-    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers, parts):
+    parts.append(unsigned_varint((_n := len(message.renewers)) + 1))
+    for _renewers_item in message.renewers if _n <= FEW else all_of(message.renewers, parts):
         _write_describe_delegation_token_response_described_delegation_token_renewer_v2(_renewers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -693,8 +693,8 @@ def _write_describe_delegation_token_response_described_delegation_token_v2(mess
 
 def _write_describe_delegation_token_response_v2(message: DescribeDelegationTokenResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(message.tokens) + 1))
-    for _tokens_item in message.tokens if len(message.tokens) <= FEW else all_of(message.tokens, parts):
+    parts.append(unsigned_varint((_n := len(message.tokens)) + 1))
+    for _tokens_item in message.tokens if _n <= FEW else all_of(message.tokens, parts):
         _write_describe_delegation_token_response_described_delegation_token_v2(_tokens_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     if message.unknown_tagged_fields is None:
@@ -723,8 +723,8 @@ def _write_describe_delegation_token_response_described_delegation_token_v3(mess
     _bytes = message.hmac
     parts.append(unsigned_varint(len(_bytes) + 1))
     parts.append(_bytes)
-    parts.append(unsigned_varint(len(message.renewers) + 1))
-    for _renewers_item in message.renewers if len(message.renewers) <= FEW else all_of(message.renewers, parts):
+    parts.append(unsigned_varint((_n := len(message.renewers)) + 1))
+    for _renewers_item in message.renewers if _n <= FEW else all_of(message.renewers, parts):
         _write_describe_delegation_token_response_described_delegation_token_renewer_v2(_renewers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -734,8 +734,8 @@ def _write_describe_delegation_token_response_described_delegation_token_v3(mess
 
 def _write_describe_delegation_token_response_v3(message: DescribeDelegationTokenResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(message.tokens) + 1))
-    for _tokens_item in message.tokens if len(message.tokens) <= FEW else all_of(message.tokens, parts):
+    parts.append(unsigned_varint((_n := len(message.tokens)) + 1))
+    for _tokens_item in message.tokens if _n <= FEW else all_of(message.tokens, parts):
         _write_describe_delegation_token_response_described_delegation_token_v3(_tokens_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     if message.unknown_tagged_fields is None:

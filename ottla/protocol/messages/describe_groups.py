@@ -64,10 +64,10 @@ def _read_describe_groups_request_v0(frame: bytes, pos: int) -> tuple[DescribeGr
     pos += 4
     if _n < 0:
         fail_null("groups")
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -84,10 +84,10 @@ def _read_describe_groups_request_v3(frame: bytes, pos: int) -> tuple[DescribeGr
     pos += 4
     if _n < 0:
         fail_null("groups")
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -113,7 +113,7 @@ def _read_describe_groups_request_v5(frame: bytes, pos: int) -> tuple[DescribeGr
     if _n > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -139,16 +139,16 @@ def _read_describe_groups_request_v5(frame: bytes, pos: int) -> tuple[DescribeGr
 
 
 def _write_describe_groups_request_v0(message: DescribeGroupsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(pack_i((_n := len(message.groups))))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _text = _groups_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
 
 
 def _write_describe_groups_request_v3(message: DescribeGroupsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(pack_i((_n := len(message.groups))))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _text = _groups_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)
@@ -156,8 +156,8 @@ def _write_describe_groups_request_v3(message: DescribeGroupsRequest, parts: lis
 
 
 def _write_describe_groups_request_v5(message: DescribeGroupsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _text = _groups_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -344,10 +344,10 @@ def _read_describe_groups_response_described_group_v0(frame: bytes, pos: int) ->
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > (len(frame) - pos) // 14:
+    if _n * 14 > len(frame) - pos:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_describe_groups_response_described_group_member_v0(frame, pos)
         members.append(_members_item)
     return DescribeGroupsResponse.DescribedGroup(error_code, None, group_id, group_state, protocol_type, protocol_data, members), pos
@@ -358,7 +358,7 @@ def _read_describe_groups_response_v0(frame: bytes, pos: int) -> tuple[DescribeG
     pos += 4
     if _n < 0:
         fail_null("groups")
-    if _n > (len(frame) - pos) // 14:
+    if _n * 14 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -372,7 +372,7 @@ def _read_describe_groups_response_v1(frame: bytes, pos: int) -> tuple[DescribeG
     pos += 8
     if _n < 0:
         fail_null("groups")
-    if _n > (len(frame) - pos) // 14:
+    if _n * 14 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -414,10 +414,10 @@ def _read_describe_groups_response_described_group_v3(frame: bytes, pos: int) ->
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > (len(frame) - pos) // 14:
+    if _n * 14 > len(frame) - pos:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_describe_groups_response_described_group_member_v0(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -430,7 +430,7 @@ def _read_describe_groups_response_v3(frame: bytes, pos: int) -> tuple[DescribeG
     pos += 8
     if _n < 0:
         fail_null("groups")
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -519,10 +519,10 @@ def _read_describe_groups_response_described_group_v4(frame: bytes, pos: int) ->
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > (len(frame) - pos) // 16:
+    if _n * 16 > len(frame) - pos:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_describe_groups_response_described_group_member_v4(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -535,7 +535,7 @@ def _read_describe_groups_response_v4(frame: bytes, pos: int) -> tuple[DescribeG
     pos += 8
     if _n < 0:
         fail_null("groups")
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -668,10 +668,10 @@ def _read_describe_groups_response_described_group_v5(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_describe_groups_response_described_group_member_v5(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -698,7 +698,7 @@ def _read_describe_groups_response_v5(frame: bytes, pos: int) -> tuple[DescribeG
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 12:
+    if _n * 12 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -777,10 +777,10 @@ def _read_describe_groups_response_described_group_v6(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("members", _n)
     members: list[DescribeGroupsResponse.DescribedGroupMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_describe_groups_response_described_group_member_v5(frame, pos)
         members.append(_members_item)
     (authorized_operations,) = unpack_i(frame, pos)
@@ -807,7 +807,7 @@ def _read_describe_groups_response_v6(frame: bytes, pos: int) -> tuple[DescribeG
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 13:
+    if _n * 13 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[DescribeGroupsResponse.DescribedGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -855,20 +855,20 @@ def _write_describe_groups_response_described_group_v0(message: DescribeGroupsRe
     _text = message.protocol_data.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(pack_i((_n := len(message.members))))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_describe_groups_response_described_group_member_v0(_members_item, parts)
 
 
 def _write_describe_groups_response_v0(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(pack_i((_n := len(message.groups))))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_describe_groups_response_described_group_v0(_groups_item, parts)
 
 
 def _write_describe_groups_response_v1(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.groups))))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_describe_groups_response_described_group_v0(_groups_item, parts)
 
 
@@ -885,15 +885,15 @@ def _write_describe_groups_response_described_group_v3(message: DescribeGroupsRe
     _text = message.protocol_data.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(pack_i((_n := len(message.members))))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_describe_groups_response_described_group_member_v0(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
 
 
 def _write_describe_groups_response_v3(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.groups))))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_describe_groups_response_described_group_v3(_groups_item, parts)
 
 
@@ -931,15 +931,15 @@ def _write_describe_groups_response_described_group_v4(message: DescribeGroupsRe
     _text = message.protocol_data.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(pack_i((_n := len(message.members))))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_describe_groups_response_described_group_member_v4(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
 
 
 def _write_describe_groups_response_v4(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.groups))))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_describe_groups_response_described_group_v4(_groups_item, parts)
 
 
@@ -982,8 +982,8 @@ def _write_describe_groups_response_described_group_v5(message: DescribeGroupsRe
     _text = message.protocol_data.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_describe_groups_response_described_group_member_v5(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -994,8 +994,8 @@ def _write_describe_groups_response_described_group_v5(message: DescribeGroupsRe
 
 def _write_describe_groups_response_v5(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_describe_groups_response_described_group_v5(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1020,8 +1020,8 @@ def _write_describe_groups_response_described_group_v6(message: DescribeGroupsRe
     _text = message.protocol_data.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_describe_groups_response_described_group_member_v5(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1032,8 +1032,8 @@ def _write_describe_groups_response_described_group_v6(message: DescribeGroupsRe
 
 def _write_describe_groups_response_v6(message: DescribeGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_describe_groups_response_described_group_v6(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

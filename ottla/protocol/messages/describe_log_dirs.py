@@ -96,7 +96,7 @@ def _read_describe_log_dirs_request_describable_log_dir_topic_v1(frame: bytes, p
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -111,7 +111,7 @@ def _read_describe_log_dirs_request_v1(frame: bytes, pos: int) -> tuple[Describe
     if _n < 0:
         topics: list[DescribeLogDirsRequest.DescribableLogDirTopic] | None = None
     else:
-        if _n > (len(frame) - pos) // 6:
+        if _n * 6 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
         for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -139,7 +139,7 @@ def _read_describe_log_dirs_request_describable_log_dir_topic_v2(frame: bytes, p
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -166,7 +166,7 @@ def _read_describe_log_dirs_request_v2(frame: bytes, pos: int) -> tuple[Describe
         topics: list[DescribeLogDirsRequest.DescribableLogDirTopic] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
         for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -193,8 +193,8 @@ def _write_describe_log_dirs_request_describable_log_dir_topic_v1(message: Descr
 
 
 def _write_describe_log_dirs_request_v1(message: DescribeLogDirsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i(-1 if message.topics is None else (_n := len(message.topics))))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_request_describable_log_dir_topic_v1(_topics_item, parts)
 
 
@@ -212,8 +212,8 @@ def _write_describe_log_dirs_request_describable_log_dir_topic_v2(message: Descr
 
 
 def _write_describe_log_dirs_request_v2(message: DescribeLogDirsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint(0 if message.topics is None else (_n := len(message.topics)) + 1))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_request_describable_log_dir_topic_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -347,7 +347,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_topic_v1(frame: bytes, po
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 21:
+    if _n * 21 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DescribeLogDirsResponse.DescribeLogDirsPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -368,7 +368,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v1(frame: bytes, p
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -382,7 +382,7 @@ def _read_describe_log_dirs_response_v1(frame: bytes, pos: int) -> tuple[Describ
     pos += 8
     if _n < 0:
         fail_null("results")
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -424,7 +424,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_topic_v2(frame: bytes, po
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 22:
+    if _n * 22 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DescribeLogDirsResponse.DescribeLogDirsPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -462,7 +462,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v2(frame: bytes, p
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -490,7 +490,7 @@ def _read_describe_log_dirs_response_v2(frame: bytes, pos: int) -> tuple[Describ
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -518,7 +518,7 @@ def _read_describe_log_dirs_response_v3(frame: bytes, pos: int) -> tuple[Describ
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -556,7 +556,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v4(frame: bytes, p
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -586,7 +586,7 @@ def _read_describe_log_dirs_response_v4(frame: bytes, pos: int) -> tuple[Describ
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 21:
+    if _n * 21 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -624,7 +624,7 @@ def _read_describe_log_dirs_response_describe_log_dirs_result_v5(frame: bytes, p
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -654,7 +654,7 @@ def _read_describe_log_dirs_response_v5(frame: bytes, pos: int) -> tuple[Describ
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 22:
+    if _n * 22 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -679,8 +679,8 @@ def _write_describe_log_dirs_response_describe_log_dirs_topic_v1(message: Descri
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_describe_log_dirs_response_describe_log_dirs_partition_v1(_partitions_item, parts)
 
 
@@ -688,14 +688,14 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v1(message: Descr
     _text = message.log_dir.encode()
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v1(_topics_item, parts)
 
 
 def _write_describe_log_dirs_response_v1(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.results)))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.results))))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v1(_results_item, parts)
 
 
@@ -711,8 +711,8 @@ def _write_describe_log_dirs_response_describe_log_dirs_topic_v2(message: Descri
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_describe_log_dirs_response_describe_log_dirs_partition_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -725,8 +725,8 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v2(message: Descr
     parts.append(pack_h(message.error_code))
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v2(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -736,8 +736,8 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v2(message: Descr
 
 def _write_describe_log_dirs_response_v2(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -747,8 +747,8 @@ def _write_describe_log_dirs_response_v2(message: DescribeLogDirsResponse, parts
 
 def _write_describe_log_dirs_response_v3(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v2(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -761,8 +761,8 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v4(message: Descr
     parts.append(pack_h(message.error_code))
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v2(_topics_item, parts)
     parts.append(pack_qq(message.total_bytes, message.usable_bytes))
     if message.unknown_tagged_fields is None:
@@ -773,8 +773,8 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v4(message: Descr
 
 def _write_describe_log_dirs_response_v4(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v4(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -787,8 +787,8 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v5(message: Descr
     parts.append(pack_h(message.error_code))
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_log_dirs_response_describe_log_dirs_topic_v2(_topics_item, parts)
     parts.append(pack_qqo(message.total_bytes, message.usable_bytes, message.is_cordoned))
     if message.unknown_tagged_fields is None:
@@ -799,8 +799,8 @@ def _write_describe_log_dirs_response_describe_log_dirs_result_v5(message: Descr
 
 def _write_describe_log_dirs_response_v5(message: DescribeLogDirsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_describe_log_dirs_response_describe_log_dirs_result_v5(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -87,7 +87,7 @@ def _read_describe_producers_request_topic_request_v0(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partition_indexes", _n)
     if _n > FEW:
         count_elements("partition_indexes", _n)
@@ -113,7 +113,7 @@ def _read_describe_producers_request_v0(frame: bytes, pos: int) -> tuple[Describ
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeProducersRequest.TopicRequest] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -144,8 +144,8 @@ def _write_describe_producers_request_topic_request_v0(message: DescribeProducer
 
 
 def _write_describe_producers_request_v0(message: DescribeProducersRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_producers_request_topic_request_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -286,7 +286,7 @@ def _read_describe_producers_response_partition_response_v0(frame: bytes, pos: i
     if _n <= 0:
         fail_null("active_producers")
     _n -= 1
-    if _n > (len(frame) - pos) // 37:
+    if _n * 37 > len(frame) - pos:
         fail_count("active_producers", _n)
     active_producers: list[DescribeProducersResponse.ProducerState] = []
     for _ in range(_n) if _n <= FEW else many("active_producers", _n):
@@ -322,7 +322,7 @@ def _read_describe_producers_response_topic_response_v0(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DescribeProducersResponse.PartitionResponse] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -350,7 +350,7 @@ def _read_describe_producers_response_v0(frame: bytes, pos: int) -> tuple[Descri
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeProducersResponse.TopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -380,8 +380,8 @@ def _write_describe_producers_response_partition_response_v0(message: DescribePr
     parts.append(pack_ih(message.partition_index, message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.active_producers) + 1))
-    for _active_producers_item in message.active_producers if len(message.active_producers) <= FEW else all_of(message.active_producers, parts):
+    parts.append(unsigned_varint((_n := len(message.active_producers)) + 1))
+    for _active_producers_item in message.active_producers if _n <= FEW else all_of(message.active_producers, parts):
         _write_describe_producers_response_producer_state_v0(_active_producers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -393,8 +393,8 @@ def _write_describe_producers_response_topic_response_v0(message: DescribeProduc
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_describe_producers_response_partition_response_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -404,8 +404,8 @@ def _write_describe_producers_response_topic_response_v0(message: DescribeProduc
 
 def _write_describe_producers_response_v0(message: DescribeProducersResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_producers_response_topic_response_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

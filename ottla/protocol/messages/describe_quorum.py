@@ -133,7 +133,7 @@ def _read_describe_quorum_request_topic_data_v0(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumRequest.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -159,7 +159,7 @@ def _read_describe_quorum_request_v0(frame: bytes, pos: int) -> tuple[DescribeQu
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeQuorumRequest.TopicData] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -188,8 +188,8 @@ def _write_describe_quorum_request_topic_data_v0(message: DescribeQuorumRequest.
     _text = message.topic_name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_describe_quorum_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -198,8 +198,8 @@ def _write_describe_quorum_request_topic_data_v0(message: DescribeQuorumRequest.
 
 
 def _write_describe_quorum_request_v0(message: DescribeQuorumRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_quorum_request_topic_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -385,7 +385,7 @@ def _read_describe_quorum_response_partition_data_v0(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("current_voters")
     _n -= 1
-    if _n > (len(frame) - pos) // 13:
+    if _n * 13 > len(frame) - pos:
         fail_count("current_voters", _n)
     current_voters: list[DescribeQuorumResponse.ReplicaState] = []
     for _ in range(_n) if _n <= FEW else many("current_voters", _n):
@@ -399,7 +399,7 @@ def _read_describe_quorum_response_partition_data_v0(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("observers")
     _n -= 1
-    if _n > (len(frame) - pos) // 13:
+    if _n * 13 > len(frame) - pos:
         fail_count("observers", _n)
     observers: list[DescribeQuorumResponse.ReplicaState] = []
     for _ in range(_n) if _n <= FEW else many("observers", _n):
@@ -435,7 +435,7 @@ def _read_describe_quorum_response_topic_data_v0(frame: bytes, pos: int) -> tupl
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 25:
+    if _n * 25 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumResponse.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -463,7 +463,7 @@ def _read_describe_quorum_response_v0(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeQuorumResponse.TopicData] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -505,7 +505,7 @@ def _read_describe_quorum_response_partition_data_v1(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("current_voters")
     _n -= 1
-    if _n > (len(frame) - pos) // 29:
+    if _n * 29 > len(frame) - pos:
         fail_count("current_voters", _n)
     current_voters: list[DescribeQuorumResponse.ReplicaState] = []
     for _ in range(_n) if _n <= FEW else many("current_voters", _n):
@@ -519,7 +519,7 @@ def _read_describe_quorum_response_partition_data_v1(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("observers")
     _n -= 1
-    if _n > (len(frame) - pos) // 29:
+    if _n * 29 > len(frame) - pos:
         fail_count("observers", _n)
     observers: list[DescribeQuorumResponse.ReplicaState] = []
     for _ in range(_n) if _n <= FEW else many("observers", _n):
@@ -555,7 +555,7 @@ def _read_describe_quorum_response_topic_data_v1(frame: bytes, pos: int) -> tupl
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 25:
+    if _n * 25 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumResponse.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -583,7 +583,7 @@ def _read_describe_quorum_response_v1(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeQuorumResponse.TopicData] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -638,7 +638,7 @@ def _read_describe_quorum_response_partition_data_v2(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("current_voters")
     _n -= 1
-    if _n > (len(frame) - pos) // 45:
+    if _n * 45 > len(frame) - pos:
         fail_count("current_voters", _n)
     current_voters: list[DescribeQuorumResponse.ReplicaState] = []
     for _ in range(_n) if _n <= FEW else many("current_voters", _n):
@@ -652,7 +652,7 @@ def _read_describe_quorum_response_partition_data_v2(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("observers")
     _n -= 1
-    if _n > (len(frame) - pos) // 45:
+    if _n * 45 > len(frame) - pos:
         fail_count("observers", _n)
     observers: list[DescribeQuorumResponse.ReplicaState] = []
     for _ in range(_n) if _n <= FEW else many("observers", _n):
@@ -688,7 +688,7 @@ def _read_describe_quorum_response_topic_data_v2(frame: bytes, pos: int) -> tupl
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 26:
+    if _n * 26 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DescribeQuorumResponse.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -750,10 +750,10 @@ def _read_describe_quorum_response_node_v2(frame: bytes, pos: int) -> tuple[Desc
     if _n <= 0:
         fail_null("listeners")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("listeners", _n)
     listeners: list[DescribeQuorumResponse.Listener] = []
-    for _ in range(_n) if _n <= FEW else many("listeners", _n):
+    for _ in range(_n) if _n <= FEW else many("listeners", _n, listeners):
         _listeners_item, pos = _read_describe_quorum_response_listener_v2(frame, pos)
         listeners.append(_listeners_item)
     if frame[pos]:
@@ -789,7 +789,7 @@ def _read_describe_quorum_response_v2(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeQuorumResponse.TopicData] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -803,7 +803,7 @@ def _read_describe_quorum_response_v2(frame: bytes, pos: int) -> tuple[DescribeQ
     if _n <= 0:
         fail_null("nodes")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("nodes", _n)
     nodes: list[DescribeQuorumResponse.Node] = []
     for _ in range(_n) if _n <= FEW else many("nodes", _n, nodes):
@@ -830,11 +830,11 @@ def _write_describe_quorum_response_replica_state_v0(message: DescribeQuorumResp
 
 def _write_describe_quorum_response_partition_data_v0(message: DescribeQuorumResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihiiq(message.partition_index, message.error_code, message.leader_id, message.leader_epoch, message.high_watermark))
-    parts.append(unsigned_varint(len(message.current_voters) + 1))
-    for _current_voters_item in message.current_voters if len(message.current_voters) <= FEW else all_of(message.current_voters, parts):
+    parts.append(unsigned_varint((_n := len(message.current_voters)) + 1))
+    for _current_voters_item in message.current_voters if _n <= FEW else all_of(message.current_voters, parts):
         _write_describe_quorum_response_replica_state_v0(_current_voters_item, parts)
-    parts.append(unsigned_varint(len(message.observers) + 1))
-    for _observers_item in message.observers if len(message.observers) <= FEW else all_of(message.observers, parts):
+    parts.append(unsigned_varint((_n := len(message.observers)) + 1))
+    for _observers_item in message.observers if _n <= FEW else all_of(message.observers, parts):
         _write_describe_quorum_response_replica_state_v0(_observers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -846,8 +846,8 @@ def _write_describe_quorum_response_topic_data_v0(message: DescribeQuorumRespons
     _text = message.topic_name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_describe_quorum_response_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -857,8 +857,8 @@ def _write_describe_quorum_response_topic_data_v0(message: DescribeQuorumRespons
 
 def _write_describe_quorum_response_v0(message: DescribeQuorumResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_quorum_response_topic_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -876,11 +876,11 @@ def _write_describe_quorum_response_replica_state_v1(message: DescribeQuorumResp
 
 def _write_describe_quorum_response_partition_data_v1(message: DescribeQuorumResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihiiq(message.partition_index, message.error_code, message.leader_id, message.leader_epoch, message.high_watermark))
-    parts.append(unsigned_varint(len(message.current_voters) + 1))
-    for _current_voters_item in message.current_voters if len(message.current_voters) <= FEW else all_of(message.current_voters, parts):
+    parts.append(unsigned_varint((_n := len(message.current_voters)) + 1))
+    for _current_voters_item in message.current_voters if _n <= FEW else all_of(message.current_voters, parts):
         _write_describe_quorum_response_replica_state_v1(_current_voters_item, parts)
-    parts.append(unsigned_varint(len(message.observers) + 1))
-    for _observers_item in message.observers if len(message.observers) <= FEW else all_of(message.observers, parts):
+    parts.append(unsigned_varint((_n := len(message.observers)) + 1))
+    for _observers_item in message.observers if _n <= FEW else all_of(message.observers, parts):
         _write_describe_quorum_response_replica_state_v1(_observers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -892,8 +892,8 @@ def _write_describe_quorum_response_topic_data_v1(message: DescribeQuorumRespons
     _text = message.topic_name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_describe_quorum_response_partition_data_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -903,8 +903,8 @@ def _write_describe_quorum_response_topic_data_v1(message: DescribeQuorumRespons
 
 def _write_describe_quorum_response_v1(message: DescribeQuorumResponse, parts: list[Buffer]) -> None:
     parts.append(pack_h(message.error_code))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_quorum_response_topic_data_v1(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -926,11 +926,11 @@ def _write_describe_quorum_response_partition_data_v2(message: DescribeQuorumRes
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iiq(message.leader_id, message.leader_epoch, message.high_watermark))
-    parts.append(unsigned_varint(len(message.current_voters) + 1))
-    for _current_voters_item in message.current_voters if len(message.current_voters) <= FEW else all_of(message.current_voters, parts):
+    parts.append(unsigned_varint((_n := len(message.current_voters)) + 1))
+    for _current_voters_item in message.current_voters if _n <= FEW else all_of(message.current_voters, parts):
         _write_describe_quorum_response_replica_state_v2(_current_voters_item, parts)
-    parts.append(unsigned_varint(len(message.observers) + 1))
-    for _observers_item in message.observers if len(message.observers) <= FEW else all_of(message.observers, parts):
+    parts.append(unsigned_varint((_n := len(message.observers)) + 1))
+    for _observers_item in message.observers if _n <= FEW else all_of(message.observers, parts):
         _write_describe_quorum_response_replica_state_v2(_observers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -942,8 +942,8 @@ def _write_describe_quorum_response_topic_data_v2(message: DescribeQuorumRespons
     _text = message.topic_name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_describe_quorum_response_partition_data_v2(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -967,8 +967,8 @@ def _write_describe_quorum_response_listener_v2(message: DescribeQuorumResponse.
 
 def _write_describe_quorum_response_node_v2(message: DescribeQuorumResponse.Node, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.node_id))
-    parts.append(unsigned_varint(len(message.listeners) + 1))
-    for _listeners_item in message.listeners if len(message.listeners) <= FEW else all_of(message.listeners, parts):
+    parts.append(unsigned_varint((_n := len(message.listeners)) + 1))
+    for _listeners_item in message.listeners if _n <= FEW else all_of(message.listeners, parts):
         _write_describe_quorum_response_listener_v2(_listeners_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -981,11 +981,11 @@ def _write_describe_quorum_response_v2(message: DescribeQuorumResponse, parts: l
     parts.append(pack_h(message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_quorum_response_topic_data_v2(_topics_item, parts)
-    parts.append(unsigned_varint(len(message.nodes) + 1))
-    for _nodes_item in message.nodes if len(message.nodes) <= FEW else all_of(message.nodes, parts):
+    parts.append(unsigned_varint((_n := len(message.nodes)) + 1))
+    for _nodes_item in message.nodes if _n <= FEW else all_of(message.nodes, parts):
         _write_describe_quorum_response_node_v2(_nodes_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -112,7 +112,7 @@ def _read_describe_share_group_offsets_request_describe_share_group_offsets_requ
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -149,7 +149,7 @@ def _read_describe_share_group_offsets_request_describe_share_group_offsets_requ
         topics: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
         for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -175,7 +175,7 @@ def _read_describe_share_group_offsets_request_v0(frame: bytes, pos: int) -> tup
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -209,8 +209,8 @@ def _write_describe_share_group_offsets_request_describe_share_group_offsets_req
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint(0 if message.topics is None else (_n := len(message.topics)) + 1))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_describe_share_group_offsets_request_describe_share_group_offsets_request_topic_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -219,8 +219,8 @@ def _write_describe_share_group_offsets_request_describe_share_group_offsets_req
 
 
 def _write_describe_share_group_offsets_request_v0(message: DescribeShareGroupOffsetsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_describe_share_group_offsets_request_describe_share_group_offsets_request_group_v0(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -376,10 +376,10 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 20:
+    if _n * 20 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_share_group_offsets_response_describe_share_group_offsets_response_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -412,7 +412,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 19:
+    if _n * 19 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -453,7 +453,7 @@ def _read_describe_share_group_offsets_response_v0(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -516,10 +516,10 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 28:
+    if _n * 28 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_describe_share_group_offsets_response_describe_share_group_offsets_response_partition_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -552,7 +552,7 @@ def _read_describe_share_group_offsets_response_describe_share_group_offsets_res
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 19:
+    if _n * 19 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -593,7 +593,7 @@ def _read_describe_share_group_offsets_response_v1(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -626,8 +626,8 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_partition_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -639,8 +639,8 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_topic_v0(_topics_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
@@ -654,8 +654,8 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
 
 def _write_describe_share_group_offsets_response_v0(message: DescribeShareGroupOffsetsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_group_v0(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -679,8 +679,8 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_partition_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -692,8 +692,8 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_topic_v1(_topics_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(message.error_code))
@@ -707,8 +707,8 @@ def _write_describe_share_group_offsets_response_describe_share_group_offsets_re
 
 def _write_describe_share_group_offsets_response_v1(message: DescribeShareGroupOffsetsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_describe_share_group_offsets_response_describe_share_group_offsets_response_group_v1(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

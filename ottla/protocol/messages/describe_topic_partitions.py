@@ -150,10 +150,10 @@ def _read_describe_topic_partitions_request_v0(frame: bytes, pos: int) -> tuple[
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeTopicPartitionsRequest.TopicRequest] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_describe_topic_partitions_request_topic_request_v0(frame, pos)
         topics.append(_topics_item)
     (response_partition_limit,) = unpack_i(frame, pos)
@@ -197,8 +197,8 @@ def _write_describe_topic_partitions_request_cursor_v0(message: DescribeTopicPar
 
 
 def _write_describe_topic_partitions_request_v0(message: DescribeTopicPartitionsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_topic_partitions_request_topic_request_v0(_topics_item, parts)
     parts.append(pack_i(message.response_partition_limit))
     if message.cursor is None:
@@ -338,7 +338,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n <= 0:
         fail_null("replica_nodes")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("replica_nodes", _n)
     if _n > FEW:
         count_elements("replica_nodes", _n)
@@ -352,7 +352,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n <= 0:
         fail_null("isr_nodes")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("isr_nodes", _n)
     if _n > FEW:
         count_elements("isr_nodes", _n)
@@ -367,7 +367,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
         eligible_leader_replicas: list[int] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 4:
+        if _n * 4 > len(frame) - pos:
             fail_count("eligible_leader_replicas", _n)
         if _n > FEW:
             count_elements("eligible_leader_replicas", _n)
@@ -382,7 +382,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
         last_known_elr: list[int] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 4:
+        if _n * 4 > len(frame) - pos:
             fail_count("last_known_elr", _n)
         if _n > FEW:
             count_elements("last_known_elr", _n)
@@ -396,7 +396,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n <= 0:
         fail_null("offline_replicas")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("offline_replicas", _n)
     if _n > FEW:
         count_elements("offline_replicas", _n)
@@ -437,7 +437,7 @@ def _read_describe_topic_partitions_response_describe_topic_partitions_response_
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 20:
+    if _n * 20 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -491,7 +491,7 @@ def _read_describe_topic_partitions_response_v0(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 26:
+    if _n * 26 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -543,8 +543,8 @@ def _write_describe_topic_partitions_response_describe_topic_partitions_response
     parts.append(string_length(0 if message.name is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_describe_topic_partitions_response_describe_topic_partitions_response_partition_v0(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -566,8 +566,8 @@ def _write_describe_topic_partitions_response_cursor_v0(message: DescribeTopicPa
 
 def _write_describe_topic_partitions_response_v0(message: DescribeTopicPartitionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_topic_partitions_response_describe_topic_partitions_response_topic_v0(_topics_item, parts)
     if message.next_cursor is None:
         parts.append(b"\xff")

@@ -63,7 +63,7 @@ def _read_describe_transactions_request_v0(frame: bytes, pos: int) -> tuple[Desc
     if _n > len(frame) - pos:
         fail_count("transactional_ids", _n)
     transactional_ids: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("transactional_ids", _n):
+    for _ in range(_n) if _n <= FEW else many("transactional_ids", _n, transactional_ids):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -87,8 +87,8 @@ def _read_describe_transactions_request_v0(frame: bytes, pos: int) -> tuple[Desc
 
 
 def _write_describe_transactions_request_v0(message: DescribeTransactionsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.transactional_ids) + 1))
-    for _transactional_ids_item in message.transactional_ids if len(message.transactional_ids) <= FEW else all_of(message.transactional_ids, parts):
+    parts.append(unsigned_varint((_n := len(message.transactional_ids)) + 1))
+    for _transactional_ids_item in message.transactional_ids if _n <= FEW else all_of(message.transactional_ids, parts):
         _text = _transactional_ids_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -197,7 +197,7 @@ def _read_describe_transactions_response_topic_data_v0(frame: bytes, pos: int) -
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -247,7 +247,7 @@ def _read_describe_transactions_response_transaction_state_v0(frame: bytes, pos:
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[DescribeTransactionsResponse.TopicData] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -275,7 +275,7 @@ def _read_describe_transactions_response_v0(frame: bytes, pos: int) -> tuple[Des
     if _n <= 0:
         fail_null("transaction_states")
     _n -= 1
-    if _n > (len(frame) - pos) // 28:
+    if _n * 28 > len(frame) - pos:
         fail_count("transaction_states", _n)
     transaction_states: list[DescribeTransactionsResponse.TransactionState] = []
     for _ in range(_n) if _n <= FEW else many("transaction_states", _n, transaction_states):
@@ -314,8 +314,8 @@ def _write_describe_transactions_response_transaction_state_v0(message: Describe
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iqqh(message.transaction_timeout_ms, message.transaction_start_time_ms, message.producer_id, message.producer_epoch))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_describe_transactions_response_topic_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -325,8 +325,8 @@ def _write_describe_transactions_response_transaction_state_v0(message: Describe
 
 def _write_describe_transactions_response_v0(message: DescribeTransactionsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.transaction_states) + 1))
-    for _transaction_states_item in message.transaction_states if len(message.transaction_states) <= FEW else all_of(message.transaction_states, parts):
+    parts.append(unsigned_varint((_n := len(message.transaction_states)) + 1))
+    for _transaction_states_item in message.transaction_states if _n <= FEW else all_of(message.transaction_states, parts):
         _write_describe_transactions_response_transaction_state_v0(_transaction_states_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

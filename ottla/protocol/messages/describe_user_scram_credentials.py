@@ -97,10 +97,10 @@ def _read_describe_user_scram_credentials_request_v0(frame: bytes, pos: int) -> 
         users: list[DescribeUserScramCredentialsRequest.UserName] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 2:
+        if _n * 2 > len(frame) - pos:
             fail_count("users", _n)
         users = []
-        for _ in range(_n) if _n <= FEW else many("users", _n):
+        for _ in range(_n) if _n <= FEW else many("users", _n, users):
             _users_item, pos = _read_describe_user_scram_credentials_request_user_name_v0(frame, pos)
             users.append(_users_item)
     if frame[pos]:
@@ -125,8 +125,8 @@ def _write_describe_user_scram_credentials_request_user_name_v0(message: Describ
 
 
 def _write_describe_user_scram_credentials_request_v0(message: DescribeUserScramCredentialsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(0 if message.users is None else len(message.users) + 1))
-    for _users_item in message.users or () if not message.users or len(message.users) <= FEW else all_of(message.users, parts):
+    parts.append(unsigned_varint(0 if message.users is None else (_n := len(message.users)) + 1))
+    for _users_item in message.users or () if not message.users or _n <= FEW else all_of(message.users, parts):
         _write_describe_user_scram_credentials_request_user_name_v0(_users_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -254,7 +254,7 @@ def _read_describe_user_scram_credentials_response_describe_user_scram_credentia
     if _n <= 0:
         fail_null("credential_infos")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("credential_infos", _n)
     credential_infos: list[DescribeUserScramCredentialsResponse.CredentialInfo] = []
     for _ in range(_n) if _n <= FEW else many("credential_infos", _n):
@@ -293,7 +293,7 @@ def _read_describe_user_scram_credentials_response_v0(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("results", _n)
     results: list[DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -326,8 +326,8 @@ def _write_describe_user_scram_credentials_response_describe_user_scram_credenti
     parts.append(pack_h(message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.credential_infos) + 1))
-    for _credential_infos_item in message.credential_infos if len(message.credential_infos) <= FEW else all_of(message.credential_infos, parts):
+    parts.append(unsigned_varint((_n := len(message.credential_infos)) + 1))
+    for _credential_infos_item in message.credential_infos if _n <= FEW else all_of(message.credential_infos, parts):
         _write_describe_user_scram_credentials_response_credential_info_v0(_credential_infos_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -340,8 +340,8 @@ def _write_describe_user_scram_credentials_response_v0(message: DescribeUserScra
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_describe_user_scram_credentials_response_describe_user_scram_credentials_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

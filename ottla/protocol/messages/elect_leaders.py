@@ -102,7 +102,7 @@ def _read_elect_leaders_request_topic_partitions_v0(frame: bytes, pos: int) -> t
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -117,7 +117,7 @@ def _read_elect_leaders_request_v0(frame: bytes, pos: int) -> tuple[ElectLeaders
     if _n < 0:
         topic_partitions: list[ElectLeadersRequest.TopicPartitions] | None = None
     else:
-        if _n > (len(frame) - pos) // 6:
+        if _n * 6 > len(frame) - pos:
             fail_count("topic_partitions", _n)
         topic_partitions = []
         for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
@@ -134,7 +134,7 @@ def _read_elect_leaders_request_v1(frame: bytes, pos: int) -> tuple[ElectLeaders
     if _n < 0:
         topic_partitions: list[ElectLeadersRequest.TopicPartitions] | None = None
     else:
-        if _n > (len(frame) - pos) // 6:
+        if _n * 6 > len(frame) - pos:
             fail_count("topic_partitions", _n)
         topic_partitions = []
         for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
@@ -164,7 +164,7 @@ def _read_elect_leaders_request_topic_partitions_v2(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -193,7 +193,7 @@ def _read_elect_leaders_request_v2(frame: bytes, pos: int) -> tuple[ElectLeaders
         topic_partitions: list[ElectLeadersRequest.TopicPartitions] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("topic_partitions", _n)
         topic_partitions = []
         for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
@@ -222,15 +222,15 @@ def _write_elect_leaders_request_topic_partitions_v0(message: ElectLeadersReques
 
 
 def _write_elect_leaders_request_v0(message: ElectLeadersRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(-1 if message.topic_partitions is None else len(message.topic_partitions)))
-    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
+    parts.append(pack_i(-1 if message.topic_partitions is None else (_n := len(message.topic_partitions))))
+    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or _n <= FEW else all_of(message.topic_partitions, parts):
         _write_elect_leaders_request_topic_partitions_v0(_topic_partitions_item, parts)
     parts.append(pack_i(message.timeout_ms))
 
 
 def _write_elect_leaders_request_v1(message: ElectLeadersRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_bi(message.election_type, -1 if message.topic_partitions is None else len(message.topic_partitions)))
-    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
+    parts.append(pack_bi(message.election_type, -1 if message.topic_partitions is None else (_n := len(message.topic_partitions))))
+    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or _n <= FEW else all_of(message.topic_partitions, parts):
         _write_elect_leaders_request_topic_partitions_v0(_topic_partitions_item, parts)
     parts.append(pack_i(message.timeout_ms))
 
@@ -250,8 +250,8 @@ def _write_elect_leaders_request_topic_partitions_v2(message: ElectLeadersReques
 
 def _write_elect_leaders_request_v2(message: ElectLeadersRequest, parts: list[Buffer]) -> None:
     parts.append(pack_b(message.election_type))
-    parts.append(unsigned_varint(0 if message.topic_partitions is None else len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
+    parts.append(unsigned_varint(0 if message.topic_partitions is None else (_n := len(message.topic_partitions)) + 1))
+    for _topic_partitions_item in message.topic_partitions or () if not message.topic_partitions or _n <= FEW else all_of(message.topic_partitions, parts):
         _write_elect_leaders_request_topic_partitions_v2(_topic_partitions_item, parts)
     parts.append(pack_i(message.timeout_ms))
     if message.unknown_tagged_fields is None:
@@ -356,10 +356,10 @@ def _read_elect_leaders_response_replica_election_result_v0(frame: bytes, pos: i
     pos += 4
     if _n < 0:
         fail_null("partition_result")
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("partition_result", _n)
     partition_result: list[ElectLeadersResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partition_result", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_result", _n, partition_result):
         _partition_result_item, pos = _read_elect_leaders_response_partition_result_v0(frame, pos)
         partition_result.append(_partition_result_item)
     return ElectLeadersResponse.ReplicaElectionResult(topic, partition_result), pos
@@ -370,7 +370,7 @@ def _read_elect_leaders_response_v0(frame: bytes, pos: int) -> tuple[ElectLeader
     pos += 8
     if _n < 0:
         fail_null("replica_election_results")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("replica_election_results", _n)
     replica_election_results: list[ElectLeadersResponse.ReplicaElectionResult] = []
     for _ in range(_n) if _n <= FEW else many("replica_election_results", _n, replica_election_results):
@@ -384,7 +384,7 @@ def _read_elect_leaders_response_v1(frame: bytes, pos: int) -> tuple[ElectLeader
     pos += 10
     if _n < 0:
         fail_null("replica_election_results")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("replica_election_results", _n)
     replica_election_results: list[ElectLeadersResponse.ReplicaElectionResult] = []
     for _ in range(_n) if _n <= FEW else many("replica_election_results", _n, replica_election_results):
@@ -437,10 +437,10 @@ def _read_elect_leaders_response_replica_election_result_v2(frame: bytes, pos: i
     if _n <= 0:
         fail_null("partition_result")
     _n -= 1
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("partition_result", _n)
     partition_result: list[ElectLeadersResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partition_result", _n):
+    for _ in range(_n) if _n <= FEW else many("partition_result", _n, partition_result):
         _partition_result_item, pos = _read_elect_leaders_response_partition_result_v2(frame, pos)
         partition_result.append(_partition_result_item)
     if frame[pos]:
@@ -465,7 +465,7 @@ def _read_elect_leaders_response_v2(frame: bytes, pos: int) -> tuple[ElectLeader
     if _n <= 0:
         fail_null("replica_election_results")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("replica_election_results", _n)
     replica_election_results: list[ElectLeadersResponse.ReplicaElectionResult] = []
     for _ in range(_n) if _n <= FEW else many("replica_election_results", _n, replica_election_results):
@@ -492,20 +492,20 @@ def _write_elect_leaders_response_replica_election_result_v0(message: ElectLeade
     _text = message.topic.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partition_result)))
-    for _partition_result_item in message.partition_result if len(message.partition_result) <= FEW else all_of(message.partition_result, parts):
+    parts.append(pack_i((_n := len(message.partition_result))))
+    for _partition_result_item in message.partition_result if _n <= FEW else all_of(message.partition_result, parts):
         _write_elect_leaders_response_partition_result_v0(_partition_result_item, parts)
 
 
 def _write_elect_leaders_response_v0(message: ElectLeadersResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.replica_election_results)))
-    for _replica_election_results_item in message.replica_election_results if len(message.replica_election_results) <= FEW else all_of(message.replica_election_results, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.replica_election_results))))
+    for _replica_election_results_item in message.replica_election_results if _n <= FEW else all_of(message.replica_election_results, parts):
         _write_elect_leaders_response_replica_election_result_v0(_replica_election_results_item, parts)
 
 
 def _write_elect_leaders_response_v1(message: ElectLeadersResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ihi(message.throttle_time_ms, message.error_code, len(message.replica_election_results)))
-    for _replica_election_results_item in message.replica_election_results if len(message.replica_election_results) <= FEW else all_of(message.replica_election_results, parts):
+    parts.append(pack_ihi(message.throttle_time_ms, message.error_code, (_n := len(message.replica_election_results))))
+    for _replica_election_results_item in message.replica_election_results if _n <= FEW else all_of(message.replica_election_results, parts):
         _write_elect_leaders_response_replica_election_result_v0(_replica_election_results_item, parts)
 
 
@@ -524,8 +524,8 @@ def _write_elect_leaders_response_replica_election_result_v2(message: ElectLeade
     _text = message.topic.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partition_result) + 1))
-    for _partition_result_item in message.partition_result if len(message.partition_result) <= FEW else all_of(message.partition_result, parts):
+    parts.append(unsigned_varint((_n := len(message.partition_result)) + 1))
+    for _partition_result_item in message.partition_result if _n <= FEW else all_of(message.partition_result, parts):
         _write_elect_leaders_response_partition_result_v2(_partition_result_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -535,8 +535,8 @@ def _write_elect_leaders_response_replica_election_result_v2(message: ElectLeade
 
 def _write_elect_leaders_response_v2(message: ElectLeadersResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(len(message.replica_election_results) + 1))
-    for _replica_election_results_item in message.replica_election_results if len(message.replica_election_results) <= FEW else all_of(message.replica_election_results, parts):
+    parts.append(unsigned_varint((_n := len(message.replica_election_results)) + 1))
+    for _replica_election_results_item in message.replica_election_results if _n <= FEW else all_of(message.replica_election_results, parts):
         _write_elect_leaders_response_replica_election_result_v2(_replica_election_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

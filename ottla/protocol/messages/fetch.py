@@ -255,7 +255,7 @@ def _read_fetch_request_fetch_topic_v4(frame: bytes, pos: int) -> tuple[FetchReq
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 16:
+    if _n * 16 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -269,7 +269,7 @@ def _read_fetch_request_v4(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos += 21
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -296,7 +296,7 @@ def _read_fetch_request_fetch_topic_v5(frame: bytes, pos: int) -> tuple[FetchReq
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 24:
+    if _n * 24 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -310,7 +310,7 @@ def _read_fetch_request_v5(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos += 21
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -331,7 +331,7 @@ def _read_fetch_request_forgotten_topic_v7(frame: bytes, pos: int) -> tuple[Fetc
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -345,7 +345,7 @@ def _read_fetch_request_v7(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos += 29
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -355,7 +355,7 @@ def _read_fetch_request_v7(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos += 4
     if _n < 0:
         fail_null("forgotten_topics_data")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
     for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
@@ -382,7 +382,7 @@ def _read_fetch_request_fetch_topic_v9(frame: bytes, pos: int) -> tuple[FetchReq
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 28:
+    if _n * 28 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -396,7 +396,7 @@ def _read_fetch_request_v9(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos += 29
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -406,7 +406,7 @@ def _read_fetch_request_v9(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos += 4
     if _n < 0:
         fail_null("forgotten_topics_data")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
     for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
@@ -420,7 +420,7 @@ def _read_fetch_request_v11(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos += 29
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -430,7 +430,7 @@ def _read_fetch_request_v11(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     pos += 4
     if _n < 0:
         fail_null("forgotten_topics_data")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
     for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
@@ -487,7 +487,7 @@ def _read_fetch_request_fetch_topic_v12(frame: bytes, pos: int) -> tuple[FetchRe
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 33:
+    if _n * 33 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -523,7 +523,7 @@ def _read_fetch_request_forgotten_topic_v12(frame: bytes, pos: int) -> tuple[Fet
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -551,7 +551,7 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -565,7 +565,7 @@ def _read_fetch_request_v12(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
     for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
@@ -624,7 +624,7 @@ def _read_fetch_request_fetch_topic_v13(frame: bytes, pos: int) -> tuple[FetchRe
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 33:
+    if _n * 33 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -652,7 +652,7 @@ def _read_fetch_request_forgotten_topic_v13(frame: bytes, pos: int) -> tuple[Fet
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -680,7 +680,7 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -694,7 +694,7 @@ def _read_fetch_request_v13(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
     for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
@@ -767,7 +767,7 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -781,7 +781,7 @@ def _read_fetch_request_v15(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
     for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
@@ -867,7 +867,7 @@ def _read_fetch_request_fetch_topic_v17(frame: bytes, pos: int) -> tuple[FetchRe
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 33:
+    if _n * 33 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -895,7 +895,7 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -909,7 +909,7 @@ def _read_fetch_request_v17(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
     for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
@@ -997,7 +997,7 @@ def _read_fetch_request_fetch_topic_v18(frame: bytes, pos: int) -> tuple[FetchRe
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 33:
+    if _n * 33 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[FetchRequest.FetchPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -1025,7 +1025,7 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[FetchRequest.FetchTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -1039,7 +1039,7 @@ def _read_fetch_request_v18(frame: bytes, pos: int) -> tuple[FetchRequest, int]:
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[FetchRequest.ForgottenTopic] = []
     for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
@@ -1096,14 +1096,14 @@ def _write_fetch_request_fetch_topic_v4(message: FetchRequest.FetchTopic, parts:
     _text = message.topic.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v4(_partitions_item, parts)
 
 
 def _write_fetch_request_v4(message: FetchRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_iiiibi(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_iiiibi(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v4(_topics_item, parts)
 
 
@@ -1115,14 +1115,14 @@ def _write_fetch_request_fetch_topic_v5(message: FetchRequest.FetchTopic, parts:
     _text = message.topic.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v5(_partitions_item, parts)
 
 
 def _write_fetch_request_v5(message: FetchRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_iiiibi(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_iiiibi(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v5(_topics_item, parts)
 
 
@@ -1136,11 +1136,11 @@ def _write_fetch_request_forgotten_topic_v7(message: FetchRequest.ForgottenTopic
 
 
 def _write_fetch_request_v7(message: FetchRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_iiiibiii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_iiiibiii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v5(_topics_item, parts)
-    parts.append(pack_i(len(message.forgotten_topics_data)))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
+    parts.append(pack_i((_n := len(message.forgotten_topics_data))))
+    for _forgotten_topics_data_item in message.forgotten_topics_data if _n <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v7(_forgotten_topics_data_item, parts)
 
 
@@ -1152,26 +1152,26 @@ def _write_fetch_request_fetch_topic_v9(message: FetchRequest.FetchTopic, parts:
     _text = message.topic.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v9(_partitions_item, parts)
 
 
 def _write_fetch_request_v9(message: FetchRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_iiiibiii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_iiiibiii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v9(_topics_item, parts)
-    parts.append(pack_i(len(message.forgotten_topics_data)))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
+    parts.append(pack_i((_n := len(message.forgotten_topics_data))))
+    for _forgotten_topics_data_item in message.forgotten_topics_data if _n <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v7(_forgotten_topics_data_item, parts)
 
 
 def _write_fetch_request_v11(message: FetchRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_iiiibiii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_iiiibiii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v9(_topics_item, parts)
-    parts.append(pack_i(len(message.forgotten_topics_data)))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
+    parts.append(pack_i((_n := len(message.forgotten_topics_data))))
+    for _forgotten_topics_data_item in message.forgotten_topics_data if _n <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v7(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(pack_h(len(_text)))
@@ -1190,8 +1190,8 @@ def _write_fetch_request_fetch_topic_v12(message: FetchRequest.FetchTopic, parts
     _text = message.topic.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v12(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1214,11 +1214,11 @@ def _write_fetch_request_forgotten_topic_v12(message: FetchRequest.ForgottenTopi
 
 def _write_fetch_request_v12(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v12(_topics_item, parts)
-    parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
+    parts.append(unsigned_varint((_n := len(message.forgotten_topics_data)) + 1))
+    for _forgotten_topics_data_item in message.forgotten_topics_data if _n <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v12(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1238,8 +1238,8 @@ def _write_fetch_request_v12(message: FetchRequest, parts: list[Buffer]) -> None
 
 def _write_fetch_request_fetch_topic_v13(message: FetchRequest.FetchTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v12(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1260,11 +1260,11 @@ def _write_fetch_request_forgotten_topic_v13(message: FetchRequest.ForgottenTopi
 
 def _write_fetch_request_v13(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiiibii(message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v13(_topics_item, parts)
-    parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
+    parts.append(unsigned_varint((_n := len(message.forgotten_topics_data)) + 1))
+    for _forgotten_topics_data_item in message.forgotten_topics_data if _n <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1292,11 +1292,11 @@ def _write_fetch_request_replica_state_v15(message: FetchRequest.ReplicaState, p
 
 def _write_fetch_request_v15(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiibii(message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v13(_topics_item, parts)
-    parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
+    parts.append(unsigned_varint((_n := len(message.forgotten_topics_data)) + 1))
+    for _forgotten_topics_data_item in message.forgotten_topics_data if _n <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1333,8 +1333,8 @@ def _write_fetch_request_fetch_partition_v17(message: FetchRequest.FetchPartitio
 
 def _write_fetch_request_fetch_topic_v17(message: FetchRequest.FetchTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v17(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1344,11 +1344,11 @@ def _write_fetch_request_fetch_topic_v17(message: FetchRequest.FetchTopic, parts
 
 def _write_fetch_request_v17(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiibii(message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v17(_topics_item, parts)
-    parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
+    parts.append(unsigned_varint((_n := len(message.forgotten_topics_data)) + 1))
+    for _forgotten_topics_data_item in message.forgotten_topics_data if _n <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1389,8 +1389,8 @@ def _write_fetch_request_fetch_partition_v18(message: FetchRequest.FetchPartitio
 
 def _write_fetch_request_fetch_topic_v18(message: FetchRequest.FetchTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_fetch_request_fetch_partition_v18(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1400,11 +1400,11 @@ def _write_fetch_request_fetch_topic_v18(message: FetchRequest.FetchTopic, parts
 
 def _write_fetch_request_v18(message: FetchRequest, parts: list[Buffer]) -> None:
     parts.append(pack_iiibii(message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, message.session_id, message.session_epoch))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_fetch_request_fetch_topic_v18(_topics_item, parts)
-    parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
+    parts.append(unsigned_varint((_n := len(message.forgotten_topics_data)) + 1))
+    for _forgotten_topics_data_item in message.forgotten_topics_data if _n <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_fetch_request_forgotten_topic_v13(_forgotten_topics_data_item, parts)
     _text = message.rack_id.encode()
     parts.append(string_length(len(_text) + 1))
@@ -1658,7 +1658,7 @@ def _read_fetch_response_partition_data_v4(frame: bytes, pos: int) -> tuple[Fetc
     if _n < 0:
         aborted_transactions: list[FetchResponse.AbortedTransaction] | None = None
     else:
-        if _n > (len(frame) - pos) // 16:
+        if _n * 16 > len(frame) - pos:
             fail_count("aborted_transactions", _n)
         aborted_transactions = []
         for _ in range(_n) if _n <= FEW else many("aborted_transactions", _n):
@@ -1687,7 +1687,7 @@ def _read_fetch_response_fetchable_topic_response_v4(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 30:
+    if _n * 30 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -1701,7 +1701,7 @@ def _read_fetch_response_v4(frame: bytes, pos: int) -> tuple[FetchResponse, int]
     pos += 8
     if _n < 0:
         fail_null("responses")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -1716,7 +1716,7 @@ def _read_fetch_response_partition_data_v5(frame: bytes, pos: int) -> tuple[Fetc
     if _n < 0:
         aborted_transactions: list[FetchResponse.AbortedTransaction] | None = None
     else:
-        if _n > (len(frame) - pos) // 16:
+        if _n * 16 > len(frame) - pos:
             fail_count("aborted_transactions", _n)
         aborted_transactions = []
         for _ in range(_n) if _n <= FEW else many("aborted_transactions", _n):
@@ -1745,7 +1745,7 @@ def _read_fetch_response_fetchable_topic_response_v5(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 38:
+    if _n * 38 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -1759,7 +1759,7 @@ def _read_fetch_response_v5(frame: bytes, pos: int) -> tuple[FetchResponse, int]
     pos += 8
     if _n < 0:
         fail_null("responses")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -1773,7 +1773,7 @@ def _read_fetch_response_v7(frame: bytes, pos: int) -> tuple[FetchResponse, int]
     pos += 14
     if _n < 0:
         fail_null("responses")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -1788,7 +1788,7 @@ def _read_fetch_response_partition_data_v11(frame: bytes, pos: int) -> tuple[Fet
     if _n < 0:
         aborted_transactions: list[FetchResponse.AbortedTransaction] | None = None
     else:
-        if _n > (len(frame) - pos) // 16:
+        if _n * 16 > len(frame) - pos:
             fail_count("aborted_transactions", _n)
         aborted_transactions = []
         for _ in range(_n) if _n <= FEW else many("aborted_transactions", _n):
@@ -1817,7 +1817,7 @@ def _read_fetch_response_fetchable_topic_response_v11(frame: bytes, pos: int) ->
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 42:
+    if _n * 42 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -1831,7 +1831,7 @@ def _read_fetch_response_v11(frame: bytes, pos: int) -> tuple[FetchResponse, int
     pos += 14
     if _n < 0:
         fail_null("responses")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -1908,7 +1908,7 @@ def _read_fetch_response_partition_data_v12(frame: bytes, pos: int) -> tuple[Fet
         aborted_transactions: list[FetchResponse.AbortedTransaction] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 17:
+        if _n * 17 > len(frame) - pos:
             fail_count("aborted_transactions", _n)
         aborted_transactions = []
         for _ in range(_n) if _n <= FEW else many("aborted_transactions", _n):
@@ -1972,7 +1972,7 @@ def _read_fetch_response_fetchable_topic_response_v12(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 37:
+    if _n * 37 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -2000,7 +2000,7 @@ def _read_fetch_response_v12(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -2036,7 +2036,7 @@ def _read_fetch_response_fetchable_topic_response_v13(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 37:
+    if _n * 37 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[FetchResponse.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -2064,7 +2064,7 @@ def _read_fetch_response_v13(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -2137,7 +2137,7 @@ def _read_fetch_response_v16(frame: bytes, pos: int) -> tuple[FetchResponse, int
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[FetchResponse.FetchableTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -2158,10 +2158,10 @@ def _read_fetch_response_v16(frame: bytes, pos: int) -> tuple[FetchResponse, int
                 if _n <= 0:
                     fail_null("node_endpoints")
                 _n -= 1
-                if _n > (len(frame) - pos) // 11:
+                if _n * 11 > len(frame) - pos:
                     fail_count("node_endpoints", _n)
                 node_endpoints = []
-                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
+                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n, node_endpoints):
                     _node_endpoints_item, pos = _read_fetch_response_node_endpoint_v16(frame, pos)
                     node_endpoints.append(_node_endpoints_item)
             else:
@@ -2181,8 +2181,8 @@ def _write_fetch_response_aborted_transaction_v4(message: FetchResponse.AbortedT
 
 
 def _write_fetch_response_partition_data_v4(message: FetchResponse.PartitionData, parts: list[Buffer]) -> None:
-    parts.append(pack_ihqqi(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, -1 if message.aborted_transactions is None else len(message.aborted_transactions)))
-    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions, parts):
+    parts.append(pack_ihqqi(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, -1 if message.aborted_transactions is None else (_n := len(message.aborted_transactions))))
+    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or _n <= FEW else all_of(message.aborted_transactions, parts):
         _write_fetch_response_aborted_transaction_v4(_aborted_transactions_item, parts)
     _records = b"" if message.records is None else message.records
     parts.append(pack_i(-1 if message.records is None else len(_records)))
@@ -2193,20 +2193,20 @@ def _write_fetch_response_fetchable_topic_response_v4(message: FetchResponse.Fet
     _text = message.topic.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_fetch_response_partition_data_v4(_partitions_item, parts)
 
 
 def _write_fetch_response_v4(message: FetchResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.responses))))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v4(_responses_item, parts)
 
 
 def _write_fetch_response_partition_data_v5(message: FetchResponse.PartitionData, parts: list[Buffer]) -> None:
-    parts.append(pack_ihqqqi(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, message.log_start_offset, -1 if message.aborted_transactions is None else len(message.aborted_transactions)))
-    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions, parts):
+    parts.append(pack_ihqqqi(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, message.log_start_offset, -1 if message.aborted_transactions is None else (_n := len(message.aborted_transactions))))
+    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or _n <= FEW else all_of(message.aborted_transactions, parts):
         _write_fetch_response_aborted_transaction_v4(_aborted_transactions_item, parts)
     _records = b"" if message.records is None else message.records
     parts.append(pack_i(-1 if message.records is None else len(_records)))
@@ -2217,26 +2217,26 @@ def _write_fetch_response_fetchable_topic_response_v5(message: FetchResponse.Fet
     _text = message.topic.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_fetch_response_partition_data_v5(_partitions_item, parts)
 
 
 def _write_fetch_response_v5(message: FetchResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.responses))))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v5(_responses_item, parts)
 
 
 def _write_fetch_response_v7(message: FetchResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ihii(message.throttle_time_ms, message.error_code, message.session_id, len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(pack_ihii(message.throttle_time_ms, message.error_code, message.session_id, (_n := len(message.responses))))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v5(_responses_item, parts)
 
 
 def _write_fetch_response_partition_data_v11(message: FetchResponse.PartitionData, parts: list[Buffer]) -> None:
-    parts.append(pack_ihqqqi(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, message.log_start_offset, -1 if message.aborted_transactions is None else len(message.aborted_transactions)))
-    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions, parts):
+    parts.append(pack_ihqqqi(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, message.log_start_offset, -1 if message.aborted_transactions is None else (_n := len(message.aborted_transactions))))
+    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or _n <= FEW else all_of(message.aborted_transactions, parts):
         _write_fetch_response_aborted_transaction_v4(_aborted_transactions_item, parts)
     _records = b"" if message.records is None else message.records
     parts.append(pack_ii(message.preferred_read_replica, -1 if message.records is None else len(_records)))
@@ -2247,14 +2247,14 @@ def _write_fetch_response_fetchable_topic_response_v11(message: FetchResponse.Fe
     _text = message.topic.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_fetch_response_partition_data_v11(_partitions_item, parts)
 
 
 def _write_fetch_response_v11(message: FetchResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ihii(message.throttle_time_ms, message.error_code, message.session_id, len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(pack_ihii(message.throttle_time_ms, message.error_code, message.session_id, (_n := len(message.responses))))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v11(_responses_item, parts)
 
 
@@ -2292,8 +2292,8 @@ def _write_fetch_response_snapshot_id_v12(message: FetchResponse.SnapshotId, par
 
 def _write_fetch_response_partition_data_v12(message: FetchResponse.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqq(message.partition_index, message.error_code, message.high_watermark, message.last_stable_offset, message.log_start_offset))
-    parts.append(unsigned_varint(0 if message.aborted_transactions is None else len(message.aborted_transactions) + 1))
-    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or len(message.aborted_transactions) <= FEW else all_of(message.aborted_transactions, parts):
+    parts.append(unsigned_varint(0 if message.aborted_transactions is None else (_n := len(message.aborted_transactions)) + 1))
+    for _aborted_transactions_item in message.aborted_transactions or () if not message.aborted_transactions or _n <= FEW else all_of(message.aborted_transactions, parts):
         _write_fetch_response_aborted_transaction_v12(_aborted_transactions_item, parts)
     _records = b"" if message.records is None else message.records
     parts.append(pack_i(message.preferred_read_replica))
@@ -2322,8 +2322,8 @@ def _write_fetch_response_fetchable_topic_response_v12(message: FetchResponse.Fe
     _text = message.topic.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_fetch_response_partition_data_v12(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -2333,8 +2333,8 @@ def _write_fetch_response_fetchable_topic_response_v12(message: FetchResponse.Fe
 
 def _write_fetch_response_v12(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, message.session_id))
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v12(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -2344,8 +2344,8 @@ def _write_fetch_response_v12(message: FetchResponse, parts: list[Buffer]) -> No
 
 def _write_fetch_response_fetchable_topic_response_v13(message: FetchResponse.FetchableTopicResponse, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_fetch_response_partition_data_v12(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -2355,8 +2355,8 @@ def _write_fetch_response_fetchable_topic_response_v13(message: FetchResponse.Fe
 
 def _write_fetch_response_v13(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, message.session_id))
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v13(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -2381,14 +2381,14 @@ def _write_fetch_response_node_endpoint_v16(message: FetchResponse.NodeEndpoint,
 
 def _write_fetch_response_v16(message: FetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihi(message.throttle_time_ms, message.error_code, message.session_id))
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_fetch_response_fetchable_topic_response_v13(_responses_item, parts)
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.node_endpoints != []:
         _tag: list[Buffer] = []
-        _tag.append(unsigned_varint(len(message.node_endpoints) + 1))
-        for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints, _tag):
+        _tag.append(unsigned_varint((_n := len(message.node_endpoints)) + 1))
+        for _node_endpoints_item in message.node_endpoints if _n <= FEW else all_of(message.node_endpoints, _tag):
             _write_fetch_response_node_endpoint_v16(_node_endpoints_item, _tag)
         tagged.append((0, _tag))
     if message.unknown_tagged_fields is None and not tagged:

@@ -127,7 +127,7 @@ def _read_find_coordinator_request_v4(frame: bytes, pos: int) -> tuple[FindCoord
     if _n > len(frame) - pos:
         fail_count("coordinator_keys", _n)
     coordinator_keys: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("coordinator_keys", _n):
+    for _ in range(_n) if _n <= FEW else many("coordinator_keys", _n, coordinator_keys):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -176,8 +176,8 @@ def _write_find_coordinator_request_v3(message: FindCoordinatorRequest, parts: l
 
 def _write_find_coordinator_request_v4(message: FindCoordinatorRequest, parts: list[Buffer]) -> None:
     parts.append(pack_b(message.key_type))
-    parts.append(unsigned_varint(len(message.coordinator_keys) + 1))
-    for _coordinator_keys_item in message.coordinator_keys if len(message.coordinator_keys) <= FEW else all_of(message.coordinator_keys, parts):
+    parts.append(unsigned_varint((_n := len(message.coordinator_keys)) + 1))
+    for _coordinator_keys_item in message.coordinator_keys if _n <= FEW else all_of(message.coordinator_keys, parts):
         _text = _coordinator_keys_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -402,10 +402,10 @@ def _read_find_coordinator_response_v4(frame: bytes, pos: int) -> tuple[FindCoor
     if _n <= 0:
         fail_null("coordinators")
     _n -= 1
-    if _n > (len(frame) - pos) // 14:
+    if _n * 14 > len(frame) - pos:
         fail_count("coordinators", _n)
     coordinators: list[FindCoordinatorResponse.Coordinator] = []
-    for _ in range(_n) if _n <= FEW else many("coordinators", _n):
+    for _ in range(_n) if _n <= FEW else many("coordinators", _n, coordinators):
         _coordinators_item, pos = _read_find_coordinator_response_coordinator_v4(frame, pos)
         coordinators.append(_coordinators_item)
     if frame[pos]:
@@ -472,8 +472,8 @@ def _write_find_coordinator_response_coordinator_v4(message: FindCoordinatorResp
 
 def _write_find_coordinator_response_v4(message: FindCoordinatorResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.coordinators) + 1))
-    for _coordinators_item in message.coordinators if len(message.coordinators) <= FEW else all_of(message.coordinators, parts):
+    parts.append(unsigned_varint((_n := len(message.coordinators)) + 1))
+    for _coordinators_item in message.coordinators if _n <= FEW else all_of(message.coordinators, parts):
         _write_find_coordinator_response_coordinator_v4(_coordinators_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

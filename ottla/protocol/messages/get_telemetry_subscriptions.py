@@ -153,7 +153,7 @@ def _read_get_telemetry_subscriptions_response_v0(frame: bytes, pos: int) -> tup
     if _n > len(frame) - pos:
         fail_count("requested_metrics", _n)
     requested_metrics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("requested_metrics", _n):
+    for _ in range(_n) if _n <= FEW else many("requested_metrics", _n, requested_metrics):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -182,8 +182,8 @@ def _write_get_telemetry_subscriptions_response_v0(message: GetTelemetrySubscrip
     if message.accepted_compression_types:
         parts.append(struct.pack(f">{len(message.accepted_compression_types)}b", *message.accepted_compression_types))
     parts.append(pack_iio(message.push_interval_ms, message.telemetry_max_bytes, message.delta_temporality))
-    parts.append(unsigned_varint(len(message.requested_metrics) + 1))
-    for _requested_metrics_item in message.requested_metrics if len(message.requested_metrics) <= FEW else all_of(message.requested_metrics, parts):
+    parts.append(unsigned_varint((_n := len(message.requested_metrics)) + 1))
+    for _requested_metrics_item in message.requested_metrics if _n <= FEW else all_of(message.requested_metrics, parts):
         _text = _requested_metrics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)

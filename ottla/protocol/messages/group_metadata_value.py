@@ -179,10 +179,10 @@ def _read_group_metadata_value_v0(frame: bytes, pos: int) -> tuple[GroupMetadata
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_group_metadata_value_member_metadata_v0(frame, pos)
         members.append(_members_item)
     return GroupMetadataValue(protocol_type, generation, protocol, leader, -1, members), pos
@@ -255,10 +255,10 @@ def _read_group_metadata_value_v1(frame: bytes, pos: int) -> tuple[GroupMetadata
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > (len(frame) - pos) // 22:
+    if _n * 22 > len(frame) - pos:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_group_metadata_value_member_metadata_v1(frame, pos)
         members.append(_members_item)
     return GroupMetadataValue(protocol_type, generation, protocol, leader, -1, members), pos
@@ -292,10 +292,10 @@ def _read_group_metadata_value_v2(frame: bytes, pos: int) -> tuple[GroupMetadata
     pos += 12
     if _n < 0:
         fail_null("members")
-    if _n > (len(frame) - pos) // 22:
+    if _n * 22 > len(frame) - pos:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_group_metadata_value_member_metadata_v1(frame, pos)
         members.append(_members_item)
     return GroupMetadataValue(protocol_type, generation, protocol, leader, current_state_timestamp, members), pos
@@ -376,10 +376,10 @@ def _read_group_metadata_value_v3(frame: bytes, pos: int) -> tuple[GroupMetadata
     pos += 12
     if _n < 0:
         fail_null("members")
-    if _n > (len(frame) - pos) // 24:
+    if _n * 24 > len(frame) - pos:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_group_metadata_value_member_metadata_v3(frame, pos)
         members.append(_members_item)
     return GroupMetadataValue(protocol_type, generation, protocol, leader, current_state_timestamp, members), pos
@@ -505,10 +505,10 @@ def _read_group_metadata_value_v4(frame: bytes, pos: int) -> tuple[GroupMetadata
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 15:
+    if _n * 15 > len(frame) - pos:
         fail_count("members", _n)
     members: list[GroupMetadataValue.MemberMetadata] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_group_metadata_value_member_metadata_v4(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -550,8 +550,8 @@ def _write_group_metadata_value_v0(message: GroupMetadataValue, parts: list[Buff
     _text = b"" if message.leader is None else message.leader.encode()
     parts.append(pack_h(-1 if message.leader is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(pack_i((_n := len(message.members))))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_group_metadata_value_member_metadata_v0(_members_item, parts)
 
 
@@ -583,8 +583,8 @@ def _write_group_metadata_value_v1(message: GroupMetadataValue, parts: list[Buff
     _text = b"" if message.leader is None else message.leader.encode()
     parts.append(pack_h(-1 if message.leader is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(pack_i((_n := len(message.members))))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_group_metadata_value_member_metadata_v1(_members_item, parts)
 
 
@@ -598,8 +598,8 @@ def _write_group_metadata_value_v2(message: GroupMetadataValue, parts: list[Buff
     _text = b"" if message.leader is None else message.leader.encode()
     parts.append(pack_h(-1 if message.leader is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_qi(message.current_state_timestamp, len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(pack_qi(message.current_state_timestamp, (_n := len(message.members))))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_group_metadata_value_member_metadata_v1(_members_item, parts)
 
 
@@ -634,8 +634,8 @@ def _write_group_metadata_value_v3(message: GroupMetadataValue, parts: list[Buff
     _text = b"" if message.leader is None else message.leader.encode()
     parts.append(pack_h(-1 if message.leader is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_qi(message.current_state_timestamp, len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(pack_qi(message.current_state_timestamp, (_n := len(message.members))))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_group_metadata_value_member_metadata_v3(_members_item, parts)
 
 
@@ -677,8 +677,8 @@ def _write_group_metadata_value_v4(message: GroupMetadataValue, parts: list[Buff
     parts.append(string_length(0 if message.leader is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_q(message.current_state_timestamp))
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_group_metadata_value_member_metadata_v4(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -136,10 +136,10 @@ def _read_incremental_alter_configs_request_alter_configs_resource_v0(frame: byt
     pos += 4
     if _n < 0:
         fail_null("configs")
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[IncrementalAlterConfigsRequest.AlterableConfig] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_incremental_alter_configs_request_alterable_config_v0(frame, pos)
         configs.append(_configs_item)
     return IncrementalAlterConfigsRequest.AlterConfigsResource(resource_type, resource_name, configs), pos
@@ -150,7 +150,7 @@ def _read_incremental_alter_configs_request_v0(frame: bytes, pos: int) -> tuple[
     pos += 4
     if _n < 0:
         fail_null("resources")
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("resources", _n)
     resources: list[IncrementalAlterConfigsRequest.AlterConfigsResource] = []
     for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
@@ -217,10 +217,10 @@ def _read_incremental_alter_configs_request_alter_configs_resource_v1(frame: byt
     if _n <= 0:
         fail_null("configs")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("configs", _n)
     configs: list[IncrementalAlterConfigsRequest.AlterableConfig] = []
-    for _ in range(_n) if _n <= FEW else many("configs", _n):
+    for _ in range(_n) if _n <= FEW else many("configs", _n, configs):
         _configs_item, pos = _read_incremental_alter_configs_request_alterable_config_v1(frame, pos)
         configs.append(_configs_item)
     if frame[pos]:
@@ -243,7 +243,7 @@ def _read_incremental_alter_configs_request_v1(frame: bytes, pos: int) -> tuple[
     if _n <= 0:
         fail_null("resources")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("resources", _n)
     resources: list[IncrementalAlterConfigsRequest.AlterConfigsResource] = []
     for _ in range(_n) if _n <= FEW else many("resources", _n, resources):
@@ -275,14 +275,14 @@ def _write_incremental_alter_configs_request_alter_configs_resource_v0(message: 
     _text = message.resource_name.encode()
     parts.append(pack_bh(message.resource_type, len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.configs)))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
+    parts.append(pack_i((_n := len(message.configs))))
+    for _configs_item in message.configs if _n <= FEW else all_of(message.configs, parts):
         _write_incremental_alter_configs_request_alterable_config_v0(_configs_item, parts)
 
 
 def _write_incremental_alter_configs_request_v0(message: IncrementalAlterConfigsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.resources)))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
+    parts.append(pack_i((_n := len(message.resources))))
+    for _resources_item in message.resources if _n <= FEW else all_of(message.resources, parts):
         _write_incremental_alter_configs_request_alter_configs_resource_v0(_resources_item, parts)
     parts.append(pack_o(message.validate_only))
 
@@ -306,8 +306,8 @@ def _write_incremental_alter_configs_request_alter_configs_resource_v1(message: 
     parts.append(pack_b(message.resource_type))
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.configs) + 1))
-    for _configs_item in message.configs if len(message.configs) <= FEW else all_of(message.configs, parts):
+    parts.append(unsigned_varint((_n := len(message.configs)) + 1))
+    for _configs_item in message.configs if _n <= FEW else all_of(message.configs, parts):
         _write_incremental_alter_configs_request_alterable_config_v1(_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -316,8 +316,8 @@ def _write_incremental_alter_configs_request_alter_configs_resource_v1(message: 
 
 
 def _write_incremental_alter_configs_request_v1(message: IncrementalAlterConfigsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.resources) + 1))
-    for _resources_item in message.resources if len(message.resources) <= FEW else all_of(message.resources, parts):
+    parts.append(unsigned_varint((_n := len(message.resources)) + 1))
+    for _resources_item in message.resources if _n <= FEW else all_of(message.resources, parts):
         _write_incremental_alter_configs_request_alter_configs_resource_v1(_resources_item, parts)
     parts.append(pack_o(message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -403,10 +403,10 @@ def _read_incremental_alter_configs_response_v0(frame: bytes, pos: int) -> tuple
     pos += 8
     if _n < 0:
         fail_null("responses")
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[IncrementalAlterConfigsResponse.AlterConfigsResourceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_incremental_alter_configs_response_alter_configs_resource_response_v0(frame, pos)
         responses.append(_responses_item)
     return IncrementalAlterConfigsResponse(throttle_time_ms, responses), pos
@@ -460,10 +460,10 @@ def _read_incremental_alter_configs_response_v1(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[IncrementalAlterConfigsResponse.AlterConfigsResourceResponse] = []
-    for _ in range(_n) if _n <= FEW else many("responses", _n):
+    for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
         _responses_item, pos = _read_incremental_alter_configs_response_alter_configs_resource_response_v1(frame, pos)
         responses.append(_responses_item)
     if frame[pos]:
@@ -487,8 +487,8 @@ def _write_incremental_alter_configs_response_alter_configs_resource_response_v0
 
 
 def _write_incremental_alter_configs_response_v0(message: IncrementalAlterConfigsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.responses))))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_incremental_alter_configs_response_alter_configs_resource_response_v0(_responses_item, parts)
 
 
@@ -509,8 +509,8 @@ def _write_incremental_alter_configs_response_alter_configs_resource_response_v1
 
 def _write_incremental_alter_configs_response_v1(message: IncrementalAlterConfigsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_incremental_alter_configs_response_alter_configs_resource_response_v1(_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -150,10 +150,10 @@ def _read_join_group_request_v0(frame: bytes, pos: int) -> tuple[JoinGroupReques
     pos += 4
     if _n < 0:
         fail_null("protocols")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n) if _n <= FEW else many("protocols", _n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n, protocols):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v0(frame, pos)
         protocols.append(_protocols_item)
     return JoinGroupRequest(group_id, session_timeout_ms, -1, member_id, None, protocol_type, protocols), pos
@@ -185,10 +185,10 @@ def _read_join_group_request_v1(frame: bytes, pos: int) -> tuple[JoinGroupReques
     pos += 4
     if _n < 0:
         fail_null("protocols")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n) if _n <= FEW else many("protocols", _n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n, protocols):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v0(frame, pos)
         protocols.append(_protocols_item)
     return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, None, protocol_type, protocols), pos
@@ -228,10 +228,10 @@ def _read_join_group_request_v5(frame: bytes, pos: int) -> tuple[JoinGroupReques
     pos += 4
     if _n < 0:
         fail_null("protocols")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n) if _n <= FEW else many("protocols", _n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n, protocols):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v0(frame, pos)
         protocols.append(_protocols_item)
     return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols), pos
@@ -321,10 +321,10 @@ def _read_join_group_request_v6(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n <= 0:
         fail_null("protocols")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n) if _n <= FEW else many("protocols", _n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n, protocols):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v6(frame, pos)
         protocols.append(_protocols_item)
     if frame[pos]:
@@ -390,10 +390,10 @@ def _read_join_group_request_v8(frame: bytes, pos: int) -> tuple[JoinGroupReques
     if _n <= 0:
         fail_null("protocols")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("protocols", _n)
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] = []
-    for _ in range(_n) if _n <= FEW else many("protocols", _n):
+    for _ in range(_n) if _n <= FEW else many("protocols", _n, protocols):
         _protocols_item, pos = _read_join_group_request_join_group_request_protocol_v6(frame, pos)
         protocols.append(_protocols_item)
     _n = frame[pos]
@@ -437,8 +437,8 @@ def _write_join_group_request_v0(message: JoinGroupRequest, parts: list[Buffer])
     _text = message.protocol_type.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.protocols)))
-    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols, parts):
+    parts.append(pack_i((_n := len(message.protocols))))
+    for _protocols_item in message.protocols if _n <= FEW else all_of(message.protocols, parts):
         _write_join_group_request_join_group_request_protocol_v0(_protocols_item, parts)
 
 
@@ -452,8 +452,8 @@ def _write_join_group_request_v1(message: JoinGroupRequest, parts: list[Buffer])
     _text = message.protocol_type.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.protocols)))
-    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols, parts):
+    parts.append(pack_i((_n := len(message.protocols))))
+    for _protocols_item in message.protocols if _n <= FEW else all_of(message.protocols, parts):
         _write_join_group_request_join_group_request_protocol_v0(_protocols_item, parts)
 
 
@@ -470,8 +470,8 @@ def _write_join_group_request_v5(message: JoinGroupRequest, parts: list[Buffer])
     _text = message.protocol_type.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.protocols)))
-    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols, parts):
+    parts.append(pack_i((_n := len(message.protocols))))
+    for _protocols_item in message.protocols if _n <= FEW else all_of(message.protocols, parts):
         _write_join_group_request_join_group_request_protocol_v0(_protocols_item, parts)
 
 
@@ -502,8 +502,8 @@ def _write_join_group_request_v6(message: JoinGroupRequest, parts: list[Buffer])
     _text = message.protocol_type.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.protocols) + 1))
-    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols, parts):
+    parts.append(unsigned_varint((_n := len(message.protocols)) + 1))
+    for _protocols_item in message.protocols if _n <= FEW else all_of(message.protocols, parts):
         _write_join_group_request_join_group_request_protocol_v6(_protocols_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -525,8 +525,8 @@ def _write_join_group_request_v8(message: JoinGroupRequest, parts: list[Buffer])
     _text = message.protocol_type.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.protocols) + 1))
-    for _protocols_item in message.protocols if len(message.protocols) <= FEW else all_of(message.protocols, parts):
+    parts.append(unsigned_varint((_n := len(message.protocols)) + 1))
+    for _protocols_item in message.protocols if _n <= FEW else all_of(message.protocols, parts):
         _write_join_group_request_join_group_request_protocol_v6(_protocols_item, parts)
     _text = b"" if message.reason is None else message.reason.encode()
     parts.append(string_length(0 if message.reason is None else len(_text) + 1))
@@ -668,10 +668,10 @@ def _read_join_group_response_v0(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_join_group_response_join_group_response_member_v0(frame, pos)
         members.append(_members_item)
     return JoinGroupResponse(0, error_code, generation_id, None, protocol_name, leader, False, member_id, members), pos
@@ -703,10 +703,10 @@ def _read_join_group_response_v2(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_join_group_response_join_group_response_member_v0(frame, pos)
         members.append(_members_item)
     return JoinGroupResponse(throttle_time_ms, error_code, generation_id, None, protocol_name, leader, False, member_id, members), pos
@@ -764,10 +764,10 @@ def _read_join_group_response_v5(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_join_group_response_join_group_response_member_v5(frame, pos)
         members.append(_members_item)
     return JoinGroupResponse(throttle_time_ms, error_code, generation_id, None, protocol_name, leader, False, member_id, members), pos
@@ -857,10 +857,10 @@ def _read_join_group_response_v6(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_join_group_response_join_group_response_member_v6(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -927,10 +927,10 @@ def _read_join_group_response_v7(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_join_group_response_join_group_response_member_v6(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -999,10 +999,10 @@ def _read_join_group_response_v9(frame: bytes, pos: int) -> tuple[JoinGroupRespo
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("members", _n)
     members: list[JoinGroupResponse.JoinGroupResponseMember] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_join_group_response_join_group_response_member_v6(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -1036,8 +1036,8 @@ def _write_join_group_response_v0(message: JoinGroupResponse, parts: list[Buffer
     _text = message.member_id.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(pack_i((_n := len(message.members))))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_join_group_response_join_group_response_member_v0(_members_item, parts)
 
 
@@ -1052,8 +1052,8 @@ def _write_join_group_response_v2(message: JoinGroupResponse, parts: list[Buffer
     _text = message.member_id.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(pack_i((_n := len(message.members))))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_join_group_response_join_group_response_member_v0(_members_item, parts)
 
 
@@ -1080,8 +1080,8 @@ def _write_join_group_response_v5(message: JoinGroupResponse, parts: list[Buffer
     _text = message.member_id.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(pack_i((_n := len(message.members))))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_join_group_response_join_group_response_member_v5(_members_item, parts)
 
 
@@ -1113,8 +1113,8 @@ def _write_join_group_response_v6(message: JoinGroupResponse, parts: list[Buffer
     _text = message.member_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_join_group_response_join_group_response_member_v6(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1136,8 +1136,8 @@ def _write_join_group_response_v7(message: JoinGroupResponse, parts: list[Buffer
     _text = message.member_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_join_group_response_join_group_response_member_v6(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1160,8 +1160,8 @@ def _write_join_group_response_v9(message: JoinGroupResponse, parts: list[Buffer
     parts.append(pack_o(message.skip_assignment))
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_join_group_response_join_group_response_member_v6(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

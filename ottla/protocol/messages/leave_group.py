@@ -128,10 +128,10 @@ def _read_leave_group_request_v3(frame: bytes, pos: int) -> tuple[LeaveGroupRequ
     pos += 4
     if _n < 0:
         fail_null("members")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("members", _n)
     members: list[LeaveGroupRequest.MemberIdentity] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_leave_group_request_member_identity_v3(frame, pos)
         members.append(_members_item)
     return LeaveGroupRequest(group_id, "", members), pos
@@ -189,10 +189,10 @@ def _read_leave_group_request_v4(frame: bytes, pos: int) -> tuple[LeaveGroupRequ
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("members", _n)
     members: list[LeaveGroupRequest.MemberIdentity] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_leave_group_request_member_identity_v4(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -269,10 +269,10 @@ def _read_leave_group_request_v5(frame: bytes, pos: int) -> tuple[LeaveGroupRequ
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("members", _n)
     members: list[LeaveGroupRequest.MemberIdentity] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_leave_group_request_member_identity_v5(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -308,8 +308,8 @@ def _write_leave_group_request_v3(message: LeaveGroupRequest, parts: list[Buffer
     _text = message.group_id.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(pack_i((_n := len(message.members))))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_leave_group_request_member_identity_v3(_members_item, parts)
 
 
@@ -330,8 +330,8 @@ def _write_leave_group_request_v4(message: LeaveGroupRequest, parts: list[Buffer
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_leave_group_request_member_identity_v4(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -359,8 +359,8 @@ def _write_leave_group_request_v5(message: LeaveGroupRequest, parts: list[Buffer
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_leave_group_request_member_identity_v5(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -467,10 +467,10 @@ def _read_leave_group_response_v3(frame: bytes, pos: int) -> tuple[LeaveGroupRes
     pos += 10
     if _n < 0:
         fail_null("members")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("members", _n)
     members: list[LeaveGroupResponse.MemberResponse] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_leave_group_response_member_response_v3(frame, pos)
         members.append(_members_item)
     return LeaveGroupResponse(throttle_time_ms, error_code, members), pos
@@ -522,10 +522,10 @@ def _read_leave_group_response_v4(frame: bytes, pos: int) -> tuple[LeaveGroupRes
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("members", _n)
     members: list[LeaveGroupResponse.MemberResponse] = []
-    for _ in range(_n) if _n <= FEW else many("members", _n):
+    for _ in range(_n) if _n <= FEW else many("members", _n, members):
         _members_item, pos = _read_leave_group_response_member_response_v4(frame, pos)
         members.append(_members_item)
     if frame[pos]:
@@ -558,8 +558,8 @@ def _write_leave_group_response_member_response_v3(message: LeaveGroupResponse.M
 
 
 def _write_leave_group_response_v3(message: LeaveGroupResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ihi(message.throttle_time_ms, message.error_code, len(message.members)))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(pack_ihi(message.throttle_time_ms, message.error_code, (_n := len(message.members))))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_leave_group_response_member_response_v3(_members_item, parts)
 
 
@@ -579,8 +579,8 @@ def _write_leave_group_response_member_response_v4(message: LeaveGroupResponse.M
 
 def _write_leave_group_response_v4(message: LeaveGroupResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_leave_group_response_member_response_v4(_members_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

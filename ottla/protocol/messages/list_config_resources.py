@@ -186,10 +186,10 @@ def _read_list_config_resources_response_v0(frame: bytes, pos: int) -> tuple[Lis
     if _n <= 0:
         fail_null("config_resources")
     _n -= 1
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("config_resources", _n)
     config_resources: list[ListConfigResourcesResponse.ConfigResource] = []
-    for _ in range(_n) if _n <= FEW else many("config_resources", _n):
+    for _ in range(_n) if _n <= FEW else many("config_resources", _n, config_resources):
         _config_resources_item, pos = _read_list_config_resources_response_config_resource_v0(frame, pos)
         config_resources.append(_config_resources_item)
     if frame[pos]:
@@ -238,10 +238,10 @@ def _read_list_config_resources_response_v1(frame: bytes, pos: int) -> tuple[Lis
     if _n <= 0:
         fail_null("config_resources")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("config_resources", _n)
     config_resources: list[ListConfigResourcesResponse.ConfigResource] = []
-    for _ in range(_n) if _n <= FEW else many("config_resources", _n):
+    for _ in range(_n) if _n <= FEW else many("config_resources", _n, config_resources):
         _config_resources_item, pos = _read_list_config_resources_response_config_resource_v1(frame, pos)
         config_resources.append(_config_resources_item)
     if frame[pos]:
@@ -267,8 +267,8 @@ def _write_list_config_resources_response_config_resource_v0(message: ListConfig
 
 def _write_list_config_resources_response_v0(message: ListConfigResourcesResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(len(message.config_resources) + 1))
-    for _config_resources_item in message.config_resources if len(message.config_resources) <= FEW else all_of(message.config_resources, parts):
+    parts.append(unsigned_varint((_n := len(message.config_resources)) + 1))
+    for _config_resources_item in message.config_resources if _n <= FEW else all_of(message.config_resources, parts):
         _write_list_config_resources_response_config_resource_v0(_config_resources_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -289,8 +289,8 @@ def _write_list_config_resources_response_config_resource_v1(message: ListConfig
 
 def _write_list_config_resources_response_v1(message: ListConfigResourcesResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(len(message.config_resources) + 1))
-    for _config_resources_item in message.config_resources if len(message.config_resources) <= FEW else all_of(message.config_resources, parts):
+    parts.append(unsigned_varint((_n := len(message.config_resources)) + 1))
+    for _config_resources_item in message.config_resources if _n <= FEW else all_of(message.config_resources, parts):
         _write_list_config_resources_response_config_resource_v1(_config_resources_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -84,7 +84,7 @@ def _read_list_groups_request_v4(frame: bytes, pos: int) -> tuple[ListGroupsRequ
     if _n > len(frame) - pos:
         fail_count("states_filter", _n)
     states_filter: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("states_filter", _n):
+    for _ in range(_n) if _n <= FEW else many("states_filter", _n, states_filter):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -119,7 +119,7 @@ def _read_list_groups_request_v5(frame: bytes, pos: int) -> tuple[ListGroupsRequ
     if _n > len(frame) - pos:
         fail_count("states_filter", _n)
     states_filter: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("states_filter", _n):
+    for _ in range(_n) if _n <= FEW else many("states_filter", _n, states_filter):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -142,7 +142,7 @@ def _read_list_groups_request_v5(frame: bytes, pos: int) -> tuple[ListGroupsRequ
     if _n > len(frame) - pos:
         fail_count("types_filter", _n)
     types_filter: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("types_filter", _n):
+    for _ in range(_n) if _n <= FEW else many("types_filter", _n, types_filter):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -177,8 +177,8 @@ def _write_list_groups_request_v3(message: ListGroupsRequest, parts: list[Buffer
 
 
 def _write_list_groups_request_v4(message: ListGroupsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.states_filter) + 1))
-    for _states_filter_item in message.states_filter if len(message.states_filter) <= FEW else all_of(message.states_filter, parts):
+    parts.append(unsigned_varint((_n := len(message.states_filter)) + 1))
+    for _states_filter_item in message.states_filter if _n <= FEW else all_of(message.states_filter, parts):
         _text = _states_filter_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -189,13 +189,13 @@ def _write_list_groups_request_v4(message: ListGroupsRequest, parts: list[Buffer
 
 
 def _write_list_groups_request_v5(message: ListGroupsRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.states_filter) + 1))
-    for _states_filter_item in message.states_filter if len(message.states_filter) <= FEW else all_of(message.states_filter, parts):
+    parts.append(unsigned_varint((_n := len(message.states_filter)) + 1))
+    for _states_filter_item in message.states_filter if _n <= FEW else all_of(message.states_filter, parts):
         _text = _states_filter_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
-    parts.append(unsigned_varint(len(message.types_filter) + 1))
-    for _types_filter_item in message.types_filter if len(message.types_filter) <= FEW else all_of(message.types_filter, parts):
+    parts.append(unsigned_varint((_n := len(message.types_filter)) + 1))
+    for _types_filter_item in message.types_filter if _n <= FEW else all_of(message.types_filter, parts):
         _text = _types_filter_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -292,10 +292,10 @@ def _read_list_groups_response_v0(frame: bytes, pos: int) -> tuple[ListGroupsRes
     pos += 6
     if _n < 0:
         fail_null("groups")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_list_groups_response_listed_group_v0(frame, pos)
         groups.append(_groups_item)
     return ListGroupsResponse(0, error_code, groups), pos
@@ -306,10 +306,10 @@ def _read_list_groups_response_v1(frame: bytes, pos: int) -> tuple[ListGroupsRes
     pos += 10
     if _n < 0:
         fail_null("groups")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_list_groups_response_listed_group_v0(frame, pos)
         groups.append(_groups_item)
     return ListGroupsResponse(throttle_time_ms, error_code, groups), pos
@@ -358,10 +358,10 @@ def _read_list_groups_response_v3(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_list_groups_response_listed_group_v3(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -428,10 +428,10 @@ def _read_list_groups_response_v4(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_list_groups_response_listed_group_v4(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -508,10 +508,10 @@ def _read_list_groups_response_v5(frame: bytes, pos: int) -> tuple[ListGroupsRes
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[ListGroupsResponse.ListedGroup] = []
-    for _ in range(_n) if _n <= FEW else many("groups", _n):
+    for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
         _groups_item, pos = _read_list_groups_response_listed_group_v5(frame, pos)
         groups.append(_groups_item)
     if frame[pos]:
@@ -535,14 +535,14 @@ def _write_list_groups_response_listed_group_v0(message: ListGroupsResponse.List
 
 
 def _write_list_groups_response_v0(message: ListGroupsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_hi(message.error_code, len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(pack_hi(message.error_code, (_n := len(message.groups))))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_list_groups_response_listed_group_v0(_groups_item, parts)
 
 
 def _write_list_groups_response_v1(message: ListGroupsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ihi(message.throttle_time_ms, message.error_code, len(message.groups)))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(pack_ihi(message.throttle_time_ms, message.error_code, (_n := len(message.groups))))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_list_groups_response_listed_group_v0(_groups_item, parts)
 
 
@@ -561,8 +561,8 @@ def _write_list_groups_response_listed_group_v3(message: ListGroupsResponse.List
 
 def _write_list_groups_response_v3(message: ListGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_list_groups_response_listed_group_v3(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -588,8 +588,8 @@ def _write_list_groups_response_listed_group_v4(message: ListGroupsResponse.List
 
 def _write_list_groups_response_v4(message: ListGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_list_groups_response_listed_group_v4(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -618,8 +618,8 @@ def _write_list_groups_response_listed_group_v5(message: ListGroupsResponse.List
 
 def _write_list_groups_response_v5(message: ListGroupsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_list_groups_response_listed_group_v5(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

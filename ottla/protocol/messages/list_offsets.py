@@ -132,7 +132,7 @@ def _read_list_offsets_request_list_offsets_topic_v1(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 12:
+    if _n * 12 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ListOffsetsRequest.ListOffsetsPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -146,7 +146,7 @@ def _read_list_offsets_request_v1(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -160,7 +160,7 @@ def _read_list_offsets_request_v2(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     pos += 9
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -187,7 +187,7 @@ def _read_list_offsets_request_list_offsets_topic_v4(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 16:
+    if _n * 16 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ListOffsetsRequest.ListOffsetsPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -201,7 +201,7 @@ def _read_list_offsets_request_v4(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     pos += 9
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -243,7 +243,7 @@ def _read_list_offsets_request_list_offsets_topic_v6(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 17:
+    if _n * 17 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ListOffsetsRequest.ListOffsetsPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -271,7 +271,7 @@ def _read_list_offsets_request_v6(frame: bytes, pos: int) -> tuple[ListOffsetsRe
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -299,7 +299,7 @@ def _read_list_offsets_request_v10(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ListOffsetsRequest.ListOffsetsTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -326,20 +326,20 @@ def _write_list_offsets_request_list_offsets_topic_v1(message: ListOffsetsReques
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_list_offsets_request_list_offsets_partition_v1(_partitions_item, parts)
 
 
 def _write_list_offsets_request_v1(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.replica_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.replica_id, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_list_offsets_request_list_offsets_topic_v1(_topics_item, parts)
 
 
 def _write_list_offsets_request_v2(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_ibi(message.replica_id, message.isolation_level, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ibi(message.replica_id, message.isolation_level, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_list_offsets_request_list_offsets_topic_v1(_topics_item, parts)
 
 
@@ -351,14 +351,14 @@ def _write_list_offsets_request_list_offsets_topic_v4(message: ListOffsetsReques
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_list_offsets_request_list_offsets_partition_v4(_partitions_item, parts)
 
 
 def _write_list_offsets_request_v4(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_ibi(message.replica_id, message.isolation_level, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ibi(message.replica_id, message.isolation_level, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_list_offsets_request_list_offsets_topic_v4(_topics_item, parts)
 
 
@@ -374,8 +374,8 @@ def _write_list_offsets_request_list_offsets_topic_v6(message: ListOffsetsReques
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_list_offsets_request_list_offsets_partition_v6(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -385,8 +385,8 @@ def _write_list_offsets_request_list_offsets_topic_v6(message: ListOffsetsReques
 
 def _write_list_offsets_request_v6(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ib(message.replica_id, message.isolation_level))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_list_offsets_request_list_offsets_topic_v6(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -396,8 +396,8 @@ def _write_list_offsets_request_v6(message: ListOffsetsRequest, parts: list[Buff
 
 def _write_list_offsets_request_v10(message: ListOffsetsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_ib(message.replica_id, message.isolation_level))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_list_offsets_request_list_offsets_topic_v6(_topics_item, parts)
     parts.append(pack_i(message.timeout_ms))
     if message.unknown_tagged_fields is None:
@@ -515,7 +515,7 @@ def _read_list_offsets_response_list_offsets_topic_response_v1(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 22:
+    if _n * 22 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ListOffsetsResponse.ListOffsetsPartitionResponse] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -529,7 +529,7 @@ def _read_list_offsets_response_v1(frame: bytes, pos: int) -> tuple[ListOffsetsR
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -543,7 +543,7 @@ def _read_list_offsets_response_v2(frame: bytes, pos: int) -> tuple[ListOffsetsR
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -570,7 +570,7 @@ def _read_list_offsets_response_list_offsets_topic_response_v4(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 26:
+    if _n * 26 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ListOffsetsResponse.ListOffsetsPartitionResponse] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -584,7 +584,7 @@ def _read_list_offsets_response_v4(frame: bytes, pos: int) -> tuple[ListOffsetsR
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -626,7 +626,7 @@ def _read_list_offsets_response_list_offsets_topic_response_v6(frame: bytes, pos
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 27:
+    if _n * 27 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ListOffsetsResponse.ListOffsetsPartitionResponse] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -654,7 +654,7 @@ def _read_list_offsets_response_v6(frame: bytes, pos: int) -> tuple[ListOffsetsR
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -679,20 +679,20 @@ def _write_list_offsets_response_list_offsets_topic_response_v1(message: ListOff
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_list_offsets_response_list_offsets_partition_response_v1(_partitions_item, parts)
 
 
 def _write_list_offsets_response_v1(message: ListOffsetsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_list_offsets_response_list_offsets_topic_response_v1(_topics_item, parts)
 
 
 def _write_list_offsets_response_v2(message: ListOffsetsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_list_offsets_response_list_offsets_topic_response_v1(_topics_item, parts)
 
 
@@ -704,14 +704,14 @@ def _write_list_offsets_response_list_offsets_topic_response_v4(message: ListOff
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_list_offsets_response_list_offsets_partition_response_v4(_partitions_item, parts)
 
 
 def _write_list_offsets_response_v4(message: ListOffsetsResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_list_offsets_response_list_offsets_topic_response_v4(_topics_item, parts)
 
 
@@ -727,8 +727,8 @@ def _write_list_offsets_response_list_offsets_topic_response_v6(message: ListOff
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_list_offsets_response_list_offsets_partition_response_v6(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -738,8 +738,8 @@ def _write_list_offsets_response_list_offsets_topic_response_v6(message: ListOff
 
 def _write_list_offsets_response_v6(message: ListOffsetsResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_list_offsets_response_list_offsets_topic_response_v6(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

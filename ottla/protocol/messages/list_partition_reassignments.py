@@ -87,7 +87,7 @@ def _read_list_partition_reassignments_request_list_partition_reassignments_topi
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partition_indexes", _n)
     if _n > FEW:
         count_elements("partition_indexes", _n)
@@ -116,7 +116,7 @@ def _read_list_partition_reassignments_request_v0(frame: bytes, pos: int) -> tup
         topics: list[ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
         for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -148,8 +148,8 @@ def _write_list_partition_reassignments_request_list_partition_reassignments_top
 
 def _write_list_partition_reassignments_request_v0(message: ListPartitionReassignmentsRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.timeout_ms))
-    parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint(0 if message.topics is None else (_n := len(message.topics)) + 1))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_list_partition_reassignments_request_list_partition_reassignments_topics_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -242,7 +242,7 @@ def _read_list_partition_reassignments_response_ongoing_partition_reassignment_v
     if _n <= 0:
         fail_null("replicas")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("replicas", _n)
     if _n > FEW:
         count_elements("replicas", _n)
@@ -256,7 +256,7 @@ def _read_list_partition_reassignments_response_ongoing_partition_reassignment_v
     if _n <= 0:
         fail_null("adding_replicas")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("adding_replicas", _n)
     if _n > FEW:
         count_elements("adding_replicas", _n)
@@ -270,7 +270,7 @@ def _read_list_partition_reassignments_response_ongoing_partition_reassignment_v
     if _n <= 0:
         fail_null("removing_replicas")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("removing_replicas", _n)
     if _n > FEW:
         count_elements("removing_replicas", _n)
@@ -306,7 +306,7 @@ def _read_list_partition_reassignments_response_ongoing_topic_reassignment_v0(fr
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ListPartitionReassignmentsResponse.OngoingPartitionReassignment] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -345,7 +345,7 @@ def _read_list_partition_reassignments_response_v0(frame: bytes, pos: int) -> tu
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ListPartitionReassignmentsResponse.OngoingTopicReassignment] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -383,8 +383,8 @@ def _write_list_partition_reassignments_response_ongoing_topic_reassignment_v0(m
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_list_partition_reassignments_response_ongoing_partition_reassignment_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -397,8 +397,8 @@ def _write_list_partition_reassignments_response_v0(message: ListPartitionReassi
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_list_partition_reassignments_response_ongoing_topic_reassignment_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -125,10 +125,10 @@ def _read_metadata_request_v0(frame: bytes, pos: int) -> tuple[MetadataRequest, 
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataRequest.MetadataRequestTopic] = []
-    for _ in range(_n) if _n <= FEW else many("topics", _n):
+    for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
         _topics_item, pos = _read_metadata_request_metadata_request_topic_v0(frame, pos)
         topics.append(_topics_item)
     return MetadataRequest(topics), pos
@@ -140,10 +140,10 @@ def _read_metadata_request_v1(frame: bytes, pos: int) -> tuple[MetadataRequest, 
     if _n < 0:
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
-        if _n > (len(frame) - pos) // 2:
+        if _n * 2 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v0(frame, pos)
             topics.append(_topics_item)
     return MetadataRequest(topics), pos
@@ -155,10 +155,10 @@ def _read_metadata_request_v4(frame: bytes, pos: int) -> tuple[MetadataRequest, 
     if _n < 0:
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
-        if _n > (len(frame) - pos) // 2:
+        if _n * 2 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v0(frame, pos)
             topics.append(_topics_item)
     (allow_auto_topic_creation,) = unpack_o(frame, pos)
@@ -172,10 +172,10 @@ def _read_metadata_request_v8(frame: bytes, pos: int) -> tuple[MetadataRequest, 
     if _n < 0:
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
-        if _n > (len(frame) - pos) // 2:
+        if _n * 2 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v0(frame, pos)
             topics.append(_topics_item)
     allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = unpack_ooo(frame, pos)
@@ -215,10 +215,10 @@ def _read_metadata_request_v9(frame: bytes, pos: int) -> tuple[MetadataRequest, 
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 2:
+        if _n * 2 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v9(frame, pos)
             topics.append(_topics_item)
     allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = unpack_ooo(frame, pos)
@@ -269,10 +269,10 @@ def _read_metadata_request_v10(frame: bytes, pos: int) -> tuple[MetadataRequest,
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 18:
+        if _n * 18 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v10(frame, pos)
             topics.append(_topics_item)
     allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = unpack_ooo(frame, pos)
@@ -298,10 +298,10 @@ def _read_metadata_request_v11(frame: bytes, pos: int) -> tuple[MetadataRequest,
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 18:
+        if _n * 18 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
-        for _ in range(_n) if _n <= FEW else many("topics", _n):
+        for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
             _topics_item, pos = _read_metadata_request_metadata_request_topic_v10(frame, pos)
             topics.append(_topics_item)
     allow_auto_topic_creation, include_topic_authorized_operations = unpack_oo(frame, pos)
@@ -326,27 +326,27 @@ def _write_metadata_request_metadata_request_topic_v0(message: MetadataRequest.M
 
 def _write_metadata_request_v0(message: MetadataRequest, parts: list[Buffer]) -> None:
     assert message.topics is not None
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
 
 
 def _write_metadata_request_v1(message: MetadataRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i(-1 if message.topics is None else (_n := len(message.topics))))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
 
 
 def _write_metadata_request_v4(message: MetadataRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i(-1 if message.topics is None else (_n := len(message.topics))))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
     parts.append(pack_o(message.allow_auto_topic_creation))
 
 
 def _write_metadata_request_v8(message: MetadataRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i(-1 if message.topics is None else (_n := len(message.topics))))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v0(_topics_item, parts)
     parts.append(pack_ooo(message.allow_auto_topic_creation, message.include_cluster_authorized_operations, message.include_topic_authorized_operations))
 
@@ -363,8 +363,8 @@ def _write_metadata_request_metadata_request_topic_v9(message: MetadataRequest.M
 
 
 def _write_metadata_request_v9(message: MetadataRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint(0 if message.topics is None else (_n := len(message.topics)) + 1))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v9(_topics_item, parts)
     parts.append(pack_ooo(message.allow_auto_topic_creation, message.include_cluster_authorized_operations, message.include_topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -385,8 +385,8 @@ def _write_metadata_request_metadata_request_topic_v10(message: MetadataRequest.
 
 
 def _write_metadata_request_v10(message: MetadataRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint(0 if message.topics is None else (_n := len(message.topics)) + 1))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v10(_topics_item, parts)
     parts.append(pack_ooo(message.allow_auto_topic_creation, message.include_cluster_authorized_operations, message.include_topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -396,8 +396,8 @@ def _write_metadata_request_v10(message: MetadataRequest, parts: list[Buffer]) -
 
 
 def _write_metadata_request_v11(message: MetadataRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint(0 if message.topics is None else (_n := len(message.topics)) + 1))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_metadata_request_metadata_request_topic_v10(_topics_item, parts)
     parts.append(pack_oo(message.allow_auto_topic_creation, message.include_topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -577,7 +577,7 @@ def _read_metadata_response_metadata_response_partition_v0(frame: bytes, pos: in
     pos += 14
     if _n < 0:
         fail_null("replica_nodes")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("replica_nodes", _n)
     if _n > FEW:
         count_elements("replica_nodes", _n)
@@ -587,7 +587,7 @@ def _read_metadata_response_metadata_response_partition_v0(frame: bytes, pos: in
     pos += 4
     if _n < 0:
         fail_null("isr_nodes")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("isr_nodes", _n)
     if _n > FEW:
         count_elements("isr_nodes", _n)
@@ -608,7 +608,7 @@ def _read_metadata_response_metadata_response_topic_v0(frame: bytes, pos: int) -
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -622,17 +622,17 @@ def _read_metadata_response_v0(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 4
     if _n < 0:
         fail_null("brokers")
-    if _n > (len(frame) - pos) // 10:
+    if _n * 10 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v0(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_i(frame, pos)
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -672,7 +672,7 @@ def _read_metadata_response_metadata_response_topic_v1(frame: bytes, pos: int) -
     pos += 5
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -686,17 +686,17 @@ def _read_metadata_response_v1(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 4
     if _n < 0:
         fail_null("brokers")
-    if _n > (len(frame) - pos) // 12:
+    if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     controller_id, _n = unpack_ii(frame, pos)
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -710,10 +710,10 @@ def _read_metadata_response_v2(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 4
     if _n < 0:
         fail_null("brokers")
-    if _n > (len(frame) - pos) // 12:
+    if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -728,7 +728,7 @@ def _read_metadata_response_v2(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -742,10 +742,10 @@ def _read_metadata_response_v3(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("brokers")
-    if _n > (len(frame) - pos) // 12:
+    if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -760,7 +760,7 @@ def _read_metadata_response_v3(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -774,7 +774,7 @@ def _read_metadata_response_metadata_response_partition_v5(frame: bytes, pos: in
     pos += 14
     if _n < 0:
         fail_null("replica_nodes")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("replica_nodes", _n)
     if _n > FEW:
         count_elements("replica_nodes", _n)
@@ -784,7 +784,7 @@ def _read_metadata_response_metadata_response_partition_v5(frame: bytes, pos: in
     pos += 4
     if _n < 0:
         fail_null("isr_nodes")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("isr_nodes", _n)
     if _n > FEW:
         count_elements("isr_nodes", _n)
@@ -794,7 +794,7 @@ def _read_metadata_response_metadata_response_partition_v5(frame: bytes, pos: in
     pos += 4
     if _n < 0:
         fail_null("offline_replicas")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("offline_replicas", _n)
     if _n > FEW:
         count_elements("offline_replicas", _n)
@@ -815,7 +815,7 @@ def _read_metadata_response_metadata_response_topic_v5(frame: bytes, pos: int) -
     pos += 5
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 22:
+    if _n * 22 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -829,10 +829,10 @@ def _read_metadata_response_v5(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("brokers")
-    if _n > (len(frame) - pos) // 12:
+    if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -847,7 +847,7 @@ def _read_metadata_response_v5(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -861,7 +861,7 @@ def _read_metadata_response_metadata_response_partition_v7(frame: bytes, pos: in
     pos += 18
     if _n < 0:
         fail_null("replica_nodes")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("replica_nodes", _n)
     if _n > FEW:
         count_elements("replica_nodes", _n)
@@ -871,7 +871,7 @@ def _read_metadata_response_metadata_response_partition_v7(frame: bytes, pos: in
     pos += 4
     if _n < 0:
         fail_null("isr_nodes")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("isr_nodes", _n)
     if _n > FEW:
         count_elements("isr_nodes", _n)
@@ -881,7 +881,7 @@ def _read_metadata_response_metadata_response_partition_v7(frame: bytes, pos: in
     pos += 4
     if _n < 0:
         fail_null("offline_replicas")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("offline_replicas", _n)
     if _n > FEW:
         count_elements("offline_replicas", _n)
@@ -902,7 +902,7 @@ def _read_metadata_response_metadata_response_topic_v7(frame: bytes, pos: int) -
     pos += 5
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 26:
+    if _n * 26 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -916,10 +916,10 @@ def _read_metadata_response_v7(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("brokers")
-    if _n > (len(frame) - pos) // 12:
+    if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -934,7 +934,7 @@ def _read_metadata_response_v7(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -955,7 +955,7 @@ def _read_metadata_response_metadata_response_topic_v8(frame: bytes, pos: int) -
     pos += 5
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 26:
+    if _n * 26 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -971,10 +971,10 @@ def _read_metadata_response_v8(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("brokers")
-    if _n > (len(frame) - pos) // 12:
+    if _n * 12 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v1(frame, pos)
         brokers.append(_brokers_item)
     (_n,) = unpack_h(frame, pos)
@@ -989,7 +989,7 @@ def _read_metadata_response_v8(frame: bytes, pos: int) -> tuple[MetadataResponse
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 13:
+    if _n * 13 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -1048,7 +1048,7 @@ def _read_metadata_response_metadata_response_partition_v9(frame: bytes, pos: in
     if _n <= 0:
         fail_null("replica_nodes")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("replica_nodes", _n)
     if _n > FEW:
         count_elements("replica_nodes", _n)
@@ -1062,7 +1062,7 @@ def _read_metadata_response_metadata_response_partition_v9(frame: bytes, pos: in
     if _n <= 0:
         fail_null("isr_nodes")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("isr_nodes", _n)
     if _n > FEW:
         count_elements("isr_nodes", _n)
@@ -1076,7 +1076,7 @@ def _read_metadata_response_metadata_response_partition_v9(frame: bytes, pos: in
     if _n <= 0:
         fail_null("offline_replicas")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("offline_replicas", _n)
     if _n > FEW:
         count_elements("offline_replicas", _n)
@@ -1116,7 +1116,7 @@ def _read_metadata_response_metadata_response_topic_v9(frame: bytes, pos: int) -
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -1146,10 +1146,10 @@ def _read_metadata_response_v9(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1173,7 +1173,7 @@ def _read_metadata_response_v9(frame: bytes, pos: int) -> tuple[MetadataResponse
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 10:
+    if _n * 10 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -1215,7 +1215,7 @@ def _read_metadata_response_metadata_response_topic_v10(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -1245,10 +1245,10 @@ def _read_metadata_response_v10(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1272,7 +1272,7 @@ def _read_metadata_response_v10(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 26:
+    if _n * 26 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -1302,10 +1302,10 @@ def _read_metadata_response_v11(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1329,7 +1329,7 @@ def _read_metadata_response_v11(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 26:
+    if _n * 26 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -1370,7 +1370,7 @@ def _read_metadata_response_metadata_response_topic_v12(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[MetadataResponse.MetadataResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -1400,10 +1400,10 @@ def _read_metadata_response_v12(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1427,7 +1427,7 @@ def _read_metadata_response_v12(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 26:
+    if _n * 26 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -1455,10 +1455,10 @@ def _read_metadata_response_v13(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("brokers")
     _n -= 1
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("brokers", _n)
     brokers: list[MetadataResponse.MetadataResponseBroker] = []
-    for _ in range(_n) if _n <= FEW else many("brokers", _n):
+    for _ in range(_n) if _n <= FEW else many("brokers", _n, brokers):
         _brokers_item, pos = _read_metadata_response_metadata_response_broker_v9(frame, pos)
         brokers.append(_brokers_item)
     _n = frame[pos]
@@ -1482,7 +1482,7 @@ def _read_metadata_response_v13(frame: bytes, pos: int) -> tuple[MetadataRespons
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 26:
+    if _n * 26 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[MetadataResponse.MetadataResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -1522,17 +1522,17 @@ def _write_metadata_response_metadata_response_topic_v0(message: MetadataRespons
     _text = message.name.encode()
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v0(_partitions_item, parts)
 
 
 def _write_metadata_response_v0(message: MetadataResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(pack_i((_n := len(message.brokers))))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v0(_brokers_item, parts)
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v0(_topics_item, parts)
 
 
@@ -1550,41 +1550,41 @@ def _write_metadata_response_metadata_response_topic_v1(message: MetadataRespons
     _text = message.name.encode()
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
-    parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_oi(message.is_internal, (_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v0(_partitions_item, parts)
 
 
 def _write_metadata_response_v1(message: MetadataResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(pack_i((_n := len(message.brokers))))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
-    parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.controller_id, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v1(_topics_item, parts)
 
 
 def _write_metadata_response_v2(message: MetadataResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(pack_i((_n := len(message.brokers))))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.controller_id, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v1(_topics_item, parts)
 
 
 def _write_metadata_response_v3(message: MetadataResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.brokers))))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.controller_id, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v1(_topics_item, parts)
 
 
@@ -1605,20 +1605,20 @@ def _write_metadata_response_metadata_response_topic_v5(message: MetadataRespons
     _text = message.name.encode()
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
-    parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_oi(message.is_internal, (_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v5(_partitions_item, parts)
 
 
 def _write_metadata_response_v5(message: MetadataResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.brokers))))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.controller_id, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v5(_topics_item, parts)
 
 
@@ -1639,20 +1639,20 @@ def _write_metadata_response_metadata_response_topic_v7(message: MetadataRespons
     _text = message.name.encode()
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
-    parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_oi(message.is_internal, (_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v7(_partitions_item, parts)
 
 
 def _write_metadata_response_v7(message: MetadataResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.brokers))))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.controller_id, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v7(_topics_item, parts)
 
 
@@ -1661,21 +1661,21 @@ def _write_metadata_response_metadata_response_topic_v8(message: MetadataRespons
     _text = message.name.encode()
     parts.append(pack_hh(message.error_code, len(_text)))
     parts.append(_text)
-    parts.append(pack_oi(message.is_internal, len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_oi(message.is_internal, (_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v7(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
 
 
 def _write_metadata_response_v8(message: MetadataResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.brokers)))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.brokers))))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v1(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(pack_h(-1 if message.cluster_id is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_ii(message.controller_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.controller_id, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v8(_topics_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
 
@@ -1719,8 +1719,8 @@ def _write_metadata_response_metadata_response_topic_v9(message: MetadataRespons
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_o(message.is_internal))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v9(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1731,15 +1731,15 @@ def _write_metadata_response_metadata_response_topic_v9(message: MetadataRespons
 
 def _write_metadata_response_v9(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(unsigned_varint((_n := len(message.brokers)) + 1))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v9(_topics_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1755,8 +1755,8 @@ def _write_metadata_response_metadata_response_topic_v10(message: MetadataRespon
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v9(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1767,15 +1767,15 @@ def _write_metadata_response_metadata_response_topic_v10(message: MetadataRespon
 
 def _write_metadata_response_v10(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(unsigned_varint((_n := len(message.brokers)) + 1))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v10(_topics_item, parts)
     parts.append(pack_i(message.cluster_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1786,15 +1786,15 @@ def _write_metadata_response_v10(message: MetadataResponse, parts: list[Buffer])
 
 def _write_metadata_response_v11(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(unsigned_varint((_n := len(message.brokers)) + 1))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v10(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1808,8 +1808,8 @@ def _write_metadata_response_metadata_response_topic_v12(message: MetadataRespon
     parts.append(string_length(0 if message.name is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_16so(message.topic_id, message.is_internal))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_metadata_response_metadata_response_partition_v9(_partitions_item, parts)
     parts.append(pack_i(message.topic_authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1820,15 +1820,15 @@ def _write_metadata_response_metadata_response_topic_v12(message: MetadataRespon
 
 def _write_metadata_response_v12(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(unsigned_varint((_n := len(message.brokers)) + 1))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v12(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1838,15 +1838,15 @@ def _write_metadata_response_v12(message: MetadataResponse, parts: list[Buffer])
 
 def _write_metadata_response_v13(message: MetadataResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.brokers) + 1))
-    for _brokers_item in message.brokers if len(message.brokers) <= FEW else all_of(message.brokers, parts):
+    parts.append(unsigned_varint((_n := len(message.brokers)) + 1))
+    for _brokers_item in message.brokers if _n <= FEW else all_of(message.brokers, parts):
         _write_metadata_response_metadata_response_broker_v9(_brokers_item, parts)
     _text = b"" if message.cluster_id is None else message.cluster_id.encode()
     parts.append(string_length(0 if message.cluster_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.controller_id))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_metadata_response_metadata_response_topic_v12(_topics_item, parts)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:

@@ -151,10 +151,10 @@ def _read_offset_commit_request_offset_commit_request_topic_v2(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 14:
+    if _n * 14 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_commit_request_offset_commit_request_partition_v2(frame, pos)
         partitions.append(_partitions_item)
     return OffsetCommitRequest.OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
@@ -179,7 +179,7 @@ def _read_offset_commit_request_v2(frame: bytes, pos: int) -> tuple[OffsetCommit
     pos += 12
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -207,7 +207,7 @@ def _read_offset_commit_request_v5(frame: bytes, pos: int) -> tuple[OffsetCommit
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -240,10 +240,10 @@ def _read_offset_commit_request_offset_commit_request_topic_v6(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_commit_request_offset_commit_request_partition_v6(frame, pos)
         partitions.append(_partitions_item)
     return OffsetCommitRequest.OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
@@ -268,7 +268,7 @@ def _read_offset_commit_request_v6(frame: bytes, pos: int) -> tuple[OffsetCommit
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -304,7 +304,7 @@ def _read_offset_commit_request_v7(frame: bytes, pos: int) -> tuple[OffsetCommit
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -357,10 +357,10 @@ def _read_offset_commit_request_offset_commit_request_topic_v8(frame: bytes, pos
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_commit_request_offset_commit_request_partition_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -416,7 +416,7 @@ def _read_offset_commit_request_v8(frame: bytes, pos: int) -> tuple[OffsetCommit
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -444,10 +444,10 @@ def _read_offset_commit_request_offset_commit_request_topic_v10(frame: bytes, po
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_commit_request_offset_commit_request_partition_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -503,7 +503,7 @@ def _read_offset_commit_request_v10(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -530,8 +530,8 @@ def _write_offset_commit_request_offset_commit_request_topic_v2(message: OffsetC
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_request_offset_commit_request_partition_v2(_partitions_item, parts)
 
 
@@ -542,8 +542,8 @@ def _write_offset_commit_request_v2(message: OffsetCommitRequest, parts: list[Bu
     _text = message.member_id.encode()
     parts.append(pack_ih(message.generation_id_or_member_epoch, len(_text)))
     parts.append(_text)
-    parts.append(pack_qi(message.retention_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_qi(message.retention_time_ms, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_commit_request_offset_commit_request_topic_v2(_topics_item, parts)
 
 
@@ -554,8 +554,8 @@ def _write_offset_commit_request_v5(message: OffsetCommitRequest, parts: list[Bu
     _text = message.member_id.encode()
     parts.append(pack_ih(message.generation_id_or_member_epoch, len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_commit_request_offset_commit_request_topic_v2(_topics_item, parts)
 
 
@@ -569,8 +569,8 @@ def _write_offset_commit_request_offset_commit_request_topic_v6(message: OffsetC
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_request_offset_commit_request_partition_v6(_partitions_item, parts)
 
 
@@ -581,8 +581,8 @@ def _write_offset_commit_request_v6(message: OffsetCommitRequest, parts: list[Bu
     _text = message.member_id.encode()
     parts.append(pack_ih(message.generation_id_or_member_epoch, len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_commit_request_offset_commit_request_topic_v6(_topics_item, parts)
 
 
@@ -596,8 +596,8 @@ def _write_offset_commit_request_v7(message: OffsetCommitRequest, parts: list[Bu
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
     parts.append(pack_h(-1 if message.group_instance_id is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_commit_request_offset_commit_request_topic_v6(_topics_item, parts)
 
 
@@ -616,8 +616,8 @@ def _write_offset_commit_request_offset_commit_request_topic_v8(message: OffsetC
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_request_offset_commit_request_partition_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -636,8 +636,8 @@ def _write_offset_commit_request_v8(message: OffsetCommitRequest, parts: list[Bu
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_commit_request_offset_commit_request_topic_v8(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -647,8 +647,8 @@ def _write_offset_commit_request_v8(message: OffsetCommitRequest, parts: list[Bu
 
 def _write_offset_commit_request_offset_commit_request_topic_v10(message: OffsetCommitRequest.OffsetCommitRequestTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_request_offset_commit_request_partition_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -667,8 +667,8 @@ def _write_offset_commit_request_v10(message: OffsetCommitRequest, parts: list[B
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_commit_request_offset_commit_request_topic_v10(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -775,7 +775,7 @@ def _read_offset_commit_response_offset_commit_response_topic_v2(frame: bytes, p
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitResponse.OffsetCommitResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -789,7 +789,7 @@ def _read_offset_commit_response_v2(frame: bytes, pos: int) -> tuple[OffsetCommi
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -803,7 +803,7 @@ def _read_offset_commit_response_v3(frame: bytes, pos: int) -> tuple[OffsetCommi
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -845,7 +845,7 @@ def _read_offset_commit_response_offset_commit_response_topic_v8(frame: bytes, p
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitResponse.OffsetCommitResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -873,7 +873,7 @@ def _read_offset_commit_response_v8(frame: bytes, pos: int) -> tuple[OffsetCommi
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -901,7 +901,7 @@ def _read_offset_commit_response_offset_commit_response_topic_v10(frame: bytes, 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetCommitResponse.OffsetCommitResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -929,7 +929,7 @@ def _read_offset_commit_response_v10(frame: bytes, pos: int) -> tuple[OffsetComm
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -954,20 +954,20 @@ def _write_offset_commit_response_offset_commit_response_topic_v2(message: Offse
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_response_offset_commit_response_partition_v2(_partitions_item, parts)
 
 
 def _write_offset_commit_response_v2(message: OffsetCommitResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_commit_response_offset_commit_response_topic_v2(_topics_item, parts)
 
 
 def _write_offset_commit_response_v3(message: OffsetCommitResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_commit_response_offset_commit_response_topic_v2(_topics_item, parts)
 
 
@@ -983,8 +983,8 @@ def _write_offset_commit_response_offset_commit_response_topic_v8(message: Offse
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_response_offset_commit_response_partition_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -994,8 +994,8 @@ def _write_offset_commit_response_offset_commit_response_topic_v8(message: Offse
 
 def _write_offset_commit_response_v8(message: OffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_commit_response_offset_commit_response_topic_v8(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1005,8 +1005,8 @@ def _write_offset_commit_response_v8(message: OffsetCommitResponse, parts: list[
 
 def _write_offset_commit_response_offset_commit_response_topic_v10(message: OffsetCommitResponse.OffsetCommitResponseTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_commit_response_offset_commit_response_partition_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1016,8 +1016,8 @@ def _write_offset_commit_response_offset_commit_response_topic_v10(message: Offs
 
 def _write_offset_commit_response_v10(message: OffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_commit_response_offset_commit_response_topic_v10(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -92,7 +92,7 @@ def _read_offset_delete_request_offset_delete_request_topic_v0(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetDeleteRequest.OffsetDeleteRequestPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -113,7 +113,7 @@ def _read_offset_delete_request_v0(frame: bytes, pos: int) -> tuple[OffsetDelete
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -130,8 +130,8 @@ def _write_offset_delete_request_offset_delete_request_topic_v0(message: OffsetD
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_delete_request_offset_delete_request_partition_v0(_partitions_item, parts)
 
 
@@ -139,8 +139,8 @@ def _write_offset_delete_request_v0(message: OffsetDeleteRequest, parts: list[Bu
     _text = message.group_id.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_delete_request_offset_delete_request_topic_v0(_topics_item, parts)
 
 
@@ -221,7 +221,7 @@ def _read_offset_delete_response_offset_delete_response_topic_v0(frame: bytes, p
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetDeleteResponse.OffsetDeleteResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -235,7 +235,7 @@ def _read_offset_delete_response_v0(frame: bytes, pos: int) -> tuple[OffsetDelet
     pos += 10
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetDeleteResponse.OffsetDeleteResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -252,14 +252,14 @@ def _write_offset_delete_response_offset_delete_response_topic_v0(message: Offse
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_delete_response_offset_delete_response_partition_v0(_partitions_item, parts)
 
 
 def _write_offset_delete_response_v0(message: OffsetDeleteResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_hii(message.error_code, message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_hii(message.error_code, message.throttle_time_ms, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_delete_response_offset_delete_response_topic_v0(_topics_item, parts)
 
 

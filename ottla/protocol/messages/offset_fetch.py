@@ -149,7 +149,7 @@ def _read_offset_fetch_request_offset_fetch_request_topic_v1(frame: bytes, pos: 
     pos += 4
     if _n < 0:
         fail_null("partition_indexes")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partition_indexes", _n)
     if _n > FEW:
         count_elements("partition_indexes", _n)
@@ -170,7 +170,7 @@ def _read_offset_fetch_request_v1(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -192,7 +192,7 @@ def _read_offset_fetch_request_v2(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n < 0:
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] | None = None
     else:
-        if _n > (len(frame) - pos) // 6:
+        if _n * 6 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
         for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -220,7 +220,7 @@ def _read_offset_fetch_request_offset_fetch_request_topic_v6(frame: bytes, pos: 
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partition_indexes", _n)
     if _n > FEW:
         count_elements("partition_indexes", _n)
@@ -257,7 +257,7 @@ def _read_offset_fetch_request_v6(frame: bytes, pos: int) -> tuple[OffsetFetchRe
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
         for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -294,7 +294,7 @@ def _read_offset_fetch_request_v7(frame: bytes, pos: int) -> tuple[OffsetFetchRe
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
         for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -332,7 +332,7 @@ def _read_offset_fetch_request_offset_fetch_request_topics_v8(frame: bytes, pos:
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partition_indexes", _n)
     if _n > FEW:
         count_elements("partition_indexes", _n)
@@ -369,7 +369,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v8(frame: bytes, pos: 
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
         for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -395,7 +395,7 @@ def _read_offset_fetch_request_v8(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -447,7 +447,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v9(frame: bytes, pos: 
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
         for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -473,7 +473,7 @@ def _read_offset_fetch_request_v9(frame: bytes, pos: int) -> tuple[OffsetFetchRe
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -503,7 +503,7 @@ def _read_offset_fetch_request_offset_fetch_request_topics_v10(frame: bytes, pos
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partition_indexes", _n)
     if _n > FEW:
         count_elements("partition_indexes", _n)
@@ -553,7 +553,7 @@ def _read_offset_fetch_request_offset_fetch_request_group_v10(frame: bytes, pos:
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 18:
+        if _n * 18 > len(frame) - pos:
             fail_count("topics", _n)
         topics = []
         for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -579,7 +579,7 @@ def _read_offset_fetch_request_v10(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -612,8 +612,8 @@ def _write_offset_fetch_request_v1(message: OffsetFetchRequest, parts: list[Buff
     parts.append(pack_h(len(_text)))
     parts.append(_text)
     assert message.topics is not None
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topic_v1(_topics_item, parts)
 
 
@@ -621,8 +621,8 @@ def _write_offset_fetch_request_v2(message: OffsetFetchRequest, parts: list[Buff
     _text = message.group_id.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(-1 if message.topics is None else len(message.topics)))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i(-1 if message.topics is None else (_n := len(message.topics))))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topic_v1(_topics_item, parts)
 
 
@@ -643,8 +643,8 @@ def _write_offset_fetch_request_v6(message: OffsetFetchRequest, parts: list[Buff
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint(0 if message.topics is None else (_n := len(message.topics)) + 1))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topic_v6(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -656,8 +656,8 @@ def _write_offset_fetch_request_v7(message: OffsetFetchRequest, parts: list[Buff
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint(0 if message.topics is None else (_n := len(message.topics)) + 1))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topic_v6(_topics_item, parts)
     parts.append(pack_o(message.require_stable))
     if message.unknown_tagged_fields is None:
@@ -683,8 +683,8 @@ def _write_offset_fetch_request_offset_fetch_request_group_v8(message: OffsetFet
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint(0 if message.topics is None else (_n := len(message.topics)) + 1))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topics_v8(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -693,8 +693,8 @@ def _write_offset_fetch_request_offset_fetch_request_group_v8(message: OffsetFet
 
 
 def _write_offset_fetch_request_v8(message: OffsetFetchRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_offset_fetch_request_offset_fetch_request_group_v8(_groups_item, parts)
     parts.append(pack_o(message.require_stable))
     if message.unknown_tagged_fields is None:
@@ -711,8 +711,8 @@ def _write_offset_fetch_request_offset_fetch_request_group_v9(message: OffsetFet
     parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.member_epoch))
-    parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint(0 if message.topics is None else (_n := len(message.topics)) + 1))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topics_v8(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -721,8 +721,8 @@ def _write_offset_fetch_request_offset_fetch_request_group_v9(message: OffsetFet
 
 
 def _write_offset_fetch_request_v9(message: OffsetFetchRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_offset_fetch_request_offset_fetch_request_group_v9(_groups_item, parts)
     parts.append(pack_o(message.require_stable))
     if message.unknown_tagged_fields is None:
@@ -750,8 +750,8 @@ def _write_offset_fetch_request_offset_fetch_request_group_v10(message: OffsetFe
     parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.member_epoch))
-    parts.append(unsigned_varint(0 if message.topics is None else len(message.topics) + 1))
-    for _topics_item in message.topics or () if not message.topics or len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint(0 if message.topics is None else (_n := len(message.topics)) + 1))
+    for _topics_item in message.topics or () if not message.topics or _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_request_offset_fetch_request_topics_v10(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -760,8 +760,8 @@ def _write_offset_fetch_request_offset_fetch_request_group_v10(message: OffsetFe
 
 
 def _write_offset_fetch_request_v10(message: OffsetFetchRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_offset_fetch_request_offset_fetch_request_group_v10(_groups_item, parts)
     parts.append(pack_o(message.require_stable))
     if message.unknown_tagged_fields is None:
@@ -957,10 +957,10 @@ def _read_offset_fetch_response_offset_fetch_response_topic_v1(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 16:
+    if _n * 16 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partition_v1(frame, pos)
         partitions.append(_partitions_item)
     return OffsetFetchResponse.OffsetFetchResponseTopic(name, partitions), pos
@@ -971,7 +971,7 @@ def _read_offset_fetch_response_v1(frame: bytes, pos: int) -> tuple[OffsetFetchR
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -985,7 +985,7 @@ def _read_offset_fetch_response_v2(frame: bytes, pos: int) -> tuple[OffsetFetchR
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -1001,7 +1001,7 @@ def _read_offset_fetch_response_v3(frame: bytes, pos: int) -> tuple[OffsetFetchR
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -1038,10 +1038,10 @@ def _read_offset_fetch_response_offset_fetch_response_topic_v5(frame: bytes, pos
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 20:
+    if _n * 20 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partition_v5(frame, pos)
         partitions.append(_partitions_item)
     return OffsetFetchResponse.OffsetFetchResponseTopic(name, partitions), pos
@@ -1052,7 +1052,7 @@ def _read_offset_fetch_response_v5(frame: bytes, pos: int) -> tuple[OffsetFetchR
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -1109,10 +1109,10 @@ def _read_offset_fetch_response_offset_fetch_response_topic_v6(frame: bytes, pos
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 20:
+    if _n * 20 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partition_v6(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -1137,7 +1137,7 @@ def _read_offset_fetch_response_v6(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -1202,10 +1202,10 @@ def _read_offset_fetch_response_offset_fetch_response_topics_v8(frame: bytes, po
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 20:
+    if _n * 20 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartitions] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partitions_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -1238,7 +1238,7 @@ def _read_offset_fetch_response_offset_fetch_response_group_v8(frame: bytes, pos
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopics] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -1268,7 +1268,7 @@ def _read_offset_fetch_response_v8(frame: bytes, pos: int) -> tuple[OffsetFetchR
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[OffsetFetchResponse.OffsetFetchResponseGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -1296,10 +1296,10 @@ def _read_offset_fetch_response_offset_fetch_response_topics_v10(frame: bytes, p
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 20:
+    if _n * 20 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetFetchResponse.OffsetFetchResponsePartitions] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_offset_fetch_response_offset_fetch_response_partitions_v8(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -1332,7 +1332,7 @@ def _read_offset_fetch_response_offset_fetch_response_group_v10(frame: bytes, po
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopics] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -1362,7 +1362,7 @@ def _read_offset_fetch_response_v10(frame: bytes, pos: int) -> tuple[OffsetFetch
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[OffsetFetchResponse.OffsetFetchResponseGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -1390,27 +1390,27 @@ def _write_offset_fetch_response_offset_fetch_response_topic_v1(message: OffsetF
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_fetch_response_offset_fetch_response_partition_v1(_partitions_item, parts)
 
 
 def _write_offset_fetch_response_v1(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topic_v1(_topics_item, parts)
 
 
 def _write_offset_fetch_response_v2(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topic_v1(_topics_item, parts)
     parts.append(pack_h(message.error_code))
 
 
 def _write_offset_fetch_response_v3(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topic_v1(_topics_item, parts)
     parts.append(pack_h(message.error_code))
 
@@ -1426,14 +1426,14 @@ def _write_offset_fetch_response_offset_fetch_response_topic_v5(message: OffsetF
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_fetch_response_offset_fetch_response_partition_v5(_partitions_item, parts)
 
 
 def _write_offset_fetch_response_v5(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topic_v5(_topics_item, parts)
     parts.append(pack_h(message.error_code))
 
@@ -1454,8 +1454,8 @@ def _write_offset_fetch_response_offset_fetch_response_topic_v6(message: OffsetF
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_fetch_response_offset_fetch_response_partition_v6(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1465,8 +1465,8 @@ def _write_offset_fetch_response_offset_fetch_response_topic_v6(message: OffsetF
 
 def _write_offset_fetch_response_v6(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topic_v6(_topics_item, parts)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:
@@ -1491,8 +1491,8 @@ def _write_offset_fetch_response_offset_fetch_response_topics_v8(message: Offset
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_fetch_response_offset_fetch_response_partitions_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1504,8 +1504,8 @@ def _write_offset_fetch_response_offset_fetch_response_group_v8(message: OffsetF
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topics_v8(_topics_item, parts)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:
@@ -1516,8 +1516,8 @@ def _write_offset_fetch_response_offset_fetch_response_group_v8(message: OffsetF
 
 def _write_offset_fetch_response_v8(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_offset_fetch_response_offset_fetch_response_group_v8(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1527,8 +1527,8 @@ def _write_offset_fetch_response_v8(message: OffsetFetchResponse, parts: list[Bu
 
 def _write_offset_fetch_response_offset_fetch_response_topics_v10(message: OffsetFetchResponse.OffsetFetchResponseTopics, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_fetch_response_offset_fetch_response_partitions_v8(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1540,8 +1540,8 @@ def _write_offset_fetch_response_offset_fetch_response_group_v10(message: Offset
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_fetch_response_offset_fetch_response_topics_v10(_topics_item, parts)
     parts.append(pack_h(message.error_code))
     if message.unknown_tagged_fields is None:
@@ -1552,8 +1552,8 @@ def _write_offset_fetch_response_offset_fetch_response_group_v10(message: Offset
 
 def _write_offset_fetch_response_v10(message: OffsetFetchResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_offset_fetch_response_offset_fetch_response_group_v10(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

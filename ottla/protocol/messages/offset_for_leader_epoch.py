@@ -114,7 +114,7 @@ def _read_offset_for_leader_epoch_request_offset_for_leader_topic_v2(frame: byte
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 12:
+    if _n * 12 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetForLeaderEpochRequest.OffsetForLeaderPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -128,7 +128,7 @@ def _read_offset_for_leader_epoch_request_v2(frame: bytes, pos: int) -> tuple[Of
     pos += 4
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -142,7 +142,7 @@ def _read_offset_for_leader_epoch_request_v3(frame: bytes, pos: int) -> tuple[Of
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -184,7 +184,7 @@ def _read_offset_for_leader_epoch_request_offset_for_leader_topic_v4(frame: byte
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 13:
+    if _n * 13 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetForLeaderEpochRequest.OffsetForLeaderPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -212,7 +212,7 @@ def _read_offset_for_leader_epoch_request_v4(frame: bytes, pos: int) -> tuple[Of
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -237,20 +237,20 @@ def _write_offset_for_leader_epoch_request_offset_for_leader_topic_v2(message: O
     _text = message.topic.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_for_leader_epoch_request_offset_for_leader_partition_v2(_partitions_item, parts)
 
 
 def _write_offset_for_leader_epoch_request_v2(message: OffsetForLeaderEpochRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_i((_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_for_leader_epoch_request_offset_for_leader_topic_v2(_topics_item, parts)
 
 
 def _write_offset_for_leader_epoch_request_v3(message: OffsetForLeaderEpochRequest, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.replica_id, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.replica_id, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_for_leader_epoch_request_offset_for_leader_topic_v2(_topics_item, parts)
 
 
@@ -266,8 +266,8 @@ def _write_offset_for_leader_epoch_request_offset_for_leader_topic_v4(message: O
     _text = message.topic.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_for_leader_epoch_request_offset_for_leader_partition_v4(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -277,8 +277,8 @@ def _write_offset_for_leader_epoch_request_offset_for_leader_topic_v4(message: O
 
 def _write_offset_for_leader_epoch_request_v4(message: OffsetForLeaderEpochRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.replica_id))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_for_leader_epoch_request_offset_for_leader_topic_v4(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -376,7 +376,7 @@ def _read_offset_for_leader_epoch_response_offset_for_leader_topic_result_v2(fra
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetForLeaderEpochResponse.EpochEndOffset] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -390,7 +390,7 @@ def _read_offset_for_leader_epoch_response_v2(frame: bytes, pos: int) -> tuple[O
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -432,7 +432,7 @@ def _read_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(fra
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 19:
+    if _n * 19 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[OffsetForLeaderEpochResponse.EpochEndOffset] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -460,7 +460,7 @@ def _read_offset_for_leader_epoch_response_v4(frame: bytes, pos: int) -> tuple[O
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -485,14 +485,14 @@ def _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v2(me
     _text = message.topic.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_for_leader_epoch_response_epoch_end_offset_v2(_partitions_item, parts)
 
 
 def _write_offset_for_leader_epoch_response_v2(message: OffsetForLeaderEpochResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v2(_topics_item, parts)
 
 
@@ -508,8 +508,8 @@ def _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(me
     _text = message.topic.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_offset_for_leader_epoch_response_epoch_end_offset_v4(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -519,8 +519,8 @@ def _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(me
 
 def _write_offset_for_leader_epoch_response_v4(message: OffsetForLeaderEpochResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_offset_for_leader_epoch_response_offset_for_leader_topic_result_v4(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -147,7 +147,7 @@ def _read_produce_request_topic_produce_data_v3(frame: bytes, pos: int) -> tuple
     pos += 4
     if _n < 0:
         fail_null("partition_data")
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("partition_data", _n)
     partition_data: list[ProduceRequest.PartitionProduceData] = []
     for _ in range(_n) if _n <= FEW else many("partition_data", _n):
@@ -169,7 +169,7 @@ def _read_produce_request_v3(frame: bytes, pos: int) -> tuple[ProduceRequest, in
     pos += 10
     if _n < 0:
         fail_null("topic_data")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topic_data", _n)
     topic_data: list[ProduceRequest.TopicProduceData] = []
     for _ in range(_n) if _n <= FEW else many("topic_data", _n, topic_data):
@@ -222,7 +222,7 @@ def _read_produce_request_topic_produce_data_v9(frame: bytes, pos: int) -> tuple
     if _n <= 0:
         fail_null("partition_data")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("partition_data", _n)
     partition_data: list[ProduceRequest.PartitionProduceData] = []
     for _ in range(_n) if _n <= FEW else many("partition_data", _n):
@@ -261,7 +261,7 @@ def _read_produce_request_v9(frame: bytes, pos: int) -> tuple[ProduceRequest, in
     if _n <= 0:
         fail_null("topic_data")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topic_data", _n)
     topic_data: list[ProduceRequest.TopicProduceData] = []
     for _ in range(_n) if _n <= FEW else many("topic_data", _n, topic_data):
@@ -289,7 +289,7 @@ def _read_produce_request_topic_produce_data_v13(frame: bytes, pos: int) -> tupl
     if _n <= 0:
         fail_null("partition_data")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("partition_data", _n)
     partition_data: list[ProduceRequest.PartitionProduceData] = []
     for _ in range(_n) if _n <= FEW else many("partition_data", _n):
@@ -328,7 +328,7 @@ def _read_produce_request_v13(frame: bytes, pos: int) -> tuple[ProduceRequest, i
     if _n <= 0:
         fail_null("topic_data")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topic_data", _n)
     topic_data: list[ProduceRequest.TopicProduceData] = []
     for _ in range(_n) if _n <= FEW else many("topic_data", _n, topic_data):
@@ -355,8 +355,8 @@ def _write_produce_request_topic_produce_data_v3(message: ProduceRequest.TopicPr
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partition_data)))
-    for _partition_data_item in message.partition_data if len(message.partition_data) <= FEW else all_of(message.partition_data, parts):
+    parts.append(pack_i((_n := len(message.partition_data))))
+    for _partition_data_item in message.partition_data if _n <= FEW else all_of(message.partition_data, parts):
         _write_produce_request_partition_produce_data_v3(_partition_data_item, parts)
 
 
@@ -364,8 +364,8 @@ def _write_produce_request_v3(message: ProduceRequest, parts: list[Buffer]) -> N
     _text = b"" if message.transactional_id is None else message.transactional_id.encode()
     parts.append(pack_h(-1 if message.transactional_id is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_hii(message.acks, message.timeout_ms, len(message.topic_data)))
-    for _topic_data_item in message.topic_data if len(message.topic_data) <= FEW else all_of(message.topic_data, parts):
+    parts.append(pack_hii(message.acks, message.timeout_ms, (_n := len(message.topic_data))))
+    for _topic_data_item in message.topic_data if _n <= FEW else all_of(message.topic_data, parts):
         _write_produce_request_topic_produce_data_v3(_topic_data_item, parts)
 
 
@@ -384,8 +384,8 @@ def _write_produce_request_topic_produce_data_v9(message: ProduceRequest.TopicPr
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partition_data) + 1))
-    for _partition_data_item in message.partition_data if len(message.partition_data) <= FEW else all_of(message.partition_data, parts):
+    parts.append(unsigned_varint((_n := len(message.partition_data)) + 1))
+    for _partition_data_item in message.partition_data if _n <= FEW else all_of(message.partition_data, parts):
         _write_produce_request_partition_produce_data_v9(_partition_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -398,8 +398,8 @@ def _write_produce_request_v9(message: ProduceRequest, parts: list[Buffer]) -> N
     parts.append(string_length(0 if message.transactional_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_hi(message.acks, message.timeout_ms))
-    parts.append(unsigned_varint(len(message.topic_data) + 1))
-    for _topic_data_item in message.topic_data if len(message.topic_data) <= FEW else all_of(message.topic_data, parts):
+    parts.append(unsigned_varint((_n := len(message.topic_data)) + 1))
+    for _topic_data_item in message.topic_data if _n <= FEW else all_of(message.topic_data, parts):
         _write_produce_request_topic_produce_data_v9(_topic_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -409,8 +409,8 @@ def _write_produce_request_v9(message: ProduceRequest, parts: list[Buffer]) -> N
 
 def _write_produce_request_topic_produce_data_v13(message: ProduceRequest.TopicProduceData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partition_data) + 1))
-    for _partition_data_item in message.partition_data if len(message.partition_data) <= FEW else all_of(message.partition_data, parts):
+    parts.append(unsigned_varint((_n := len(message.partition_data)) + 1))
+    for _partition_data_item in message.partition_data if _n <= FEW else all_of(message.partition_data, parts):
         _write_produce_request_partition_produce_data_v9(_partition_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -423,8 +423,8 @@ def _write_produce_request_v13(message: ProduceRequest, parts: list[Buffer]) -> 
     parts.append(string_length(0 if message.transactional_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_hi(message.acks, message.timeout_ms))
-    parts.append(unsigned_varint(len(message.topic_data) + 1))
-    for _topic_data_item in message.topic_data if len(message.topic_data) <= FEW else all_of(message.topic_data, parts):
+    parts.append(unsigned_varint((_n := len(message.topic_data)) + 1))
+    for _topic_data_item in message.topic_data if _n <= FEW else all_of(message.topic_data, parts):
         _write_produce_request_topic_produce_data_v13(_topic_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -613,7 +613,7 @@ def _read_produce_response_topic_produce_response_v3(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partition_responses")
-    if _n > (len(frame) - pos) // 22:
+    if _n * 22 > len(frame) - pos:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
     for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
@@ -627,7 +627,7 @@ def _read_produce_response_v3(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     pos += 4
     if _n < 0:
         fail_null("responses")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -656,7 +656,7 @@ def _read_produce_response_topic_produce_response_v5(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partition_responses")
-    if _n > (len(frame) - pos) // 30:
+    if _n * 30 > len(frame) - pos:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
     for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
@@ -670,7 +670,7 @@ def _read_produce_response_v5(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     pos += 4
     if _n < 0:
         fail_null("responses")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -698,10 +698,10 @@ def _read_produce_response_partition_produce_response_v8(frame: bytes, pos: int)
     pos += 34
     if _n < 0:
         fail_null("record_errors")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("record_errors", _n)
     record_errors: list[ProduceResponse.BatchIndexAndErrorMessage] = []
-    for _ in range(_n) if _n <= FEW else many("record_errors", _n):
+    for _ in range(_n) if _n <= FEW else many("record_errors", _n, record_errors):
         _record_errors_item, pos = _read_produce_response_batch_index_and_error_message_v8(frame, pos)
         record_errors.append(_record_errors_item)
     (_n,) = unpack_h(frame, pos)
@@ -727,7 +727,7 @@ def _read_produce_response_topic_produce_response_v8(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partition_responses")
-    if _n > (len(frame) - pos) // 36:
+    if _n * 36 > len(frame) - pos:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
     for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
@@ -741,7 +741,7 @@ def _read_produce_response_v8(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     pos += 4
     if _n < 0:
         fail_null("responses")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -788,10 +788,10 @@ def _read_produce_response_partition_produce_response_v9(frame: bytes, pos: int)
     if _n <= 0:
         fail_null("record_errors")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("record_errors", _n)
     record_errors: list[ProduceResponse.BatchIndexAndErrorMessage] = []
-    for _ in range(_n) if _n <= FEW else many("record_errors", _n):
+    for _ in range(_n) if _n <= FEW else many("record_errors", _n, record_errors):
         _record_errors_item, pos = _read_produce_response_batch_index_and_error_message_v9(frame, pos)
         record_errors.append(_record_errors_item)
     _n = frame[pos]
@@ -843,7 +843,7 @@ def _read_produce_response_topic_produce_response_v9(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("partition_responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 33:
+    if _n * 33 > len(frame) - pos:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
     for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
@@ -869,7 +869,7 @@ def _read_produce_response_v9(frame: bytes, pos: int) -> tuple[ProduceResponse, 
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -921,10 +921,10 @@ def _read_produce_response_partition_produce_response_v10(frame: bytes, pos: int
     if _n <= 0:
         fail_null("record_errors")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("record_errors", _n)
     record_errors: list[ProduceResponse.BatchIndexAndErrorMessage] = []
-    for _ in range(_n) if _n <= FEW else many("record_errors", _n):
+    for _ in range(_n) if _n <= FEW else many("record_errors", _n, record_errors):
         _record_errors_item, pos = _read_produce_response_batch_index_and_error_message_v9(frame, pos)
         record_errors.append(_record_errors_item)
     _n = frame[pos]
@@ -977,7 +977,7 @@ def _read_produce_response_topic_produce_response_v10(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("partition_responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 33:
+    if _n * 33 > len(frame) - pos:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
     for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
@@ -1040,7 +1040,7 @@ def _read_produce_response_v10(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -1063,10 +1063,10 @@ def _read_produce_response_v10(frame: bytes, pos: int) -> tuple[ProduceResponse,
                 if _n <= 0:
                     fail_null("node_endpoints")
                 _n -= 1
-                if _n > (len(frame) - pos) // 11:
+                if _n * 11 > len(frame) - pos:
                     fail_count("node_endpoints", _n)
                 node_endpoints = []
-                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
+                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n, node_endpoints):
                     _node_endpoints_item, pos = _read_produce_response_node_endpoint_v10(frame, pos)
                     node_endpoints.append(_node_endpoints_item)
             else:
@@ -1092,7 +1092,7 @@ def _read_produce_response_topic_produce_response_v13(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("partition_responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 33:
+    if _n * 33 > len(frame) - pos:
         fail_count("partition_responses", _n)
     partition_responses: list[ProduceResponse.PartitionProduceResponse] = []
     for _ in range(_n) if _n <= FEW else many("partition_responses", _n, partition_responses):
@@ -1118,7 +1118,7 @@ def _read_produce_response_v13(frame: bytes, pos: int) -> tuple[ProduceResponse,
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[ProduceResponse.TopicProduceResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -1141,10 +1141,10 @@ def _read_produce_response_v13(frame: bytes, pos: int) -> tuple[ProduceResponse,
                 if _n <= 0:
                     fail_null("node_endpoints")
                 _n -= 1
-                if _n > (len(frame) - pos) // 11:
+                if _n * 11 > len(frame) - pos:
                     fail_count("node_endpoints", _n)
                 node_endpoints = []
-                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
+                for _ in range(_n) if _n <= FEW else many("node_endpoints", _n, node_endpoints):
                     _node_endpoints_item, pos = _read_produce_response_node_endpoint_v10(frame, pos)
                     node_endpoints.append(_node_endpoints_item)
             else:
@@ -1167,14 +1167,14 @@ def _write_produce_response_topic_produce_response_v3(message: ProduceResponse.T
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partition_responses)))
-    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses, parts):
+    parts.append(pack_i((_n := len(message.partition_responses))))
+    for _partition_responses_item in message.partition_responses if _n <= FEW else all_of(message.partition_responses, parts):
         _write_produce_response_partition_produce_response_v3(_partition_responses_item, parts)
 
 
 def _write_produce_response_v3(message: ProduceResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(pack_i((_n := len(message.responses))))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_produce_response_topic_produce_response_v3(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -1187,14 +1187,14 @@ def _write_produce_response_topic_produce_response_v5(message: ProduceResponse.T
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partition_responses)))
-    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses, parts):
+    parts.append(pack_i((_n := len(message.partition_responses))))
+    for _partition_responses_item in message.partition_responses if _n <= FEW else all_of(message.partition_responses, parts):
         _write_produce_response_partition_produce_response_v5(_partition_responses_item, parts)
 
 
 def _write_produce_response_v5(message: ProduceResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(pack_i((_n := len(message.responses))))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_produce_response_topic_produce_response_v5(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -1206,8 +1206,8 @@ def _write_produce_response_batch_index_and_error_message_v8(message: ProduceRes
 
 
 def _write_produce_response_partition_produce_response_v8(message: ProduceResponse.PartitionProduceResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ihqqqi(message.index, message.error_code, message.base_offset, message.log_append_time_ms, message.log_start_offset, len(message.record_errors)))
-    for _record_errors_item in message.record_errors if len(message.record_errors) <= FEW else all_of(message.record_errors, parts):
+    parts.append(pack_ihqqqi(message.index, message.error_code, message.base_offset, message.log_append_time_ms, message.log_start_offset, (_n := len(message.record_errors))))
+    for _record_errors_item in message.record_errors if _n <= FEW else all_of(message.record_errors, parts):
         _write_produce_response_batch_index_and_error_message_v8(_record_errors_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(pack_h(-1 if message.error_message is None else len(_text)))
@@ -1218,14 +1218,14 @@ def _write_produce_response_topic_produce_response_v8(message: ProduceResponse.T
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partition_responses)))
-    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses, parts):
+    parts.append(pack_i((_n := len(message.partition_responses))))
+    for _partition_responses_item in message.partition_responses if _n <= FEW else all_of(message.partition_responses, parts):
         _write_produce_response_partition_produce_response_v8(_partition_responses_item, parts)
 
 
 def _write_produce_response_v8(message: ProduceResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_i(len(message.responses)))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(pack_i((_n := len(message.responses))))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_produce_response_topic_produce_response_v8(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
 
@@ -1243,8 +1243,8 @@ def _write_produce_response_batch_index_and_error_message_v9(message: ProduceRes
 
 def _write_produce_response_partition_produce_response_v9(message: ProduceResponse.PartitionProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqq(message.index, message.error_code, message.base_offset, message.log_append_time_ms, message.log_start_offset))
-    parts.append(unsigned_varint(len(message.record_errors) + 1))
-    for _record_errors_item in message.record_errors if len(message.record_errors) <= FEW else all_of(message.record_errors, parts):
+    parts.append(unsigned_varint((_n := len(message.record_errors)) + 1))
+    for _record_errors_item in message.record_errors if _n <= FEW else all_of(message.record_errors, parts):
         _write_produce_response_batch_index_and_error_message_v9(_record_errors_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
@@ -1259,8 +1259,8 @@ def _write_produce_response_topic_produce_response_v9(message: ProduceResponse.T
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partition_responses) + 1))
-    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses, parts):
+    parts.append(unsigned_varint((_n := len(message.partition_responses)) + 1))
+    for _partition_responses_item in message.partition_responses if _n <= FEW else all_of(message.partition_responses, parts):
         _write_produce_response_partition_produce_response_v9(_partition_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1269,8 +1269,8 @@ def _write_produce_response_topic_produce_response_v9(message: ProduceResponse.T
 
 
 def _write_produce_response_v9(message: ProduceResponse, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_produce_response_topic_produce_response_v9(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     if message.unknown_tagged_fields is None:
@@ -1289,8 +1289,8 @@ def _write_produce_response_leader_id_and_epoch_v10(message: ProduceResponse.Lea
 
 def _write_produce_response_partition_produce_response_v10(message: ProduceResponse.PartitionProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_ihqqq(message.index, message.error_code, message.base_offset, message.log_append_time_ms, message.log_start_offset))
-    parts.append(unsigned_varint(len(message.record_errors) + 1))
-    for _record_errors_item in message.record_errors if len(message.record_errors) <= FEW else all_of(message.record_errors, parts):
+    parts.append(unsigned_varint((_n := len(message.record_errors)) + 1))
+    for _record_errors_item in message.record_errors if _n <= FEW else all_of(message.record_errors, parts):
         _write_produce_response_batch_index_and_error_message_v9(_record_errors_item, parts)
     _text = b"" if message.error_message is None else message.error_message.encode()
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
@@ -1310,8 +1310,8 @@ def _write_produce_response_topic_produce_response_v10(message: ProduceResponse.
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partition_responses) + 1))
-    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses, parts):
+    parts.append(unsigned_varint((_n := len(message.partition_responses)) + 1))
+    for _partition_responses_item in message.partition_responses if _n <= FEW else all_of(message.partition_responses, parts):
         _write_produce_response_partition_produce_response_v10(_partition_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1335,15 +1335,15 @@ def _write_produce_response_node_endpoint_v10(message: ProduceResponse.NodeEndpo
 
 
 def _write_produce_response_v10(message: ProduceResponse, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_produce_response_topic_produce_response_v10(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.node_endpoints != []:
         _tag: list[Buffer] = []
-        _tag.append(unsigned_varint(len(message.node_endpoints) + 1))
-        for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints, _tag):
+        _tag.append(unsigned_varint((_n := len(message.node_endpoints)) + 1))
+        for _node_endpoints_item in message.node_endpoints if _n <= FEW else all_of(message.node_endpoints, _tag):
             _write_produce_response_node_endpoint_v10(_node_endpoints_item, _tag)
         tagged.append((0, _tag))
     if message.unknown_tagged_fields is None and not tagged:
@@ -1354,8 +1354,8 @@ def _write_produce_response_v10(message: ProduceResponse, parts: list[Buffer]) -
 
 def _write_produce_response_topic_produce_response_v13(message: ProduceResponse.TopicProduceResponse, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partition_responses) + 1))
-    for _partition_responses_item in message.partition_responses if len(message.partition_responses) <= FEW else all_of(message.partition_responses, parts):
+    parts.append(unsigned_varint((_n := len(message.partition_responses)) + 1))
+    for _partition_responses_item in message.partition_responses if _n <= FEW else all_of(message.partition_responses, parts):
         _write_produce_response_partition_produce_response_v10(_partition_responses_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1364,15 +1364,15 @@ def _write_produce_response_topic_produce_response_v13(message: ProduceResponse.
 
 
 def _write_produce_response_v13(message: ProduceResponse, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_produce_response_topic_produce_response_v13(_responses_item, parts)
     parts.append(pack_i(message.throttle_time_ms))
     tagged: list[tuple[int, list[Buffer]]] = []
     if message.node_endpoints != []:
         _tag: list[Buffer] = []
-        _tag.append(unsigned_varint(len(message.node_endpoints) + 1))
-        for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints, _tag):
+        _tag.append(unsigned_varint((_n := len(message.node_endpoints)) + 1))
+        for _node_endpoints_item in message.node_endpoints if _n <= FEW else all_of(message.node_endpoints, _tag):
             _write_produce_response_node_endpoint_v10(_node_endpoints_item, _tag)
         tagged.append((0, _tag))
     if message.unknown_tagged_fields is None and not tagged:

@@ -119,7 +119,7 @@ def _read_read_share_group_state_request_read_state_data_v0(frame: bytes, pos: i
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateRequest.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -155,7 +155,7 @@ def _read_read_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[Rea
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ReadShareGroupStateRequest.ReadStateData] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -182,8 +182,8 @@ def _write_read_share_group_state_request_partition_data_v0(message: ReadShareGr
 
 def _write_read_share_group_state_request_read_state_data_v0(message: ReadShareGroupStateRequest.ReadStateData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_read_share_group_state_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -195,8 +195,8 @@ def _write_read_share_group_state_request_v0(message: ReadShareGroupStateRequest
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_read_share_group_state_request_read_state_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -336,7 +336,7 @@ def _read_read_share_group_state_response_partition_result_v0(frame: bytes, pos:
     if _n <= 0:
         fail_null("state_batches")
     _n -= 1
-    if _n > (len(frame) - pos) // 20:
+    if _n * 20 > len(frame) - pos:
         fail_count("state_batches", _n)
     state_batches: list[ReadShareGroupStateResponse.StateBatch] = []
     for _ in range(_n) if _n <= FEW else many("state_batches", _n):
@@ -364,7 +364,7 @@ def _read_read_share_group_state_response_read_state_result_v0(frame: bytes, pos
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 21:
+    if _n * 21 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateResponse.PartitionResult] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -390,7 +390,7 @@ def _read_read_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[Re
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("results", _n)
     results: list[ReadShareGroupStateResponse.ReadStateResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -421,8 +421,8 @@ def _write_read_share_group_state_response_partition_result_v0(message: ReadShar
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iq(message.state_epoch, message.start_offset))
-    parts.append(unsigned_varint(len(message.state_batches) + 1))
-    for _state_batches_item in message.state_batches if len(message.state_batches) <= FEW else all_of(message.state_batches, parts):
+    parts.append(unsigned_varint((_n := len(message.state_batches)) + 1))
+    for _state_batches_item in message.state_batches if _n <= FEW else all_of(message.state_batches, parts):
         _write_read_share_group_state_response_state_batch_v0(_state_batches_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -432,8 +432,8 @@ def _write_read_share_group_state_response_partition_result_v0(message: ReadShar
 
 def _write_read_share_group_state_response_read_state_result_v0(message: ReadShareGroupStateResponse.ReadStateResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_read_share_group_state_response_partition_result_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -442,8 +442,8 @@ def _write_read_share_group_state_response_read_state_result_v0(message: ReadSha
 
 
 def _write_read_share_group_state_response_v0(message: ReadShareGroupStateResponse, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_read_share_group_state_response_read_state_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -119,7 +119,7 @@ def _read_read_share_group_state_summary_request_read_state_summary_data_v0(fram
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateSummaryRequest.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -155,7 +155,7 @@ def _read_read_share_group_state_summary_request_v0(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ReadShareGroupStateSummaryRequest.ReadStateSummaryData] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -182,8 +182,8 @@ def _write_read_share_group_state_summary_request_partition_data_v0(message: Rea
 
 def _write_read_share_group_state_summary_request_read_state_summary_data_v0(message: ReadShareGroupStateSummaryRequest.ReadStateSummaryData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_read_share_group_state_summary_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -195,8 +195,8 @@ def _write_read_share_group_state_summary_request_v0(message: ReadShareGroupStat
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_read_share_group_state_summary_request_read_state_summary_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -318,10 +318,10 @@ def _read_read_share_group_state_summary_response_read_state_summary_result_v0(f
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 24:
+    if _n * 24 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateSummaryResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_read_share_group_state_summary_response_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -344,7 +344,7 @@ def _read_read_share_group_state_summary_response_v0(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("results", _n)
     results: list[ReadShareGroupStateSummaryResponse.ReadStateSummaryResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -399,10 +399,10 @@ def _read_read_share_group_state_summary_response_read_state_summary_result_v1(f
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 28:
+    if _n * 28 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ReadShareGroupStateSummaryResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_read_share_group_state_summary_response_partition_result_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -425,7 +425,7 @@ def _read_read_share_group_state_summary_response_v1(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("results", _n)
     results: list[ReadShareGroupStateSummaryResponse.ReadStateSummaryResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -456,8 +456,8 @@ def _write_read_share_group_state_summary_response_partition_result_v0(message: 
 
 def _write_read_share_group_state_summary_response_read_state_summary_result_v0(message: ReadShareGroupStateSummaryResponse.ReadStateSummaryResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_read_share_group_state_summary_response_partition_result_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -466,8 +466,8 @@ def _write_read_share_group_state_summary_response_read_state_summary_result_v0(
 
 
 def _write_read_share_group_state_summary_response_v0(message: ReadShareGroupStateSummaryResponse, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_read_share_group_state_summary_response_read_state_summary_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -489,8 +489,8 @@ def _write_read_share_group_state_summary_response_partition_result_v1(message: 
 
 def _write_read_share_group_state_summary_response_read_state_summary_result_v1(message: ReadShareGroupStateSummaryResponse.ReadStateSummaryResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_read_share_group_state_summary_response_partition_result_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -499,8 +499,8 @@ def _write_read_share_group_state_summary_response_read_state_summary_result_v1(
 
 
 def _write_read_share_group_state_summary_response_v1(message: ReadShareGroupStateSummaryResponse, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_read_share_group_state_summary_response_read_state_summary_result_v1(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -88,10 +88,10 @@ def _read_sasl_handshake_response_v0(frame: bytes, pos: int) -> tuple[SaslHandsh
     pos += 6
     if _n < 0:
         fail_null("mechanisms")
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("mechanisms", _n)
     mechanisms: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("mechanisms", _n):
+    for _ in range(_n) if _n <= FEW else many("mechanisms", _n, mechanisms):
         (_n,) = unpack_h(frame, pos)
         pos += 2
         if _n < 0:
@@ -104,8 +104,8 @@ def _read_sasl_handshake_response_v0(frame: bytes, pos: int) -> tuple[SaslHandsh
 
 
 def _write_sasl_handshake_response_v0(message: SaslHandshakeResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_hi(message.error_code, len(message.mechanisms)))
-    for _mechanisms_item in message.mechanisms if len(message.mechanisms) <= FEW else all_of(message.mechanisms, parts):
+    parts.append(pack_hi(message.error_code, (_n := len(message.mechanisms))))
+    for _mechanisms_item in message.mechanisms if _n <= FEW else all_of(message.mechanisms, parts):
         _text = _mechanisms_item.encode()
         parts.append(pack_h(len(_text)))
         parts.append(_text)

@@ -166,7 +166,7 @@ def _read_share_acknowledge_request_acknowledge_partition_v1(frame: bytes, pos: 
     if _n <= 0:
         fail_null("acknowledgement_batches")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("acknowledgement_batches", _n)
     acknowledgement_batches: list[ShareAcknowledgeRequest.AcknowledgementBatch] = []
     for _ in range(_n) if _n <= FEW else many("acknowledgement_batches", _n, acknowledgement_batches):
@@ -194,7 +194,7 @@ def _read_share_acknowledge_request_acknowledge_topic_v1(frame: bytes, pos: int)
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ShareAcknowledgeRequest.AcknowledgePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -244,7 +244,7 @@ def _read_share_acknowledge_request_v1(frame: bytes, pos: int) -> tuple[ShareAck
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ShareAcknowledgeRequest.AcknowledgeTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -294,7 +294,7 @@ def _read_share_acknowledge_request_v2(frame: bytes, pos: int) -> tuple[ShareAck
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ShareAcknowledgeRequest.AcknowledgeTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -324,8 +324,8 @@ def _write_share_acknowledge_request_acknowledgement_batch_v1(message: ShareAckn
 
 def _write_share_acknowledge_request_acknowledge_partition_v1(message: ShareAcknowledgeRequest.AcknowledgePartition, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.partition_index))
-    parts.append(unsigned_varint(len(message.acknowledgement_batches) + 1))
-    for _acknowledgement_batches_item in message.acknowledgement_batches if len(message.acknowledgement_batches) <= FEW else all_of(message.acknowledgement_batches, parts):
+    parts.append(unsigned_varint((_n := len(message.acknowledgement_batches)) + 1))
+    for _acknowledgement_batches_item in message.acknowledgement_batches if _n <= FEW else all_of(message.acknowledgement_batches, parts):
         _write_share_acknowledge_request_acknowledgement_batch_v1(_acknowledgement_batches_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -335,8 +335,8 @@ def _write_share_acknowledge_request_acknowledge_partition_v1(message: ShareAckn
 
 def _write_share_acknowledge_request_acknowledge_topic_v1(message: ShareAcknowledgeRequest.AcknowledgeTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_share_acknowledge_request_acknowledge_partition_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -352,8 +352,8 @@ def _write_share_acknowledge_request_v1(message: ShareAcknowledgeRequest, parts:
     parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.share_session_epoch))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_share_acknowledge_request_acknowledge_topic_v1(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -369,8 +369,8 @@ def _write_share_acknowledge_request_v2(message: ShareAcknowledgeRequest, parts:
     parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_io(message.share_session_epoch, message.is_renew_ack))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_share_acknowledge_request_acknowledge_topic_v1(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -551,10 +551,10 @@ def _read_share_acknowledge_response_share_acknowledge_topic_response_v1(frame: 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 17:
+    if _n * 17 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ShareAcknowledgeResponse.PartitionData] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_share_acknowledge_response_partition_data_v1(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -627,7 +627,7 @@ def _read_share_acknowledge_response_v1(frame: bytes, pos: int) -> tuple[ShareAc
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -641,10 +641,10 @@ def _read_share_acknowledge_response_v1(frame: bytes, pos: int) -> tuple[ShareAc
     if _n <= 0:
         fail_null("node_endpoints")
     _n -= 1
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("node_endpoints", _n)
     node_endpoints: list[ShareAcknowledgeResponse.NodeEndpoint] = []
-    for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
+    for _ in range(_n) if _n <= FEW else many("node_endpoints", _n, node_endpoints):
         _node_endpoints_item, pos = _read_share_acknowledge_response_node_endpoint_v1(frame, pos)
         node_endpoints.append(_node_endpoints_item)
     if frame[pos]:
@@ -682,7 +682,7 @@ def _read_share_acknowledge_response_v2(frame: bytes, pos: int) -> tuple[ShareAc
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -696,10 +696,10 @@ def _read_share_acknowledge_response_v2(frame: bytes, pos: int) -> tuple[ShareAc
     if _n <= 0:
         fail_null("node_endpoints")
     _n -= 1
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("node_endpoints", _n)
     node_endpoints: list[ShareAcknowledgeResponse.NodeEndpoint] = []
-    for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
+    for _ in range(_n) if _n <= FEW else many("node_endpoints", _n, node_endpoints):
         _node_endpoints_item, pos = _read_share_acknowledge_response_node_endpoint_v1(frame, pos)
         node_endpoints.append(_node_endpoints_item)
     if frame[pos]:
@@ -735,8 +735,8 @@ def _write_share_acknowledge_response_partition_data_v1(message: ShareAcknowledg
 
 def _write_share_acknowledge_response_share_acknowledge_topic_response_v1(message: ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_share_acknowledge_response_partition_data_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -764,11 +764,11 @@ def _write_share_acknowledge_response_v1(message: ShareAcknowledgeResponse, part
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_share_acknowledge_response_share_acknowledge_topic_response_v1(_responses_item, parts)
-    parts.append(unsigned_varint(len(message.node_endpoints) + 1))
-    for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints, parts):
+    parts.append(unsigned_varint((_n := len(message.node_endpoints)) + 1))
+    for _node_endpoints_item in message.node_endpoints if _n <= FEW else all_of(message.node_endpoints, parts):
         _write_share_acknowledge_response_node_endpoint_v1(_node_endpoints_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -782,11 +782,11 @@ def _write_share_acknowledge_response_v2(message: ShareAcknowledgeResponse, part
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.acquisition_lock_timeout_ms))
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_share_acknowledge_response_share_acknowledge_topic_response_v1(_responses_item, parts)
-    parts.append(unsigned_varint(len(message.node_endpoints) + 1))
-    for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints, parts):
+    parts.append(unsigned_varint((_n := len(message.node_endpoints)) + 1))
+    for _node_endpoints_item in message.node_endpoints if _n <= FEW else all_of(message.node_endpoints, parts):
         _write_share_acknowledge_response_node_endpoint_v1(_node_endpoints_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

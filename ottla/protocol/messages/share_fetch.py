@@ -213,7 +213,7 @@ def _read_share_fetch_request_fetch_partition_v1(frame: bytes, pos: int) -> tupl
     if _n <= 0:
         fail_null("acknowledgement_batches")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("acknowledgement_batches", _n)
     acknowledgement_batches: list[ShareFetchRequest.AcknowledgementBatch] = []
     for _ in range(_n) if _n <= FEW else many("acknowledgement_batches", _n, acknowledgement_batches):
@@ -241,7 +241,7 @@ def _read_share_fetch_request_fetch_topic_v1(frame: bytes, pos: int) -> tuple[Sh
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ShareFetchRequest.FetchPartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -269,7 +269,7 @@ def _read_share_fetch_request_forgotten_topic_v1(frame: bytes, pos: int) -> tupl
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -319,7 +319,7 @@ def _read_share_fetch_request_v1(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ShareFetchRequest.FetchTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -333,7 +333,7 @@ def _read_share_fetch_request_v1(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[ShareFetchRequest.ForgottenTopic] = []
     for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
@@ -383,7 +383,7 @@ def _read_share_fetch_request_v2(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[ShareFetchRequest.FetchTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -397,7 +397,7 @@ def _read_share_fetch_request_v2(frame: bytes, pos: int) -> tuple[ShareFetchRequ
     if _n <= 0:
         fail_null("forgotten_topics_data")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("forgotten_topics_data", _n)
     forgotten_topics_data: list[ShareFetchRequest.ForgottenTopic] = []
     for _ in range(_n) if _n <= FEW else many("forgotten_topics_data", _n, forgotten_topics_data):
@@ -427,8 +427,8 @@ def _write_share_fetch_request_acknowledgement_batch_v1(message: ShareFetchReque
 
 def _write_share_fetch_request_fetch_partition_v1(message: ShareFetchRequest.FetchPartition, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.partition_index))
-    parts.append(unsigned_varint(len(message.acknowledgement_batches) + 1))
-    for _acknowledgement_batches_item in message.acknowledgement_batches if len(message.acknowledgement_batches) <= FEW else all_of(message.acknowledgement_batches, parts):
+    parts.append(unsigned_varint((_n := len(message.acknowledgement_batches)) + 1))
+    for _acknowledgement_batches_item in message.acknowledgement_batches if _n <= FEW else all_of(message.acknowledgement_batches, parts):
         _write_share_fetch_request_acknowledgement_batch_v1(_acknowledgement_batches_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -438,8 +438,8 @@ def _write_share_fetch_request_fetch_partition_v1(message: ShareFetchRequest.Fet
 
 def _write_share_fetch_request_fetch_topic_v1(message: ShareFetchRequest.FetchTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_share_fetch_request_fetch_partition_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -466,11 +466,11 @@ def _write_share_fetch_request_v1(message: ShareFetchRequest, parts: list[Buffer
     parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iiiiii(message.share_session_epoch, message.max_wait_ms, message.min_bytes, message.max_bytes, message.max_records, message.batch_size))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_share_fetch_request_fetch_topic_v1(_topics_item, parts)
-    parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
+    parts.append(unsigned_varint((_n := len(message.forgotten_topics_data)) + 1))
+    for _forgotten_topics_data_item in message.forgotten_topics_data if _n <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_share_fetch_request_forgotten_topic_v1(_forgotten_topics_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -486,11 +486,11 @@ def _write_share_fetch_request_v2(message: ShareFetchRequest, parts: list[Buffer
     parts.append(string_length(0 if message.member_id is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iiiiiibo(message.share_session_epoch, message.max_wait_ms, message.min_bytes, message.max_bytes, message.max_records, message.batch_size, message.share_acquire_mode, message.is_renew_ack))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_share_fetch_request_fetch_topic_v1(_topics_item, parts)
-    parts.append(unsigned_varint(len(message.forgotten_topics_data) + 1))
-    for _forgotten_topics_data_item in message.forgotten_topics_data if len(message.forgotten_topics_data) <= FEW else all_of(message.forgotten_topics_data, parts):
+    parts.append(unsigned_varint((_n := len(message.forgotten_topics_data)) + 1))
+    for _forgotten_topics_data_item in message.forgotten_topics_data if _n <= FEW else all_of(message.forgotten_topics_data, parts):
         _write_share_fetch_request_forgotten_topic_v1(_forgotten_topics_data_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -726,7 +726,7 @@ def _read_share_fetch_response_partition_data_v1(frame: bytes, pos: int) -> tupl
     if _n <= 0:
         fail_null("acquired_records")
     _n -= 1
-    if _n > (len(frame) - pos) // 19:
+    if _n * 19 > len(frame) - pos:
         fail_count("acquired_records", _n)
     acquired_records: list[ShareFetchResponse.AcquiredRecords] = []
     for _ in range(_n) if _n <= FEW else many("acquired_records", _n):
@@ -754,7 +754,7 @@ def _read_share_fetch_response_share_fetchable_topic_response_v1(frame: bytes, p
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 22:
+    if _n * 22 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[ShareFetchResponse.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -832,7 +832,7 @@ def _read_share_fetch_response_v1(frame: bytes, pos: int) -> tuple[ShareFetchRes
     if _n <= 0:
         fail_null("responses")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("responses", _n)
     responses: list[ShareFetchResponse.ShareFetchableTopicResponse] = []
     for _ in range(_n) if _n <= FEW else many("responses", _n, responses):
@@ -846,10 +846,10 @@ def _read_share_fetch_response_v1(frame: bytes, pos: int) -> tuple[ShareFetchRes
     if _n <= 0:
         fail_null("node_endpoints")
     _n -= 1
-    if _n > (len(frame) - pos) // 11:
+    if _n * 11 > len(frame) - pos:
         fail_count("node_endpoints", _n)
     node_endpoints: list[ShareFetchResponse.NodeEndpoint] = []
-    for _ in range(_n) if _n <= FEW else many("node_endpoints", _n):
+    for _ in range(_n) if _n <= FEW else many("node_endpoints", _n, node_endpoints):
         _node_endpoints_item, pos = _read_share_fetch_response_node_endpoint_v1(frame, pos)
         node_endpoints.append(_node_endpoints_item)
     if frame[pos]:
@@ -893,8 +893,8 @@ def _write_share_fetch_response_partition_data_v1(message: ShareFetchResponse.Pa
     _records = b"" if message.records is None else message.records
     parts.append(unsigned_varint(0 if message.records is None else len(_records) + 1))
     parts.append(_records)
-    parts.append(unsigned_varint(len(message.acquired_records) + 1))
-    for _acquired_records_item in message.acquired_records if len(message.acquired_records) <= FEW else all_of(message.acquired_records, parts):
+    parts.append(unsigned_varint((_n := len(message.acquired_records)) + 1))
+    for _acquired_records_item in message.acquired_records if _n <= FEW else all_of(message.acquired_records, parts):
         _write_share_fetch_response_acquired_records_v1(_acquired_records_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -904,8 +904,8 @@ def _write_share_fetch_response_partition_data_v1(message: ShareFetchResponse.Pa
 
 def _write_share_fetch_response_share_fetchable_topic_response_v1(message: ShareFetchResponse.ShareFetchableTopicResponse, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_share_fetch_response_partition_data_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -934,11 +934,11 @@ def _write_share_fetch_response_v1(message: ShareFetchResponse, parts: list[Buff
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
     parts.append(pack_i(message.acquisition_lock_timeout_ms))
-    parts.append(unsigned_varint(len(message.responses) + 1))
-    for _responses_item in message.responses if len(message.responses) <= FEW else all_of(message.responses, parts):
+    parts.append(unsigned_varint((_n := len(message.responses)) + 1))
+    for _responses_item in message.responses if _n <= FEW else all_of(message.responses, parts):
         _write_share_fetch_response_share_fetchable_topic_response_v1(_responses_item, parts)
-    parts.append(unsigned_varint(len(message.node_endpoints) + 1))
-    for _node_endpoints_item in message.node_endpoints if len(message.node_endpoints) <= FEW else all_of(message.node_endpoints, parts):
+    parts.append(unsigned_varint((_n := len(message.node_endpoints)) + 1))
+    for _node_endpoints_item in message.node_endpoints if _n <= FEW else all_of(message.node_endpoints, parts):
         _write_share_fetch_response_node_endpoint_v1(_node_endpoints_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

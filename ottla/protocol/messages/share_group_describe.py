@@ -73,7 +73,7 @@ def _read_share_group_describe_request_v1(frame: bytes, pos: int) -> tuple[Share
     if _n > len(frame) - pos:
         fail_count("group_ids", _n)
     group_ids: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("group_ids", _n):
+    for _ in range(_n) if _n <= FEW else many("group_ids", _n, group_ids):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -99,8 +99,8 @@ def _read_share_group_describe_request_v1(frame: bytes, pos: int) -> tuple[Share
 
 
 def _write_share_group_describe_request_v1(message: ShareGroupDescribeRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.group_ids) + 1))
-    for _group_ids_item in message.group_ids if len(message.group_ids) <= FEW else all_of(message.group_ids, parts):
+    parts.append(unsigned_varint((_n := len(message.group_ids)) + 1))
+    for _group_ids_item in message.group_ids if _n <= FEW else all_of(message.group_ids, parts):
         _text = _group_ids_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -264,7 +264,7 @@ def _read_share_group_describe_response_topic_partitions_v1(frame: bytes, pos: i
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -290,7 +290,7 @@ def _read_share_group_describe_response_assignment_v1(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("topic_partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 19:
+    if _n * 19 > len(frame) - pos:
         fail_count("topic_partitions", _n)
     topic_partitions: list[ShareGroupDescribeResponse.TopicPartitions] = []
     for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
@@ -362,7 +362,7 @@ def _read_share_group_describe_response_member_v1(frame: bytes, pos: int) -> tup
     if _n > len(frame) - pos:
         fail_count("subscribed_topic_names", _n)
     subscribed_topic_names: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n):
+    for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n, subscribed_topic_names):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -440,7 +440,7 @@ def _read_share_group_describe_response_described_group_v1(frame: bytes, pos: in
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 12:
+    if _n * 12 > len(frame) - pos:
         fail_count("members", _n)
     members: list[ShareGroupDescribeResponse.Member] = []
     for _ in range(_n) if _n <= FEW else many("members", _n, members):
@@ -470,7 +470,7 @@ def _read_share_group_describe_response_v1(frame: bytes, pos: int) -> tuple[Shar
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 20:
+    if _n * 20 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[ShareGroupDescribeResponse.DescribedGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -502,8 +502,8 @@ def _write_share_group_describe_response_topic_partitions_v1(message: ShareGroup
 
 
 def _write_share_group_describe_response_assignment_v1(message: ShareGroupDescribeResponse.Assignment, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions if len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.topic_partitions)) + 1))
+    for _topic_partitions_item in message.topic_partitions if _n <= FEW else all_of(message.topic_partitions, parts):
         _write_share_group_describe_response_topic_partitions_v1(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -525,8 +525,8 @@ def _write_share_group_describe_response_member_v1(message: ShareGroupDescribeRe
     _text = message.client_host.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.subscribed_topic_names) + 1))
-    for _subscribed_topic_names_item in message.subscribed_topic_names if len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names, parts):
+    parts.append(unsigned_varint((_n := len(message.subscribed_topic_names)) + 1))
+    for _subscribed_topic_names_item in message.subscribed_topic_names if _n <= FEW else all_of(message.subscribed_topic_names, parts):
         _text = _subscribed_topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -552,8 +552,8 @@ def _write_share_group_describe_response_described_group_v1(message: ShareGroupD
     parts.append(pack_ii(message.group_epoch, message.assignment_epoch))
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_share_group_describe_response_member_v1(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -564,8 +564,8 @@ def _write_share_group_describe_response_described_group_v1(message: ShareGroupD
 
 def _write_share_group_describe_response_v1(message: ShareGroupDescribeResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_share_group_describe_response_described_group_v1(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

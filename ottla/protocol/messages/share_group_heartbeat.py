@@ -116,7 +116,7 @@ def _read_share_group_heartbeat_request_v1(frame: bytes, pos: int) -> tuple[Shar
         if _n > len(frame) - pos:
             fail_count("subscribed_topic_names", _n)
         subscribed_topic_names = []
-        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n):
+        for _ in range(_n) if _n <= FEW else many("subscribed_topic_names", _n, subscribed_topic_names):
             _n = frame[pos]
             if _n < 128:
                 pos += 1
@@ -150,8 +150,8 @@ def _write_share_group_heartbeat_request_v1(message: ShareGroupHeartbeatRequest,
     parts.append(pack_i(message.member_epoch))
     parts.append(string_length(0 if message.rack_id is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(0 if message.subscribed_topic_names is None else len(message.subscribed_topic_names) + 1))
-    for _subscribed_topic_names_item in message.subscribed_topic_names or () if not message.subscribed_topic_names or len(message.subscribed_topic_names) <= FEW else all_of(message.subscribed_topic_names, parts):
+    parts.append(unsigned_varint(0 if message.subscribed_topic_names is None else (_n := len(message.subscribed_topic_names)) + 1))
+    for _subscribed_topic_names_item in message.subscribed_topic_names or () if not message.subscribed_topic_names or _n <= FEW else all_of(message.subscribed_topic_names, parts):
         _text = _subscribed_topic_names_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -246,7 +246,7 @@ def _read_share_group_heartbeat_response_topic_partitions_v1(frame: bytes, pos: 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -272,7 +272,7 @@ def _read_share_group_heartbeat_response_assignment_v1(frame: bytes, pos: int) -
     if _n <= 0:
         fail_null("topic_partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topic_partitions", _n)
     topic_partitions: list[ShareGroupHeartbeatResponse.TopicPartitions] = []
     for _ in range(_n) if _n <= FEW else many("topic_partitions", _n, topic_partitions):
@@ -345,8 +345,8 @@ def _write_share_group_heartbeat_response_topic_partitions_v1(message: ShareGrou
 
 
 def _write_share_group_heartbeat_response_assignment_v1(message: ShareGroupHeartbeatResponse.Assignment, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.topic_partitions) + 1))
-    for _topic_partitions_item in message.topic_partitions if len(message.topic_partitions) <= FEW else all_of(message.topic_partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.topic_partitions)) + 1))
+    for _topic_partitions_item in message.topic_partitions if _n <= FEW else all_of(message.topic_partitions, parts):
         _write_share_group_heartbeat_response_topic_partitions_v1(_topic_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -87,7 +87,7 @@ def _read_streams_group_describe_request_v0(frame: bytes, pos: int) -> tuple[Str
     if _n > len(frame) - pos:
         fail_count("group_ids", _n)
     group_ids: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("group_ids", _n):
+    for _ in range(_n) if _n <= FEW else many("group_ids", _n, group_ids):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -124,7 +124,7 @@ def _read_streams_group_describe_request_v1(frame: bytes, pos: int) -> tuple[Str
     if _n > len(frame) - pos:
         fail_count("group_ids", _n)
     group_ids: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("group_ids", _n):
+    for _ in range(_n) if _n <= FEW else many("group_ids", _n, group_ids):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -150,8 +150,8 @@ def _read_streams_group_describe_request_v1(frame: bytes, pos: int) -> tuple[Str
 
 
 def _write_streams_group_describe_request_v0(message: StreamsGroupDescribeRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.group_ids) + 1))
-    for _group_ids_item in message.group_ids if len(message.group_ids) <= FEW else all_of(message.group_ids, parts):
+    parts.append(unsigned_varint((_n := len(message.group_ids)) + 1))
+    for _group_ids_item in message.group_ids if _n <= FEW else all_of(message.group_ids, parts):
         _text = _group_ids_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -163,8 +163,8 @@ def _write_streams_group_describe_request_v0(message: StreamsGroupDescribeReques
 
 
 def _write_streams_group_describe_request_v1(message: StreamsGroupDescribeRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.group_ids) + 1))
-    for _group_ids_item in message.group_ids if len(message.group_ids) <= FEW else all_of(message.group_ids, parts):
+    parts.append(unsigned_varint((_n := len(message.group_ids)) + 1))
+    for _group_ids_item in message.group_ids if _n <= FEW else all_of(message.group_ids, parts):
         _text = _group_ids_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -598,10 +598,10 @@ def _read_streams_group_describe_response_topic_info_v0(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("topic_configs")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topic_configs", _n)
     topic_configs: list[StreamsGroupDescribeResponse.KeyValue] = []
-    for _ in range(_n) if _n <= FEW else many("topic_configs", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_configs", _n, topic_configs):
         _topic_configs_item, pos = _read_streams_group_describe_response_key_value_v0(frame, pos)
         topic_configs.append(_topic_configs_item)
     if frame[pos]:
@@ -637,7 +637,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n > len(frame) - pos:
         fail_count("source_topics", _n)
     source_topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("source_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("source_topics", _n, source_topics):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -660,7 +660,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n > len(frame) - pos:
         fail_count("repartition_sink_topics", _n)
     repartition_sink_topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("repartition_sink_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("repartition_sink_topics", _n, repartition_sink_topics):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -680,7 +680,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n <= 0:
         fail_null("state_changelog_topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("state_changelog_topics", _n)
     state_changelog_topics: list[StreamsGroupDescribeResponse.TopicInfo] = []
     for _ in range(_n) if _n <= FEW else many("state_changelog_topics", _n, state_changelog_topics):
@@ -694,7 +694,7 @@ def _read_streams_group_describe_response_subtopology_v0(frame: bytes, pos: int)
     if _n <= 0:
         fail_null("repartition_source_topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("repartition_source_topics", _n)
     repartition_source_topics: list[StreamsGroupDescribeResponse.TopicInfo] = []
     for _ in range(_n) if _n <= FEW else many("repartition_source_topics", _n, repartition_source_topics):
@@ -723,7 +723,7 @@ def _read_streams_group_describe_response_topology_v0(frame: bytes, pos: int) ->
         subtopologies: list[StreamsGroupDescribeResponse.Subtopology] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 6:
+        if _n * 6 > len(frame) - pos:
             fail_count("subtopologies", _n)
         subtopologies = []
         for _ in range(_n) if _n <= FEW else many("subtopologies", _n, subtopologies):
@@ -807,7 +807,7 @@ def _read_streams_group_describe_response_task_ids_v0(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -833,7 +833,7 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("active_tasks")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("active_tasks", _n)
     active_tasks: list[StreamsGroupDescribeResponse.TaskIds] = []
     for _ in range(_n) if _n <= FEW else many("active_tasks", _n, active_tasks):
@@ -847,7 +847,7 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("standby_tasks")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("standby_tasks", _n)
     standby_tasks: list[StreamsGroupDescribeResponse.TaskIds] = []
     for _ in range(_n) if _n <= FEW else many("standby_tasks", _n, standby_tasks):
@@ -861,7 +861,7 @@ def _read_streams_group_describe_response_assignment_v0(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("warmup_tasks")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("warmup_tasks", _n)
     warmup_tasks: list[StreamsGroupDescribeResponse.TaskIds] = []
     for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n, warmup_tasks):
@@ -959,10 +959,10 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("client_tags")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("client_tags", _n)
     client_tags: list[StreamsGroupDescribeResponse.KeyValue] = []
-    for _ in range(_n) if _n <= FEW else many("client_tags", _n):
+    for _ in range(_n) if _n <= FEW else many("client_tags", _n, client_tags):
         _client_tags_item, pos = _read_streams_group_describe_response_key_value_v0(frame, pos)
         client_tags.append(_client_tags_item)
     _n = frame[pos]
@@ -973,10 +973,10 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("task_offsets")
     _n -= 1
-    if _n > (len(frame) - pos) // 14:
+    if _n * 14 > len(frame) - pos:
         fail_count("task_offsets", _n)
     task_offsets: list[StreamsGroupDescribeResponse.TaskOffset] = []
-    for _ in range(_n) if _n <= FEW else many("task_offsets", _n):
+    for _ in range(_n) if _n <= FEW else many("task_offsets", _n, task_offsets):
         _task_offsets_item, pos = _read_streams_group_describe_response_task_offset_v0(frame, pos)
         task_offsets.append(_task_offsets_item)
     _n = frame[pos]
@@ -987,10 +987,10 @@ def _read_streams_group_describe_response_member_v0(frame: bytes, pos: int) -> t
     if _n <= 0:
         fail_null("task_end_offsets")
     _n -= 1
-    if _n > (len(frame) - pos) // 14:
+    if _n * 14 > len(frame) - pos:
         fail_count("task_end_offsets", _n)
     task_end_offsets: list[StreamsGroupDescribeResponse.TaskOffset] = []
-    for _ in range(_n) if _n <= FEW else many("task_end_offsets", _n):
+    for _ in range(_n) if _n <= FEW else many("task_end_offsets", _n, task_end_offsets):
         _task_end_offsets_item, pos = _read_streams_group_describe_response_task_offset_v0(frame, pos)
         task_end_offsets.append(_task_end_offsets_item)
     assignment, pos = _read_streams_group_describe_response_assignment_v0(frame, pos)
@@ -1058,7 +1058,7 @@ def _read_streams_group_describe_response_described_group_v0(frame: bytes, pos: 
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 28:
+    if _n * 28 > len(frame) - pos:
         fail_count("members", _n)
     members: list[StreamsGroupDescribeResponse.Member] = []
     for _ in range(_n) if _n <= FEW else many("members", _n, members):
@@ -1088,7 +1088,7 @@ def _read_streams_group_describe_response_v0(frame: bytes, pos: int) -> tuple[St
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 20:
+    if _n * 20 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[StreamsGroupDescribeResponse.DescribedGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -1129,7 +1129,7 @@ def _read_streams_group_describe_response_topology_description_node_v1(frame: by
     if _n > len(frame) - pos:
         fail_count("source_topics", _n)
     source_topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("source_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("source_topics", _n, source_topics):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -1163,7 +1163,7 @@ def _read_streams_group_describe_response_topology_description_node_v1(frame: by
     if _n > len(frame) - pos:
         fail_count("stores", _n)
     stores: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("stores", _n):
+    for _ in range(_n) if _n <= FEW else many("stores", _n, stores):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -1186,7 +1186,7 @@ def _read_streams_group_describe_response_topology_description_node_v1(frame: by
     if _n > len(frame) - pos:
         fail_count("successors", _n)
     successors: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("successors", _n):
+    for _ in range(_n) if _n <= FEW else many("successors", _n, successors):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -1228,7 +1228,7 @@ def _read_streams_group_describe_response_topology_description_subtopology_v1(fr
     if _n <= 0:
         fail_null("nodes")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("nodes", _n)
     nodes: list[StreamsGroupDescribeResponse.TopologyDescriptionNode] = []
     for _ in range(_n) if _n <= FEW else many("nodes", _n, nodes):
@@ -1268,7 +1268,7 @@ def _read_streams_group_describe_response_topology_description_v1(frame: bytes, 
     if _n <= 0:
         fail_null("subtopologies")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("subtopologies", _n)
     subtopologies: list[StreamsGroupDescribeResponse.TopologyDescriptionSubtopology] = []
     for _ in range(_n) if _n <= FEW else many("subtopologies", _n, subtopologies):
@@ -1282,7 +1282,7 @@ def _read_streams_group_describe_response_topology_description_v1(frame: bytes, 
     if _n <= 0:
         fail_null("global_stores")
     _n -= 1
-    if _n > (len(frame) - pos) // 15:
+    if _n * 15 > len(frame) - pos:
         fail_count("global_stores", _n)
     global_stores: list[StreamsGroupDescribeResponse.TopologyDescriptionGlobalStore] = []
     for _ in range(_n) if _n <= FEW else many("global_stores", _n):
@@ -1349,7 +1349,7 @@ def _read_streams_group_describe_response_described_group_v1(frame: bytes, pos: 
     if _n <= 0:
         fail_null("members")
     _n -= 1
-    if _n > (len(frame) - pos) // 28:
+    if _n * 28 > len(frame) - pos:
         fail_count("members", _n)
     members: list[StreamsGroupDescribeResponse.Member] = []
     for _ in range(_n) if _n <= FEW else many("members", _n, members):
@@ -1398,7 +1398,7 @@ def _read_streams_group_describe_response_v1(frame: bytes, pos: int) -> tuple[St
     if _n <= 0:
         fail_null("groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 23:
+    if _n * 23 > len(frame) - pos:
         fail_count("groups", _n)
     groups: list[StreamsGroupDescribeResponse.DescribedGroup] = []
     for _ in range(_n) if _n <= FEW else many("groups", _n, groups):
@@ -1433,8 +1433,8 @@ def _write_streams_group_describe_response_topic_info_v0(message: StreamsGroupDe
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ih(message.partitions, message.replication_factor))
-    parts.append(unsigned_varint(len(message.topic_configs) + 1))
-    for _topic_configs_item in message.topic_configs if len(message.topic_configs) <= FEW else all_of(message.topic_configs, parts):
+    parts.append(unsigned_varint((_n := len(message.topic_configs)) + 1))
+    for _topic_configs_item in message.topic_configs if _n <= FEW else all_of(message.topic_configs, parts):
         _write_streams_group_describe_response_key_value_v0(_topic_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1446,21 +1446,21 @@ def _write_streams_group_describe_response_subtopology_v0(message: StreamsGroupD
     _text = message.subtopology_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.source_topics) + 1))
-    for _source_topics_item in message.source_topics if len(message.source_topics) <= FEW else all_of(message.source_topics, parts):
+    parts.append(unsigned_varint((_n := len(message.source_topics)) + 1))
+    for _source_topics_item in message.source_topics if _n <= FEW else all_of(message.source_topics, parts):
         _text = _source_topics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
-    parts.append(unsigned_varint(len(message.repartition_sink_topics) + 1))
-    for _repartition_sink_topics_item in message.repartition_sink_topics if len(message.repartition_sink_topics) <= FEW else all_of(message.repartition_sink_topics, parts):
+    parts.append(unsigned_varint((_n := len(message.repartition_sink_topics)) + 1))
+    for _repartition_sink_topics_item in message.repartition_sink_topics if _n <= FEW else all_of(message.repartition_sink_topics, parts):
         _text = _repartition_sink_topics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
-    parts.append(unsigned_varint(len(message.state_changelog_topics) + 1))
-    for _state_changelog_topics_item in message.state_changelog_topics if len(message.state_changelog_topics) <= FEW else all_of(message.state_changelog_topics, parts):
+    parts.append(unsigned_varint((_n := len(message.state_changelog_topics)) + 1))
+    for _state_changelog_topics_item in message.state_changelog_topics if _n <= FEW else all_of(message.state_changelog_topics, parts):
         _write_streams_group_describe_response_topic_info_v0(_state_changelog_topics_item, parts)
-    parts.append(unsigned_varint(len(message.repartition_source_topics) + 1))
-    for _repartition_source_topics_item in message.repartition_source_topics if len(message.repartition_source_topics) <= FEW else all_of(message.repartition_source_topics, parts):
+    parts.append(unsigned_varint((_n := len(message.repartition_source_topics)) + 1))
+    for _repartition_source_topics_item in message.repartition_source_topics if _n <= FEW else all_of(message.repartition_source_topics, parts):
         _write_streams_group_describe_response_topic_info_v0(_repartition_source_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1470,8 +1470,8 @@ def _write_streams_group_describe_response_subtopology_v0(message: StreamsGroupD
 
 def _write_streams_group_describe_response_topology_v0(message: StreamsGroupDescribeResponse.Topology, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.epoch))
-    parts.append(unsigned_varint(0 if message.subtopologies is None else len(message.subtopologies) + 1))
-    for _subtopologies_item in message.subtopologies or () if not message.subtopologies or len(message.subtopologies) <= FEW else all_of(message.subtopologies, parts):
+    parts.append(unsigned_varint(0 if message.subtopologies is None else (_n := len(message.subtopologies)) + 1))
+    for _subtopologies_item in message.subtopologies or () if not message.subtopologies or _n <= FEW else all_of(message.subtopologies, parts):
         _write_streams_group_describe_response_subtopology_v0(_subtopologies_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1515,14 +1515,14 @@ def _write_streams_group_describe_response_task_ids_v0(message: StreamsGroupDesc
 
 
 def _write_streams_group_describe_response_assignment_v0(message: StreamsGroupDescribeResponse.Assignment, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.active_tasks) + 1))
-    for _active_tasks_item in message.active_tasks if len(message.active_tasks) <= FEW else all_of(message.active_tasks, parts):
+    parts.append(unsigned_varint((_n := len(message.active_tasks)) + 1))
+    for _active_tasks_item in message.active_tasks if _n <= FEW else all_of(message.active_tasks, parts):
         _write_streams_group_describe_response_task_ids_v0(_active_tasks_item, parts)
-    parts.append(unsigned_varint(len(message.standby_tasks) + 1))
-    for _standby_tasks_item in message.standby_tasks if len(message.standby_tasks) <= FEW else all_of(message.standby_tasks, parts):
+    parts.append(unsigned_varint((_n := len(message.standby_tasks)) + 1))
+    for _standby_tasks_item in message.standby_tasks if _n <= FEW else all_of(message.standby_tasks, parts):
         _write_streams_group_describe_response_task_ids_v0(_standby_tasks_item, parts)
-    parts.append(unsigned_varint(len(message.warmup_tasks) + 1))
-    for _warmup_tasks_item in message.warmup_tasks if len(message.warmup_tasks) <= FEW else all_of(message.warmup_tasks, parts):
+    parts.append(unsigned_varint((_n := len(message.warmup_tasks)) + 1))
+    for _warmup_tasks_item in message.warmup_tasks if _n <= FEW else all_of(message.warmup_tasks, parts):
         _write_streams_group_describe_response_task_ids_v0(_warmup_tasks_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1556,14 +1556,14 @@ def _write_streams_group_describe_response_member_v0(message: StreamsGroupDescri
     else:
         parts.append(b"\x01")
         _write_streams_group_describe_response_endpoint_v0(message.user_endpoint, parts)
-    parts.append(unsigned_varint(len(message.client_tags) + 1))
-    for _client_tags_item in message.client_tags if len(message.client_tags) <= FEW else all_of(message.client_tags, parts):
+    parts.append(unsigned_varint((_n := len(message.client_tags)) + 1))
+    for _client_tags_item in message.client_tags if _n <= FEW else all_of(message.client_tags, parts):
         _write_streams_group_describe_response_key_value_v0(_client_tags_item, parts)
-    parts.append(unsigned_varint(len(message.task_offsets) + 1))
-    for _task_offsets_item in message.task_offsets if len(message.task_offsets) <= FEW else all_of(message.task_offsets, parts):
+    parts.append(unsigned_varint((_n := len(message.task_offsets)) + 1))
+    for _task_offsets_item in message.task_offsets if _n <= FEW else all_of(message.task_offsets, parts):
         _write_streams_group_describe_response_task_offset_v0(_task_offsets_item, parts)
-    parts.append(unsigned_varint(len(message.task_end_offsets) + 1))
-    for _task_end_offsets_item in message.task_end_offsets if len(message.task_end_offsets) <= FEW else all_of(message.task_end_offsets, parts):
+    parts.append(unsigned_varint((_n := len(message.task_end_offsets)) + 1))
+    for _task_end_offsets_item in message.task_end_offsets if _n <= FEW else all_of(message.task_end_offsets, parts):
         _write_streams_group_describe_response_task_offset_v0(_task_end_offsets_item, parts)
     _write_streams_group_describe_response_assignment_v0(message.assignment, parts)
     _write_streams_group_describe_response_assignment_v0(message.target_assignment, parts)
@@ -1591,8 +1591,8 @@ def _write_streams_group_describe_response_described_group_v0(message: StreamsGr
     else:
         parts.append(b"\x01")
         _write_streams_group_describe_response_topology_v0(message.topology, parts)
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_streams_group_describe_response_member_v0(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.unknown_tagged_fields is None:
@@ -1603,8 +1603,8 @@ def _write_streams_group_describe_response_described_group_v0(message: StreamsGr
 
 def _write_streams_group_describe_response_v0(message: StreamsGroupDescribeResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_streams_group_describe_response_described_group_v0(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1617,21 +1617,21 @@ def _write_streams_group_describe_response_topology_description_node_v1(message:
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_b(message.node_type))
-    parts.append(unsigned_varint(len(message.source_topics) + 1))
-    for _source_topics_item in message.source_topics if len(message.source_topics) <= FEW else all_of(message.source_topics, parts):
+    parts.append(unsigned_varint((_n := len(message.source_topics)) + 1))
+    for _source_topics_item in message.source_topics if _n <= FEW else all_of(message.source_topics, parts):
         _text = _source_topics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     _text = b"" if message.sink_topic is None else message.sink_topic.encode()
     parts.append(string_length(0 if message.sink_topic is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.stores) + 1))
-    for _stores_item in message.stores if len(message.stores) <= FEW else all_of(message.stores, parts):
+    parts.append(unsigned_varint((_n := len(message.stores)) + 1))
+    for _stores_item in message.stores if _n <= FEW else all_of(message.stores, parts):
         _text = _stores_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
-    parts.append(unsigned_varint(len(message.successors) + 1))
-    for _successors_item in message.successors if len(message.successors) <= FEW else all_of(message.successors, parts):
+    parts.append(unsigned_varint((_n := len(message.successors)) + 1))
+    for _successors_item in message.successors if _n <= FEW else all_of(message.successors, parts):
         _text = _successors_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -1645,8 +1645,8 @@ def _write_streams_group_describe_response_topology_description_subtopology_v1(m
     _text = message.subtopology_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.nodes) + 1))
-    for _nodes_item in message.nodes if len(message.nodes) <= FEW else all_of(message.nodes, parts):
+    parts.append(unsigned_varint((_n := len(message.nodes)) + 1))
+    for _nodes_item in message.nodes if _n <= FEW else all_of(message.nodes, parts):
         _write_streams_group_describe_response_topology_description_node_v1(_nodes_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1664,11 +1664,11 @@ def _write_streams_group_describe_response_topology_description_global_store_v1(
 
 
 def _write_streams_group_describe_response_topology_description_v1(message: StreamsGroupDescribeResponse.TopologyDescription, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.subtopologies) + 1))
-    for _subtopologies_item in message.subtopologies if len(message.subtopologies) <= FEW else all_of(message.subtopologies, parts):
+    parts.append(unsigned_varint((_n := len(message.subtopologies)) + 1))
+    for _subtopologies_item in message.subtopologies if _n <= FEW else all_of(message.subtopologies, parts):
         _write_streams_group_describe_response_topology_description_subtopology_v1(_subtopologies_item, parts)
-    parts.append(unsigned_varint(len(message.global_stores) + 1))
-    for _global_stores_item in message.global_stores if len(message.global_stores) <= FEW else all_of(message.global_stores, parts):
+    parts.append(unsigned_varint((_n := len(message.global_stores)) + 1))
+    for _global_stores_item in message.global_stores if _n <= FEW else all_of(message.global_stores, parts):
         _write_streams_group_describe_response_topology_description_global_store_v1(_global_stores_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1693,8 +1693,8 @@ def _write_streams_group_describe_response_described_group_v1(message: StreamsGr
     else:
         parts.append(b"\x01")
         _write_streams_group_describe_response_topology_v0(message.topology, parts)
-    parts.append(unsigned_varint(len(message.members) + 1))
-    for _members_item in message.members if len(message.members) <= FEW else all_of(message.members, parts):
+    parts.append(unsigned_varint((_n := len(message.members)) + 1))
+    for _members_item in message.members if _n <= FEW else all_of(message.members, parts):
         _write_streams_group_describe_response_member_v0(_members_item, parts)
     parts.append(pack_i(message.authorized_operations))
     if message.topology_description is None:
@@ -1714,8 +1714,8 @@ def _write_streams_group_describe_response_described_group_v1(message: StreamsGr
 
 def _write_streams_group_describe_response_v1(message: StreamsGroupDescribeResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.groups) + 1))
-    for _groups_item in message.groups if len(message.groups) <= FEW else all_of(message.groups, parts):
+    parts.append(unsigned_varint((_n := len(message.groups)) + 1))
+    for _groups_item in message.groups if _n <= FEW else all_of(message.groups, parts):
         _write_streams_group_describe_response_described_group_v1(_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -337,10 +337,10 @@ def _read_streams_group_heartbeat_request_topic_info_v0(frame: bytes, pos: int) 
     if _n <= 0:
         fail_null("topic_configs")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topic_configs", _n)
     topic_configs: list[StreamsGroupHeartbeatRequest.KeyValue] = []
-    for _ in range(_n) if _n <= FEW else many("topic_configs", _n):
+    for _ in range(_n) if _n <= FEW else many("topic_configs", _n, topic_configs):
         _topic_configs_item, pos = _read_streams_group_heartbeat_request_key_value_v0(frame, pos)
         topic_configs.append(_topic_configs_item)
     if frame[pos]:
@@ -363,7 +363,7 @@ def _read_streams_group_heartbeat_request_copartition_group_v0(frame: bytes, pos
     if _n <= 0:
         fail_null("source_topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("source_topics", _n)
     if _n > FEW:
         count_elements("source_topics", _n)
@@ -377,7 +377,7 @@ def _read_streams_group_heartbeat_request_copartition_group_v0(frame: bytes, pos
     if _n <= 0:
         fail_null("source_topic_regex")
     _n -= 1
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("source_topic_regex", _n)
     if _n > FEW:
         count_elements("source_topic_regex", _n)
@@ -391,7 +391,7 @@ def _read_streams_group_heartbeat_request_copartition_group_v0(frame: bytes, pos
     if _n <= 0:
         fail_null("repartition_source_topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 2:
+    if _n * 2 > len(frame) - pos:
         fail_count("repartition_source_topics", _n)
     if _n > FEW:
         count_elements("repartition_source_topics", _n)
@@ -430,7 +430,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n > len(frame) - pos:
         fail_count("source_topics", _n)
     source_topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("source_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("source_topics", _n, source_topics):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -453,7 +453,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n > len(frame) - pos:
         fail_count("source_topic_regex", _n)
     source_topic_regex: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("source_topic_regex", _n):
+    for _ in range(_n) if _n <= FEW else many("source_topic_regex", _n, source_topic_regex):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -473,7 +473,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n <= 0:
         fail_null("state_changelog_topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("state_changelog_topics", _n)
     state_changelog_topics: list[StreamsGroupHeartbeatRequest.TopicInfo] = []
     for _ in range(_n) if _n <= FEW else many("state_changelog_topics", _n, state_changelog_topics):
@@ -490,7 +490,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n > len(frame) - pos:
         fail_count("repartition_sink_topics", _n)
     repartition_sink_topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("repartition_sink_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("repartition_sink_topics", _n, repartition_sink_topics):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -510,7 +510,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n <= 0:
         fail_null("repartition_source_topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 9:
+    if _n * 9 > len(frame) - pos:
         fail_count("repartition_source_topics", _n)
     repartition_source_topics: list[StreamsGroupHeartbeatRequest.TopicInfo] = []
     for _ in range(_n) if _n <= FEW else many("repartition_source_topics", _n, repartition_source_topics):
@@ -524,7 +524,7 @@ def _read_streams_group_heartbeat_request_subtopology_v0(frame: bytes, pos: int)
     if _n <= 0:
         fail_null("copartition_groups")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("copartition_groups", _n)
     copartition_groups: list[StreamsGroupHeartbeatRequest.CopartitionGroup] = []
     for _ in range(_n) if _n <= FEW else many("copartition_groups", _n, copartition_groups):
@@ -552,7 +552,7 @@ def _read_streams_group_heartbeat_request_topology_v0(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("subtopologies")
     _n -= 1
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("subtopologies", _n)
     subtopologies: list[StreamsGroupHeartbeatRequest.Subtopology] = []
     for _ in range(_n) if _n <= FEW else many("subtopologies", _n, subtopologies):
@@ -588,7 +588,7 @@ def _read_streams_group_heartbeat_request_task_ids_v0(frame: bytes, pos: int) ->
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -715,7 +715,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         active_tasks: list[StreamsGroupHeartbeatRequest.TaskIds] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("active_tasks", _n)
         active_tasks = []
         for _ in range(_n) if _n <= FEW else many("active_tasks", _n, active_tasks):
@@ -730,7 +730,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         standby_tasks: list[StreamsGroupHeartbeatRequest.TaskIds] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("standby_tasks", _n)
         standby_tasks = []
         for _ in range(_n) if _n <= FEW else many("standby_tasks", _n, standby_tasks):
@@ -745,7 +745,7 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         warmup_tasks: list[StreamsGroupHeartbeatRequest.TaskIds] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("warmup_tasks", _n)
         warmup_tasks = []
         for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n, warmup_tasks):
@@ -777,10 +777,10 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         client_tags: list[StreamsGroupHeartbeatRequest.KeyValue] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("client_tags", _n)
         client_tags = []
-        for _ in range(_n) if _n <= FEW else many("client_tags", _n):
+        for _ in range(_n) if _n <= FEW else many("client_tags", _n, client_tags):
             _client_tags_item, pos = _read_streams_group_heartbeat_request_key_value_v0(frame, pos)
             client_tags.append(_client_tags_item)
     _n = frame[pos]
@@ -792,10 +792,10 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         task_offsets: list[StreamsGroupHeartbeatRequest.TaskOffset] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 14:
+        if _n * 14 > len(frame) - pos:
             fail_count("task_offsets", _n)
         task_offsets = []
-        for _ in range(_n) if _n <= FEW else many("task_offsets", _n):
+        for _ in range(_n) if _n <= FEW else many("task_offsets", _n, task_offsets):
             _task_offsets_item, pos = _read_streams_group_heartbeat_request_task_offset_v0(frame, pos)
             task_offsets.append(_task_offsets_item)
     _n = frame[pos]
@@ -807,10 +807,10 @@ def _read_streams_group_heartbeat_request_v0(frame: bytes, pos: int) -> tuple[St
         task_end_offsets: list[StreamsGroupHeartbeatRequest.TaskOffset] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 14:
+        if _n * 14 > len(frame) - pos:
             fail_count("task_end_offsets", _n)
         task_end_offsets = []
-        for _ in range(_n) if _n <= FEW else many("task_end_offsets", _n):
+        for _ in range(_n) if _n <= FEW else many("task_end_offsets", _n, task_end_offsets):
             _task_end_offsets_item, pos = _read_streams_group_heartbeat_request_task_offset_v0(frame, pos)
             task_end_offsets.append(_task_end_offsets_item)
     (shutdown_application,) = unpack_o(frame, pos)
@@ -844,8 +844,8 @@ def _write_streams_group_heartbeat_request_topic_info_v0(message: StreamsGroupHe
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_ih(message.partitions, message.replication_factor))
-    parts.append(unsigned_varint(len(message.topic_configs) + 1))
-    for _topic_configs_item in message.topic_configs if len(message.topic_configs) <= FEW else all_of(message.topic_configs, parts):
+    parts.append(unsigned_varint((_n := len(message.topic_configs)) + 1))
+    for _topic_configs_item in message.topic_configs if _n <= FEW else all_of(message.topic_configs, parts):
         _write_streams_group_heartbeat_request_key_value_v0(_topic_configs_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -873,29 +873,29 @@ def _write_streams_group_heartbeat_request_subtopology_v0(message: StreamsGroupH
     _text = message.subtopology_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.source_topics) + 1))
-    for _source_topics_item in message.source_topics if len(message.source_topics) <= FEW else all_of(message.source_topics, parts):
+    parts.append(unsigned_varint((_n := len(message.source_topics)) + 1))
+    for _source_topics_item in message.source_topics if _n <= FEW else all_of(message.source_topics, parts):
         _text = _source_topics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
-    parts.append(unsigned_varint(len(message.source_topic_regex) + 1))
-    for _source_topic_regex_item in message.source_topic_regex if len(message.source_topic_regex) <= FEW else all_of(message.source_topic_regex, parts):
+    parts.append(unsigned_varint((_n := len(message.source_topic_regex)) + 1))
+    for _source_topic_regex_item in message.source_topic_regex if _n <= FEW else all_of(message.source_topic_regex, parts):
         _text = _source_topic_regex_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
-    parts.append(unsigned_varint(len(message.state_changelog_topics) + 1))
-    for _state_changelog_topics_item in message.state_changelog_topics if len(message.state_changelog_topics) <= FEW else all_of(message.state_changelog_topics, parts):
+    parts.append(unsigned_varint((_n := len(message.state_changelog_topics)) + 1))
+    for _state_changelog_topics_item in message.state_changelog_topics if _n <= FEW else all_of(message.state_changelog_topics, parts):
         _write_streams_group_heartbeat_request_topic_info_v0(_state_changelog_topics_item, parts)
-    parts.append(unsigned_varint(len(message.repartition_sink_topics) + 1))
-    for _repartition_sink_topics_item in message.repartition_sink_topics if len(message.repartition_sink_topics) <= FEW else all_of(message.repartition_sink_topics, parts):
+    parts.append(unsigned_varint((_n := len(message.repartition_sink_topics)) + 1))
+    for _repartition_sink_topics_item in message.repartition_sink_topics if _n <= FEW else all_of(message.repartition_sink_topics, parts):
         _text = _repartition_sink_topics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
-    parts.append(unsigned_varint(len(message.repartition_source_topics) + 1))
-    for _repartition_source_topics_item in message.repartition_source_topics if len(message.repartition_source_topics) <= FEW else all_of(message.repartition_source_topics, parts):
+    parts.append(unsigned_varint((_n := len(message.repartition_source_topics)) + 1))
+    for _repartition_source_topics_item in message.repartition_source_topics if _n <= FEW else all_of(message.repartition_source_topics, parts):
         _write_streams_group_heartbeat_request_topic_info_v0(_repartition_source_topics_item, parts)
-    parts.append(unsigned_varint(len(message.copartition_groups) + 1))
-    for _copartition_groups_item in message.copartition_groups if len(message.copartition_groups) <= FEW else all_of(message.copartition_groups, parts):
+    parts.append(unsigned_varint((_n := len(message.copartition_groups)) + 1))
+    for _copartition_groups_item in message.copartition_groups if _n <= FEW else all_of(message.copartition_groups, parts):
         _write_streams_group_heartbeat_request_copartition_group_v0(_copartition_groups_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -905,8 +905,8 @@ def _write_streams_group_heartbeat_request_subtopology_v0(message: StreamsGroupH
 
 def _write_streams_group_heartbeat_request_topology_v0(message: StreamsGroupHeartbeatRequest.Topology, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.epoch))
-    parts.append(unsigned_varint(len(message.subtopologies) + 1))
-    for _subtopologies_item in message.subtopologies if len(message.subtopologies) <= FEW else all_of(message.subtopologies, parts):
+    parts.append(unsigned_varint((_n := len(message.subtopologies)) + 1))
+    for _subtopologies_item in message.subtopologies if _n <= FEW else all_of(message.subtopologies, parts):
         _write_streams_group_heartbeat_request_subtopology_v0(_subtopologies_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -969,14 +969,14 @@ def _write_streams_group_heartbeat_request_v0(message: StreamsGroupHeartbeatRequ
     else:
         parts.append(b"\x01")
         _write_streams_group_heartbeat_request_topology_v0(message.topology, parts)
-    parts.append(unsigned_varint(0 if message.active_tasks is None else len(message.active_tasks) + 1))
-    for _active_tasks_item in message.active_tasks or () if not message.active_tasks or len(message.active_tasks) <= FEW else all_of(message.active_tasks, parts):
+    parts.append(unsigned_varint(0 if message.active_tasks is None else (_n := len(message.active_tasks)) + 1))
+    for _active_tasks_item in message.active_tasks or () if not message.active_tasks or _n <= FEW else all_of(message.active_tasks, parts):
         _write_streams_group_heartbeat_request_task_ids_v0(_active_tasks_item, parts)
-    parts.append(unsigned_varint(0 if message.standby_tasks is None else len(message.standby_tasks) + 1))
-    for _standby_tasks_item in message.standby_tasks or () if not message.standby_tasks or len(message.standby_tasks) <= FEW else all_of(message.standby_tasks, parts):
+    parts.append(unsigned_varint(0 if message.standby_tasks is None else (_n := len(message.standby_tasks)) + 1))
+    for _standby_tasks_item in message.standby_tasks or () if not message.standby_tasks or _n <= FEW else all_of(message.standby_tasks, parts):
         _write_streams_group_heartbeat_request_task_ids_v0(_standby_tasks_item, parts)
-    parts.append(unsigned_varint(0 if message.warmup_tasks is None else len(message.warmup_tasks) + 1))
-    for _warmup_tasks_item in message.warmup_tasks or () if not message.warmup_tasks or len(message.warmup_tasks) <= FEW else all_of(message.warmup_tasks, parts):
+    parts.append(unsigned_varint(0 if message.warmup_tasks is None else (_n := len(message.warmup_tasks)) + 1))
+    for _warmup_tasks_item in message.warmup_tasks or () if not message.warmup_tasks or _n <= FEW else all_of(message.warmup_tasks, parts):
         _write_streams_group_heartbeat_request_task_ids_v0(_warmup_tasks_item, parts)
     _text = b"" if message.process_id is None else message.process_id.encode()
     parts.append(string_length(0 if message.process_id is None else len(_text) + 1))
@@ -986,14 +986,14 @@ def _write_streams_group_heartbeat_request_v0(message: StreamsGroupHeartbeatRequ
     else:
         parts.append(b"\x01")
         _write_streams_group_heartbeat_request_endpoint_v0(message.user_endpoint, parts)
-    parts.append(unsigned_varint(0 if message.client_tags is None else len(message.client_tags) + 1))
-    for _client_tags_item in message.client_tags or () if not message.client_tags or len(message.client_tags) <= FEW else all_of(message.client_tags, parts):
+    parts.append(unsigned_varint(0 if message.client_tags is None else (_n := len(message.client_tags)) + 1))
+    for _client_tags_item in message.client_tags or () if not message.client_tags or _n <= FEW else all_of(message.client_tags, parts):
         _write_streams_group_heartbeat_request_key_value_v0(_client_tags_item, parts)
-    parts.append(unsigned_varint(0 if message.task_offsets is None else len(message.task_offsets) + 1))
-    for _task_offsets_item in message.task_offsets or () if not message.task_offsets or len(message.task_offsets) <= FEW else all_of(message.task_offsets, parts):
+    parts.append(unsigned_varint(0 if message.task_offsets is None else (_n := len(message.task_offsets)) + 1))
+    for _task_offsets_item in message.task_offsets or () if not message.task_offsets or _n <= FEW else all_of(message.task_offsets, parts):
         _write_streams_group_heartbeat_request_task_offset_v0(_task_offsets_item, parts)
-    parts.append(unsigned_varint(0 if message.task_end_offsets is None else len(message.task_end_offsets) + 1))
-    for _task_end_offsets_item in message.task_end_offsets or () if not message.task_end_offsets or len(message.task_end_offsets) <= FEW else all_of(message.task_end_offsets, parts):
+    parts.append(unsigned_varint(0 if message.task_end_offsets is None else (_n := len(message.task_end_offsets)) + 1))
+    for _task_end_offsets_item in message.task_end_offsets or () if not message.task_end_offsets or _n <= FEW else all_of(message.task_end_offsets, parts):
         _write_streams_group_heartbeat_request_task_offset_v0(_task_end_offsets_item, parts)
     parts.append(pack_o(message.shutdown_application))
     if message.unknown_tagged_fields is None:
@@ -1205,7 +1205,7 @@ def _read_streams_group_heartbeat_response_task_ids_v0(frame: bytes, pos: int) -
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -1265,7 +1265,7 @@ def _read_streams_group_heartbeat_response_topic_partition_v0(frame: bytes, pos:
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partitions", _n)
     if _n > FEW:
         count_elements("partitions", _n)
@@ -1292,7 +1292,7 @@ def _read_streams_group_heartbeat_response_endpoint_to_partitions_v0(frame: byte
     if _n <= 0:
         fail_null("active_partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("active_partitions", _n)
     active_partitions: list[StreamsGroupHeartbeatResponse.TopicPartition] = []
     for _ in range(_n) if _n <= FEW else many("active_partitions", _n, active_partitions):
@@ -1306,7 +1306,7 @@ def _read_streams_group_heartbeat_response_endpoint_to_partitions_v0(frame: byte
     if _n <= 0:
         fail_null("standby_partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("standby_partitions", _n)
     standby_partitions: list[StreamsGroupHeartbeatResponse.TopicPartition] = []
     for _ in range(_n) if _n <= FEW else many("standby_partitions", _n, standby_partitions):
@@ -1358,10 +1358,10 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         status: list[StreamsGroupHeartbeatResponse.Status] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("status", _n)
         status = []
-        for _ in range(_n) if _n <= FEW else many("status", _n):
+        for _ in range(_n) if _n <= FEW else many("status", _n, status):
             _status_item, pos = _read_streams_group_heartbeat_response_status_v0(frame, pos)
             status.append(_status_item)
     _n = frame[pos]
@@ -1373,7 +1373,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         active_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("active_tasks", _n)
         active_tasks = []
         for _ in range(_n) if _n <= FEW else many("active_tasks", _n, active_tasks):
@@ -1388,7 +1388,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         standby_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("standby_tasks", _n)
         standby_tasks = []
         for _ in range(_n) if _n <= FEW else many("standby_tasks", _n, standby_tasks):
@@ -1403,7 +1403,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         warmup_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("warmup_tasks", _n)
         warmup_tasks = []
         for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n, warmup_tasks):
@@ -1420,7 +1420,7 @@ def _read_streams_group_heartbeat_response_v0(frame: bytes, pos: int) -> tuple[S
         partitions_by_user_endpoint: list[StreamsGroupHeartbeatResponse.EndpointToPartitions] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 7:
+        if _n * 7 > len(frame) - pos:
             fail_count("partitions_by_user_endpoint", _n)
         partitions_by_user_endpoint = []
         for _ in range(_n) if _n <= FEW else many("partitions_by_user_endpoint", _n, partitions_by_user_endpoint):
@@ -1472,10 +1472,10 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         status: list[StreamsGroupHeartbeatResponse.Status] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("status", _n)
         status = []
-        for _ in range(_n) if _n <= FEW else many("status", _n):
+        for _ in range(_n) if _n <= FEW else many("status", _n, status):
             _status_item, pos = _read_streams_group_heartbeat_response_status_v0(frame, pos)
             status.append(_status_item)
     _n = frame[pos]
@@ -1487,7 +1487,7 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         active_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("active_tasks", _n)
         active_tasks = []
         for _ in range(_n) if _n <= FEW else many("active_tasks", _n, active_tasks):
@@ -1502,7 +1502,7 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         standby_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("standby_tasks", _n)
         standby_tasks = []
         for _ in range(_n) if _n <= FEW else many("standby_tasks", _n, standby_tasks):
@@ -1517,7 +1517,7 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         warmup_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("warmup_tasks", _n)
         warmup_tasks = []
         for _ in range(_n) if _n <= FEW else many("warmup_tasks", _n, warmup_tasks):
@@ -1534,7 +1534,7 @@ def _read_streams_group_heartbeat_response_v1(frame: bytes, pos: int) -> tuple[S
         partitions_by_user_endpoint: list[StreamsGroupHeartbeatResponse.EndpointToPartitions] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 7:
+        if _n * 7 > len(frame) - pos:
             fail_count("partitions_by_user_endpoint", _n)
         partitions_by_user_endpoint = []
         for _ in range(_n) if _n <= FEW else many("partitions_by_user_endpoint", _n, partitions_by_user_endpoint):
@@ -1601,11 +1601,11 @@ def _write_streams_group_heartbeat_response_topic_partition_v0(message: StreamsG
 
 def _write_streams_group_heartbeat_response_endpoint_to_partitions_v0(message: StreamsGroupHeartbeatResponse.EndpointToPartitions, parts: list[Buffer]) -> None:
     _write_streams_group_heartbeat_response_endpoint_v0(message.user_endpoint, parts)
-    parts.append(unsigned_varint(len(message.active_partitions) + 1))
-    for _active_partitions_item in message.active_partitions if len(message.active_partitions) <= FEW else all_of(message.active_partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.active_partitions)) + 1))
+    for _active_partitions_item in message.active_partitions if _n <= FEW else all_of(message.active_partitions, parts):
         _write_streams_group_heartbeat_response_topic_partition_v0(_active_partitions_item, parts)
-    parts.append(unsigned_varint(len(message.standby_partitions) + 1))
-    for _standby_partitions_item in message.standby_partitions if len(message.standby_partitions) <= FEW else all_of(message.standby_partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.standby_partitions)) + 1))
+    for _standby_partitions_item in message.standby_partitions if _n <= FEW else all_of(message.standby_partitions, parts):
         _write_streams_group_heartbeat_response_topic_partition_v0(_standby_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1622,21 +1622,21 @@ def _write_streams_group_heartbeat_response_v0(message: StreamsGroupHeartbeatRes
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iiii(message.member_epoch, message.heartbeat_interval_ms, message.acceptable_recovery_lag_legacy, message.task_offset_interval_ms))
-    parts.append(unsigned_varint(0 if message.status is None else len(message.status) + 1))
-    for _status_item in message.status or () if not message.status or len(message.status) <= FEW else all_of(message.status, parts):
+    parts.append(unsigned_varint(0 if message.status is None else (_n := len(message.status)) + 1))
+    for _status_item in message.status or () if not message.status or _n <= FEW else all_of(message.status, parts):
         _write_streams_group_heartbeat_response_status_v0(_status_item, parts)
-    parts.append(unsigned_varint(0 if message.active_tasks is None else len(message.active_tasks) + 1))
-    for _active_tasks_item in message.active_tasks or () if not message.active_tasks or len(message.active_tasks) <= FEW else all_of(message.active_tasks, parts):
+    parts.append(unsigned_varint(0 if message.active_tasks is None else (_n := len(message.active_tasks)) + 1))
+    for _active_tasks_item in message.active_tasks or () if not message.active_tasks or _n <= FEW else all_of(message.active_tasks, parts):
         _write_streams_group_heartbeat_response_task_ids_v0(_active_tasks_item, parts)
-    parts.append(unsigned_varint(0 if message.standby_tasks is None else len(message.standby_tasks) + 1))
-    for _standby_tasks_item in message.standby_tasks or () if not message.standby_tasks or len(message.standby_tasks) <= FEW else all_of(message.standby_tasks, parts):
+    parts.append(unsigned_varint(0 if message.standby_tasks is None else (_n := len(message.standby_tasks)) + 1))
+    for _standby_tasks_item in message.standby_tasks or () if not message.standby_tasks or _n <= FEW else all_of(message.standby_tasks, parts):
         _write_streams_group_heartbeat_response_task_ids_v0(_standby_tasks_item, parts)
-    parts.append(unsigned_varint(0 if message.warmup_tasks is None else len(message.warmup_tasks) + 1))
-    for _warmup_tasks_item in message.warmup_tasks or () if not message.warmup_tasks or len(message.warmup_tasks) <= FEW else all_of(message.warmup_tasks, parts):
+    parts.append(unsigned_varint(0 if message.warmup_tasks is None else (_n := len(message.warmup_tasks)) + 1))
+    for _warmup_tasks_item in message.warmup_tasks or () if not message.warmup_tasks or _n <= FEW else all_of(message.warmup_tasks, parts):
         _write_streams_group_heartbeat_response_task_ids_v0(_warmup_tasks_item, parts)
     parts.append(pack_i(message.endpoint_information_epoch))
-    parts.append(unsigned_varint(0 if message.partitions_by_user_endpoint is None else len(message.partitions_by_user_endpoint) + 1))
-    for _partitions_by_user_endpoint_item in message.partitions_by_user_endpoint or () if not message.partitions_by_user_endpoint or len(message.partitions_by_user_endpoint) <= FEW else all_of(message.partitions_by_user_endpoint, parts):
+    parts.append(unsigned_varint(0 if message.partitions_by_user_endpoint is None else (_n := len(message.partitions_by_user_endpoint)) + 1))
+    for _partitions_by_user_endpoint_item in message.partitions_by_user_endpoint or () if not message.partitions_by_user_endpoint or _n <= FEW else all_of(message.partitions_by_user_endpoint, parts):
         _write_streams_group_heartbeat_response_endpoint_to_partitions_v0(_partitions_by_user_endpoint_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -1653,21 +1653,21 @@ def _write_streams_group_heartbeat_response_v1(message: StreamsGroupHeartbeatRes
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_iiiq(message.member_epoch, message.heartbeat_interval_ms, message.task_offset_interval_ms, message.acceptable_recovery_lag))
-    parts.append(unsigned_varint(0 if message.status is None else len(message.status) + 1))
-    for _status_item in message.status or () if not message.status or len(message.status) <= FEW else all_of(message.status, parts):
+    parts.append(unsigned_varint(0 if message.status is None else (_n := len(message.status)) + 1))
+    for _status_item in message.status or () if not message.status or _n <= FEW else all_of(message.status, parts):
         _write_streams_group_heartbeat_response_status_v0(_status_item, parts)
-    parts.append(unsigned_varint(0 if message.active_tasks is None else len(message.active_tasks) + 1))
-    for _active_tasks_item in message.active_tasks or () if not message.active_tasks or len(message.active_tasks) <= FEW else all_of(message.active_tasks, parts):
+    parts.append(unsigned_varint(0 if message.active_tasks is None else (_n := len(message.active_tasks)) + 1))
+    for _active_tasks_item in message.active_tasks or () if not message.active_tasks or _n <= FEW else all_of(message.active_tasks, parts):
         _write_streams_group_heartbeat_response_task_ids_v0(_active_tasks_item, parts)
-    parts.append(unsigned_varint(0 if message.standby_tasks is None else len(message.standby_tasks) + 1))
-    for _standby_tasks_item in message.standby_tasks or () if not message.standby_tasks or len(message.standby_tasks) <= FEW else all_of(message.standby_tasks, parts):
+    parts.append(unsigned_varint(0 if message.standby_tasks is None else (_n := len(message.standby_tasks)) + 1))
+    for _standby_tasks_item in message.standby_tasks or () if not message.standby_tasks or _n <= FEW else all_of(message.standby_tasks, parts):
         _write_streams_group_heartbeat_response_task_ids_v0(_standby_tasks_item, parts)
-    parts.append(unsigned_varint(0 if message.warmup_tasks is None else len(message.warmup_tasks) + 1))
-    for _warmup_tasks_item in message.warmup_tasks or () if not message.warmup_tasks or len(message.warmup_tasks) <= FEW else all_of(message.warmup_tasks, parts):
+    parts.append(unsigned_varint(0 if message.warmup_tasks is None else (_n := len(message.warmup_tasks)) + 1))
+    for _warmup_tasks_item in message.warmup_tasks or () if not message.warmup_tasks or _n <= FEW else all_of(message.warmup_tasks, parts):
         _write_streams_group_heartbeat_response_task_ids_v0(_warmup_tasks_item, parts)
     parts.append(pack_oi(message.topology_description_required, message.endpoint_information_epoch))
-    parts.append(unsigned_varint(0 if message.partitions_by_user_endpoint is None else len(message.partitions_by_user_endpoint) + 1))
-    for _partitions_by_user_endpoint_item in message.partitions_by_user_endpoint or () if not message.partitions_by_user_endpoint or len(message.partitions_by_user_endpoint) <= FEW else all_of(message.partitions_by_user_endpoint, parts):
+    parts.append(unsigned_varint(0 if message.partitions_by_user_endpoint is None else (_n := len(message.partitions_by_user_endpoint)) + 1))
+    for _partitions_by_user_endpoint_item in message.partitions_by_user_endpoint or () if not message.partitions_by_user_endpoint or _n <= FEW else all_of(message.partitions_by_user_endpoint, parts):
         _write_streams_group_heartbeat_response_endpoint_to_partitions_v0(_partitions_by_user_endpoint_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

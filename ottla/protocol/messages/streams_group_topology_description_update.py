@@ -163,7 +163,7 @@ def _read_streams_group_topology_description_update_request_topology_description
     if _n > len(frame) - pos:
         fail_count("source_topics", _n)
     source_topics: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("source_topics", _n):
+    for _ in range(_n) if _n <= FEW else many("source_topics", _n, source_topics):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -197,7 +197,7 @@ def _read_streams_group_topology_description_update_request_topology_description
     if _n > len(frame) - pos:
         fail_count("stores", _n)
     stores: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("stores", _n):
+    for _ in range(_n) if _n <= FEW else many("stores", _n, stores):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -220,7 +220,7 @@ def _read_streams_group_topology_description_update_request_topology_description
     if _n > len(frame) - pos:
         fail_count("successors", _n)
     successors: list[str] = []
-    for _ in range(_n) if _n <= FEW else many("successors", _n):
+    for _ in range(_n) if _n <= FEW else many("successors", _n, successors):
         _n = frame[pos]
         if _n < 128:
             pos += 1
@@ -262,7 +262,7 @@ def _read_streams_group_topology_description_update_request_topology_description
     if _n <= 0:
         fail_null("nodes")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("nodes", _n)
     nodes: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode] = []
     for _ in range(_n) if _n <= FEW else many("nodes", _n, nodes):
@@ -302,7 +302,7 @@ def _read_streams_group_topology_description_update_request_topology_description
     if _n <= 0:
         fail_null("subtopologies")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("subtopologies", _n)
     subtopologies: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionSubtopology] = []
     for _ in range(_n) if _n <= FEW else many("subtopologies", _n, subtopologies):
@@ -316,7 +316,7 @@ def _read_streams_group_topology_description_update_request_topology_description
     if _n <= 0:
         fail_null("global_stores")
     _n -= 1
-    if _n > (len(frame) - pos) // 15:
+    if _n * 15 > len(frame) - pos:
         fail_count("global_stores", _n)
     global_stores: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionGlobalStore] = []
     for _ in range(_n) if _n <= FEW else many("global_stores", _n):
@@ -373,21 +373,21 @@ def _write_streams_group_topology_description_update_request_topology_descriptio
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
     parts.append(pack_b(message.node_type))
-    parts.append(unsigned_varint(len(message.source_topics) + 1))
-    for _source_topics_item in message.source_topics if len(message.source_topics) <= FEW else all_of(message.source_topics, parts):
+    parts.append(unsigned_varint((_n := len(message.source_topics)) + 1))
+    for _source_topics_item in message.source_topics if _n <= FEW else all_of(message.source_topics, parts):
         _text = _source_topics_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
     _text = b"" if message.sink_topic is None else message.sink_topic.encode()
     parts.append(string_length(0 if message.sink_topic is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.stores) + 1))
-    for _stores_item in message.stores if len(message.stores) <= FEW else all_of(message.stores, parts):
+    parts.append(unsigned_varint((_n := len(message.stores)) + 1))
+    for _stores_item in message.stores if _n <= FEW else all_of(message.stores, parts):
         _text = _stores_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
-    parts.append(unsigned_varint(len(message.successors) + 1))
-    for _successors_item in message.successors if len(message.successors) <= FEW else all_of(message.successors, parts):
+    parts.append(unsigned_varint((_n := len(message.successors)) + 1))
+    for _successors_item in message.successors if _n <= FEW else all_of(message.successors, parts):
         _text = _successors_item.encode()
         parts.append(string_length(len(_text) + 1))
         parts.append(_text)
@@ -401,8 +401,8 @@ def _write_streams_group_topology_description_update_request_topology_descriptio
     _text = message.subtopology_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.nodes) + 1))
-    for _nodes_item in message.nodes if len(message.nodes) <= FEW else all_of(message.nodes, parts):
+    parts.append(unsigned_varint((_n := len(message.nodes)) + 1))
+    for _nodes_item in message.nodes if _n <= FEW else all_of(message.nodes, parts):
         _write_streams_group_topology_description_update_request_topology_description_node_v0(_nodes_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -420,11 +420,11 @@ def _write_streams_group_topology_description_update_request_topology_descriptio
 
 
 def _write_streams_group_topology_description_update_request_topology_description_v0(message: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescription, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.subtopologies) + 1))
-    for _subtopologies_item in message.subtopologies if len(message.subtopologies) <= FEW else all_of(message.subtopologies, parts):
+    parts.append(unsigned_varint((_n := len(message.subtopologies)) + 1))
+    for _subtopologies_item in message.subtopologies if _n <= FEW else all_of(message.subtopologies, parts):
         _write_streams_group_topology_description_update_request_topology_description_subtopology_v0(_subtopologies_item, parts)
-    parts.append(unsigned_varint(len(message.global_stores) + 1))
-    for _global_stores_item in message.global_stores if len(message.global_stores) <= FEW else all_of(message.global_stores, parts):
+    parts.append(unsigned_varint((_n := len(message.global_stores)) + 1))
+    for _global_stores_item in message.global_stores if _n <= FEW else all_of(message.global_stores, parts):
         _write_streams_group_topology_description_update_request_topology_description_global_store_v0(_global_stores_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

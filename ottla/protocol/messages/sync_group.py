@@ -128,10 +128,10 @@ def _read_sync_group_request_v0(frame: bytes, pos: int) -> tuple[SyncGroupReques
     pos += 4
     if _n < 0:
         fail_null("assignments")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("assignments", _n)
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = []
-    for _ in range(_n) if _n <= FEW else many("assignments", _n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
         _assignments_item, pos = _read_sync_group_request_sync_group_request_assignment_v0(frame, pos)
         assignments.append(_assignments_item)
     return SyncGroupRequest(group_id, generation_id, member_id, None, None, None, assignments), pos
@@ -164,10 +164,10 @@ def _read_sync_group_request_v3(frame: bytes, pos: int) -> tuple[SyncGroupReques
     pos += 4
     if _n < 0:
         fail_null("assignments")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("assignments", _n)
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = []
-    for _ in range(_n) if _n <= FEW else many("assignments", _n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
         _assignments_item, pos = _read_sync_group_request_sync_group_request_assignment_v0(frame, pos)
         assignments.append(_assignments_item)
     return SyncGroupRequest(group_id, generation_id, member_id, group_instance_id, None, None, assignments), pos
@@ -247,10 +247,10 @@ def _read_sync_group_request_v4(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n <= 0:
         fail_null("assignments")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("assignments", _n)
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = []
-    for _ in range(_n) if _n <= FEW else many("assignments", _n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
         _assignments_item, pos = _read_sync_group_request_sync_group_request_assignment_v4(frame, pos)
         assignments.append(_assignments_item)
     if frame[pos]:
@@ -328,10 +328,10 @@ def _read_sync_group_request_v5(frame: bytes, pos: int) -> tuple[SyncGroupReques
     if _n <= 0:
         fail_null("assignments")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("assignments", _n)
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = []
-    for _ in range(_n) if _n <= FEW else many("assignments", _n):
+    for _ in range(_n) if _n <= FEW else many("assignments", _n, assignments):
         _assignments_item, pos = _read_sync_group_request_sync_group_request_assignment_v4(frame, pos)
         assignments.append(_assignments_item)
     if frame[pos]:
@@ -361,8 +361,8 @@ def _write_sync_group_request_v0(message: SyncGroupRequest, parts: list[Buffer])
     _text = message.member_id.encode()
     parts.append(pack_ih(message.generation_id, len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.assignments)))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
+    parts.append(pack_i((_n := len(message.assignments))))
+    for _assignments_item in message.assignments if _n <= FEW else all_of(message.assignments, parts):
         _write_sync_group_request_sync_group_request_assignment_v0(_assignments_item, parts)
 
 
@@ -376,8 +376,8 @@ def _write_sync_group_request_v3(message: SyncGroupRequest, parts: list[Buffer])
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
     parts.append(pack_h(-1 if message.group_instance_id is None else len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.assignments)))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
+    parts.append(pack_i((_n := len(message.assignments))))
+    for _assignments_item in message.assignments if _n <= FEW else all_of(message.assignments, parts):
         _write_sync_group_request_sync_group_request_assignment_v0(_assignments_item, parts)
 
 
@@ -405,8 +405,8 @@ def _write_sync_group_request_v4(message: SyncGroupRequest, parts: list[Buffer])
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.assignments) + 1))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
+    parts.append(unsigned_varint((_n := len(message.assignments)) + 1))
+    for _assignments_item in message.assignments if _n <= FEW else all_of(message.assignments, parts):
         _write_sync_group_request_sync_group_request_assignment_v4(_assignments_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -431,8 +431,8 @@ def _write_sync_group_request_v5(message: SyncGroupRequest, parts: list[Buffer])
     _text = b"" if message.protocol_name is None else message.protocol_name.encode()
     parts.append(string_length(0 if message.protocol_name is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.assignments) + 1))
-    for _assignments_item in message.assignments if len(message.assignments) <= FEW else all_of(message.assignments, parts):
+    parts.append(unsigned_varint((_n := len(message.assignments)) + 1))
+    for _assignments_item in message.assignments if _n <= FEW else all_of(message.assignments, parts):
         _write_sync_group_request_sync_group_request_assignment_v4(_assignments_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

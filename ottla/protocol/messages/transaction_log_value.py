@@ -124,7 +124,7 @@ def _read_transaction_log_value_partitions_schema_v0(frame: bytes, pos: int) -> 
     pos += 4
     if _n < 0:
         fail_null("partition_ids")
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partition_ids", _n)
     if _n > FEW:
         count_elements("partition_ids", _n)
@@ -139,7 +139,7 @@ def _read_transaction_log_value_v0(frame: bytes, pos: int) -> tuple[TransactionL
     if _n < 0:
         transaction_partitions: list[TransactionLogValue.PartitionsSchema] | None = None
     else:
-        if _n > (len(frame) - pos) // 6:
+        if _n * 6 > len(frame) - pos:
             fail_count("transaction_partitions", _n)
         transaction_partitions = []
         for _ in range(_n) if _n <= FEW else many("transaction_partitions", _n, transaction_partitions):
@@ -169,7 +169,7 @@ def _read_transaction_log_value_partitions_schema_v1(frame: bytes, pos: int) -> 
     if _n <= 0:
         fail_null("partition_ids")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partition_ids", _n)
     if _n > FEW:
         count_elements("partition_ids", _n)
@@ -198,7 +198,7 @@ def _read_transaction_log_value_v1(frame: bytes, pos: int) -> tuple[TransactionL
         transaction_partitions: list[TransactionLogValue.PartitionsSchema] | None = None
     else:
         _n -= 1
-        if _n > (len(frame) - pos) // 3:
+        if _n * 3 > len(frame) - pos:
             fail_count("transaction_partitions", _n)
         transaction_partitions = []
         for _ in range(_n) if _n <= FEW else many("transaction_partitions", _n, transaction_partitions):
@@ -249,8 +249,8 @@ def _write_transaction_log_value_partitions_schema_v0(message: TransactionLogVal
 
 
 def _write_transaction_log_value_v0(message: TransactionLogValue, parts: list[Buffer]) -> None:
-    parts.append(pack_qhibi(message.producer_id, message.producer_epoch, message.transaction_timeout_ms, message.transaction_status, -1 if message.transaction_partitions is None else len(message.transaction_partitions)))
-    for _transaction_partitions_item in message.transaction_partitions or () if not message.transaction_partitions or len(message.transaction_partitions) <= FEW else all_of(message.transaction_partitions, parts):
+    parts.append(pack_qhibi(message.producer_id, message.producer_epoch, message.transaction_timeout_ms, message.transaction_status, -1 if message.transaction_partitions is None else (_n := len(message.transaction_partitions))))
+    for _transaction_partitions_item in message.transaction_partitions or () if not message.transaction_partitions or _n <= FEW else all_of(message.transaction_partitions, parts):
         _write_transaction_log_value_partitions_schema_v0(_transaction_partitions_item, parts)
     parts.append(pack_qq(message.transaction_last_update_timestamp_ms, message.transaction_start_timestamp_ms))
 
@@ -270,8 +270,8 @@ def _write_transaction_log_value_partitions_schema_v1(message: TransactionLogVal
 
 def _write_transaction_log_value_v1(message: TransactionLogValue, parts: list[Buffer]) -> None:
     parts.append(pack_qhib(message.producer_id, message.producer_epoch, message.transaction_timeout_ms, message.transaction_status))
-    parts.append(unsigned_varint(0 if message.transaction_partitions is None else len(message.transaction_partitions) + 1))
-    for _transaction_partitions_item in message.transaction_partitions or () if not message.transaction_partitions or len(message.transaction_partitions) <= FEW else all_of(message.transaction_partitions, parts):
+    parts.append(unsigned_varint(0 if message.transaction_partitions is None else (_n := len(message.transaction_partitions)) + 1))
+    for _transaction_partitions_item in message.transaction_partitions or () if not message.transaction_partitions or _n <= FEW else all_of(message.transaction_partitions, parts):
         _write_transaction_log_value_partitions_schema_v1(_transaction_partitions_item, parts)
     parts.append(pack_qq(message.transaction_last_update_timestamp_ms, message.transaction_start_timestamp_ms))
     tagged: list[tuple[int, list[Buffer]]] = []

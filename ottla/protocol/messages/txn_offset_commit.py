@@ -157,10 +157,10 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_topic_v0(frame: by
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 14:
+    if _n * 14 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_partition_v0(frame, pos)
         partitions.append(_partitions_item)
     return TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
@@ -185,7 +185,7 @@ def _read_txn_offset_commit_request_v0(frame: bytes, pos: int) -> tuple[TxnOffse
     pos += 14
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -218,10 +218,10 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_topic_v2(frame: by
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_partition_v2(frame, pos)
         partitions.append(_partitions_item)
     return TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
@@ -246,7 +246,7 @@ def _read_txn_offset_commit_request_v2(frame: bytes, pos: int) -> tuple[TxnOffse
     pos += 14
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -299,10 +299,10 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_topic_v3(frame: by
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_partition_v3(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -368,7 +368,7 @@ def _read_txn_offset_commit_request_v3(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -396,10 +396,10 @@ def _read_txn_offset_commit_request_txn_offset_commit_request_topic_v6(frame: by
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_txn_offset_commit_request_txn_offset_commit_request_partition_v3(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -465,7 +465,7 @@ def _read_txn_offset_commit_request_v6(frame: bytes, pos: int) -> tuple[TxnOffse
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -492,8 +492,8 @@ def _write_txn_offset_commit_request_txn_offset_commit_request_topic_v0(message:
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_partition_v0(_partitions_item, parts)
 
 
@@ -504,8 +504,8 @@ def _write_txn_offset_commit_request_v0(message: TxnOffsetCommitRequest, parts: 
     _text = message.group_id.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_qhi(message.producer_id, message.producer_epoch, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_qhi(message.producer_id, message.producer_epoch, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_topic_v0(_topics_item, parts)
 
 
@@ -519,8 +519,8 @@ def _write_txn_offset_commit_request_txn_offset_commit_request_topic_v2(message:
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_partition_v2(_partitions_item, parts)
 
 
@@ -531,8 +531,8 @@ def _write_txn_offset_commit_request_v2(message: TxnOffsetCommitRequest, parts: 
     _text = message.group_id.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_qhi(message.producer_id, message.producer_epoch, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_qhi(message.producer_id, message.producer_epoch, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_topic_v2(_topics_item, parts)
 
 
@@ -551,8 +551,8 @@ def _write_txn_offset_commit_request_txn_offset_commit_request_topic_v3(message:
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_partition_v3(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -574,8 +574,8 @@ def _write_txn_offset_commit_request_v3(message: TxnOffsetCommitRequest, parts: 
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_topic_v3(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -585,8 +585,8 @@ def _write_txn_offset_commit_request_v3(message: TxnOffsetCommitRequest, parts: 
 
 def _write_txn_offset_commit_request_txn_offset_commit_request_topic_v6(message: TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_partition_v3(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -608,8 +608,8 @@ def _write_txn_offset_commit_request_v6(message: TxnOffsetCommitRequest, parts: 
     _text = b"" if message.group_instance_id is None else message.group_instance_id.encode()
     parts.append(string_length(0 if message.group_instance_id is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_request_txn_offset_commit_request_topic_v6(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -712,7 +712,7 @@ def _read_txn_offset_commit_response_txn_offset_commit_response_topic_v0(frame: 
     pos += 4
     if _n < 0:
         fail_null("partitions")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -726,7 +726,7 @@ def _read_txn_offset_commit_response_v0(frame: bytes, pos: int) -> tuple[TxnOffs
     pos += 8
     if _n < 0:
         fail_null("topics")
-    if _n > (len(frame) - pos) // 6:
+    if _n * 6 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -768,7 +768,7 @@ def _read_txn_offset_commit_response_txn_offset_commit_response_topic_v3(frame: 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -796,7 +796,7 @@ def _read_txn_offset_commit_response_v3(frame: bytes, pos: int) -> tuple[TxnOffs
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -824,7 +824,7 @@ def _read_txn_offset_commit_response_txn_offset_commit_response_topic_v6(frame: 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -852,7 +852,7 @@ def _read_txn_offset_commit_response_v6(frame: bytes, pos: int) -> tuple[TxnOffs
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -877,14 +877,14 @@ def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v0(messag
     _text = message.name.encode()
     parts.append(pack_h(len(_text)))
     parts.append(_text)
-    parts.append(pack_i(len(message.partitions)))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(pack_i((_n := len(message.partitions))))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_response_txn_offset_commit_response_partition_v0(_partitions_item, parts)
 
 
 def _write_txn_offset_commit_response_v0(message: TxnOffsetCommitResponse, parts: list[Buffer]) -> None:
-    parts.append(pack_ii(message.throttle_time_ms, len(message.topics)))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(pack_ii(message.throttle_time_ms, (_n := len(message.topics))))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_response_txn_offset_commit_response_topic_v0(_topics_item, parts)
 
 
@@ -900,8 +900,8 @@ def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v3(messag
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_response_txn_offset_commit_response_partition_v3(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -911,8 +911,8 @@ def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v3(messag
 
 def _write_txn_offset_commit_response_v3(message: TxnOffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_response_txn_offset_commit_response_topic_v3(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -922,8 +922,8 @@ def _write_txn_offset_commit_response_v3(message: TxnOffsetCommitResponse, parts
 
 def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v6(message: TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_txn_offset_commit_response_txn_offset_commit_response_partition_v3(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -933,8 +933,8 @@ def _write_txn_offset_commit_response_txn_offset_commit_response_topic_v6(messag
 
 def _write_txn_offset_commit_response_v6(message: TxnOffsetCommitResponse, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.throttle_time_ms))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_txn_offset_commit_response_txn_offset_commit_response_topic_v6(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

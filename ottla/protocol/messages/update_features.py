@@ -123,10 +123,10 @@ def _read_update_features_request_v0(frame: bytes, pos: int) -> tuple[UpdateFeat
     if _n <= 0:
         fail_null("feature_updates")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("feature_updates", _n)
     feature_updates: list[UpdateFeaturesRequest.FeatureUpdateKey] = []
-    for _ in range(_n) if _n <= FEW else many("feature_updates", _n):
+    for _ in range(_n) if _n <= FEW else many("feature_updates", _n, feature_updates):
         _feature_updates_item, pos = _read_update_features_request_feature_update_key_v0(frame, pos)
         feature_updates.append(_feature_updates_item)
     if frame[pos]:
@@ -175,10 +175,10 @@ def _read_update_features_request_v1(frame: bytes, pos: int) -> tuple[UpdateFeat
     if _n <= 0:
         fail_null("feature_updates")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("feature_updates", _n)
     feature_updates: list[UpdateFeaturesRequest.FeatureUpdateKey] = []
-    for _ in range(_n) if _n <= FEW else many("feature_updates", _n):
+    for _ in range(_n) if _n <= FEW else many("feature_updates", _n, feature_updates):
         _feature_updates_item, pos = _read_update_features_request_feature_update_key_v1(frame, pos)
         feature_updates.append(_feature_updates_item)
     (validate_only,) = unpack_o(frame, pos)
@@ -207,8 +207,8 @@ def _write_update_features_request_feature_update_key_v0(message: UpdateFeatures
 
 def _write_update_features_request_v0(message: UpdateFeaturesRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.timeout_ms))
-    parts.append(unsigned_varint(len(message.feature_updates) + 1))
-    for _feature_updates_item in message.feature_updates if len(message.feature_updates) <= FEW else all_of(message.feature_updates, parts):
+    parts.append(unsigned_varint((_n := len(message.feature_updates)) + 1))
+    for _feature_updates_item in message.feature_updates if _n <= FEW else all_of(message.feature_updates, parts):
         _write_update_features_request_feature_update_key_v0(_feature_updates_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -229,8 +229,8 @@ def _write_update_features_request_feature_update_key_v1(message: UpdateFeatures
 
 def _write_update_features_request_v1(message: UpdateFeaturesRequest, parts: list[Buffer]) -> None:
     parts.append(pack_i(message.timeout_ms))
-    parts.append(unsigned_varint(len(message.feature_updates) + 1))
-    for _feature_updates_item in message.feature_updates if len(message.feature_updates) <= FEW else all_of(message.feature_updates, parts):
+    parts.append(unsigned_varint((_n := len(message.feature_updates)) + 1))
+    for _feature_updates_item in message.feature_updates if _n <= FEW else all_of(message.feature_updates, parts):
         _write_update_features_request_feature_update_key_v1(_feature_updates_item, parts)
     parts.append(pack_o(message.validate_only))
     if message.unknown_tagged_fields is None:
@@ -354,10 +354,10 @@ def _read_update_features_response_v0(frame: bytes, pos: int) -> tuple[UpdateFea
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 5:
+    if _n * 5 > len(frame) - pos:
         fail_count("results", _n)
     results: list[UpdateFeaturesResponse.UpdatableFeatureResult] = []
-    for _ in range(_n) if _n <= FEW else many("results", _n):
+    for _ in range(_n) if _n <= FEW else many("results", _n, results):
         _results_item, pos = _read_update_features_response_updatable_feature_result_v0(frame, pos)
         results.append(_results_item)
     if frame[pos]:
@@ -415,8 +415,8 @@ def _write_update_features_response_v0(message: UpdateFeaturesResponse, parts: l
     parts.append(pack_ih(message.throttle_time_ms, message.error_code))
     parts.append(string_length(0 if message.error_message is None else len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_update_features_response_updatable_feature_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

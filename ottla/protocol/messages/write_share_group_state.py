@@ -154,7 +154,7 @@ def _read_write_share_group_state_request_partition_data_v0(frame: bytes, pos: i
     if _n <= 0:
         fail_null("state_batches")
     _n -= 1
-    if _n > (len(frame) - pos) // 20:
+    if _n * 20 > len(frame) - pos:
         fail_count("state_batches", _n)
     state_batches: list[WriteShareGroupStateRequest.StateBatch] = []
     for _ in range(_n) if _n <= FEW else many("state_batches", _n):
@@ -182,7 +182,7 @@ def _read_write_share_group_state_request_write_state_data_v0(frame: bytes, pos:
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 22:
+    if _n * 22 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[WriteShareGroupStateRequest.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -218,7 +218,7 @@ def _read_write_share_group_state_request_v0(frame: bytes, pos: int) -> tuple[Wr
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[WriteShareGroupStateRequest.WriteStateData] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -246,7 +246,7 @@ def _read_write_share_group_state_request_partition_data_v1(frame: bytes, pos: i
     if _n <= 0:
         fail_null("state_batches")
     _n -= 1
-    if _n > (len(frame) - pos) // 20:
+    if _n * 20 > len(frame) - pos:
         fail_count("state_batches", _n)
     state_batches: list[WriteShareGroupStateRequest.StateBatch] = []
     for _ in range(_n) if _n <= FEW else many("state_batches", _n):
@@ -274,7 +274,7 @@ def _read_write_share_group_state_request_write_state_data_v1(frame: bytes, pos:
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 26:
+    if _n * 26 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[WriteShareGroupStateRequest.PartitionData] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
@@ -310,7 +310,7 @@ def _read_write_share_group_state_request_v1(frame: bytes, pos: int) -> tuple[Wr
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[WriteShareGroupStateRequest.WriteStateData] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -337,8 +337,8 @@ def _write_write_share_group_state_request_state_batch_v0(message: WriteShareGro
 
 def _write_write_share_group_state_request_partition_data_v0(message: WriteShareGroupStateRequest.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_iiiq(message.partition, message.state_epoch, message.leader_epoch, message.start_offset))
-    parts.append(unsigned_varint(len(message.state_batches) + 1))
-    for _state_batches_item in message.state_batches if len(message.state_batches) <= FEW else all_of(message.state_batches, parts):
+    parts.append(unsigned_varint((_n := len(message.state_batches)) + 1))
+    for _state_batches_item in message.state_batches if _n <= FEW else all_of(message.state_batches, parts):
         _write_write_share_group_state_request_state_batch_v0(_state_batches_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -348,8 +348,8 @@ def _write_write_share_group_state_request_partition_data_v0(message: WriteShare
 
 def _write_write_share_group_state_request_write_state_data_v0(message: WriteShareGroupStateRequest.WriteStateData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_write_share_group_state_request_partition_data_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -361,8 +361,8 @@ def _write_write_share_group_state_request_v0(message: WriteShareGroupStateReque
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_write_share_group_state_request_write_state_data_v0(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -372,8 +372,8 @@ def _write_write_share_group_state_request_v0(message: WriteShareGroupStateReque
 
 def _write_write_share_group_state_request_partition_data_v1(message: WriteShareGroupStateRequest.PartitionData, parts: list[Buffer]) -> None:
     parts.append(pack_iiiqi(message.partition, message.state_epoch, message.leader_epoch, message.start_offset, message.delivery_complete_count))
-    parts.append(unsigned_varint(len(message.state_batches) + 1))
-    for _state_batches_item in message.state_batches if len(message.state_batches) <= FEW else all_of(message.state_batches, parts):
+    parts.append(unsigned_varint((_n := len(message.state_batches)) + 1))
+    for _state_batches_item in message.state_batches if _n <= FEW else all_of(message.state_batches, parts):
         _write_write_share_group_state_request_state_batch_v0(_state_batches_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -383,8 +383,8 @@ def _write_write_share_group_state_request_partition_data_v1(message: WriteShare
 
 def _write_write_share_group_state_request_write_state_data_v1(message: WriteShareGroupStateRequest.WriteStateData, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_write_share_group_state_request_partition_data_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -396,8 +396,8 @@ def _write_write_share_group_state_request_v1(message: WriteShareGroupStateReque
     _text = message.group_id.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_write_share_group_state_request_write_state_data_v1(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -505,10 +505,10 @@ def _read_write_share_group_state_response_write_state_result_v0(frame: bytes, p
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 8:
+    if _n * 8 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[WriteShareGroupStateResponse.PartitionResult] = []
-    for _ in range(_n) if _n <= FEW else many("partitions", _n):
+    for _ in range(_n) if _n <= FEW else many("partitions", _n, partitions):
         _partitions_item, pos = _read_write_share_group_state_response_partition_result_v0(frame, pos)
         partitions.append(_partitions_item)
     if frame[pos]:
@@ -531,7 +531,7 @@ def _read_write_share_group_state_response_v0(frame: bytes, pos: int) -> tuple[W
     if _n <= 0:
         fail_null("results")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("results", _n)
     results: list[WriteShareGroupStateResponse.WriteStateResult] = []
     for _ in range(_n) if _n <= FEW else many("results", _n, results):
@@ -561,8 +561,8 @@ def _write_write_share_group_state_response_partition_result_v0(message: WriteSh
 
 def _write_write_share_group_state_response_write_state_result_v0(message: WriteShareGroupStateResponse.WriteStateResult, parts: list[Buffer]) -> None:
     parts.append(pack_16s(message.topic_id))
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_write_share_group_state_response_partition_result_v0(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -571,8 +571,8 @@ def _write_write_share_group_state_response_write_state_result_v0(message: Write
 
 
 def _write_write_share_group_state_response_v0(message: WriteShareGroupStateResponse, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.results) + 1))
-    for _results_item in message.results if len(message.results) <= FEW else all_of(message.results, parts):
+    parts.append(unsigned_varint((_n := len(message.results)) + 1))
+    for _results_item in message.results if _n <= FEW else all_of(message.results, parts):
         _write_write_share_group_state_response_write_state_result_v0(_results_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -122,7 +122,7 @@ def _read_write_txn_markers_request_writable_txn_marker_topic_v1(frame: bytes, p
     if _n <= 0:
         fail_null("partition_indexes")
     _n -= 1
-    if _n > (len(frame) - pos) // 4:
+    if _n * 4 > len(frame) - pos:
         fail_count("partition_indexes", _n)
     if _n > FEW:
         count_elements("partition_indexes", _n)
@@ -150,7 +150,7 @@ def _read_write_txn_markers_request_writable_txn_marker_v1(frame: bytes, pos: in
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[WriteTxnMarkersRequest.WritableTxnMarkerTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -178,7 +178,7 @@ def _read_write_txn_markers_request_v1(frame: bytes, pos: int) -> tuple[WriteTxn
     if _n <= 0:
         fail_null("markers")
     _n -= 1
-    if _n > (len(frame) - pos) // 17:
+    if _n * 17 > len(frame) - pos:
         fail_count("markers", _n)
     markers: list[WriteTxnMarkersRequest.WritableTxnMarker] = []
     for _ in range(_n) if _n <= FEW else many("markers", _n, markers):
@@ -206,7 +206,7 @@ def _read_write_txn_markers_request_writable_txn_marker_v2(frame: bytes, pos: in
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[WriteTxnMarkersRequest.WritableTxnMarkerTopic] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -234,7 +234,7 @@ def _read_write_txn_markers_request_v2(frame: bytes, pos: int) -> tuple[WriteTxn
     if _n <= 0:
         fail_null("markers")
     _n -= 1
-    if _n > (len(frame) - pos) // 18:
+    if _n * 18 > len(frame) - pos:
         fail_count("markers", _n)
     markers: list[WriteTxnMarkersRequest.WritableTxnMarker] = []
     for _ in range(_n) if _n <= FEW else many("markers", _n, markers):
@@ -266,8 +266,8 @@ def _write_write_txn_markers_request_writable_txn_marker_topic_v1(message: Write
 
 def _write_write_txn_markers_request_writable_txn_marker_v1(message: WriteTxnMarkersRequest.WritableTxnMarker, parts: list[Buffer]) -> None:
     parts.append(pack_qho(message.producer_id, message.producer_epoch, message.transaction_result))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_write_txn_markers_request_writable_txn_marker_topic_v1(_topics_item, parts)
     parts.append(pack_i(message.coordinator_epoch))
     if message.unknown_tagged_fields is None:
@@ -277,8 +277,8 @@ def _write_write_txn_markers_request_writable_txn_marker_v1(message: WriteTxnMar
 
 
 def _write_write_txn_markers_request_v1(message: WriteTxnMarkersRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.markers) + 1))
-    for _markers_item in message.markers if len(message.markers) <= FEW else all_of(message.markers, parts):
+    parts.append(unsigned_varint((_n := len(message.markers)) + 1))
+    for _markers_item in message.markers if _n <= FEW else all_of(message.markers, parts):
         _write_write_txn_markers_request_writable_txn_marker_v1(_markers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -288,8 +288,8 @@ def _write_write_txn_markers_request_v1(message: WriteTxnMarkersRequest, parts: 
 
 def _write_write_txn_markers_request_writable_txn_marker_v2(message: WriteTxnMarkersRequest.WritableTxnMarker, parts: list[Buffer]) -> None:
     parts.append(pack_qho(message.producer_id, message.producer_epoch, message.transaction_result))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_write_txn_markers_request_writable_txn_marker_topic_v1(_topics_item, parts)
     parts.append(pack_ib(message.coordinator_epoch, message.transaction_version))
     if message.unknown_tagged_fields is None:
@@ -299,8 +299,8 @@ def _write_write_txn_markers_request_writable_txn_marker_v2(message: WriteTxnMar
 
 
 def _write_write_txn_markers_request_v2(message: WriteTxnMarkersRequest, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.markers) + 1))
-    for _markers_item in message.markers if len(message.markers) <= FEW else all_of(message.markers, parts):
+    parts.append(unsigned_varint((_n := len(message.markers)) + 1))
+    for _markers_item in message.markers if _n <= FEW else all_of(message.markers, parts):
         _write_write_txn_markers_request_writable_txn_marker_v2(_markers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -419,7 +419,7 @@ def _read_write_txn_markers_response_writable_txn_marker_topic_result_v1(frame: 
     if _n <= 0:
         fail_null("partitions")
     _n -= 1
-    if _n > (len(frame) - pos) // 7:
+    if _n * 7 > len(frame) - pos:
         fail_count("partitions", _n)
     partitions: list[WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult] = []
     for _ in range(_n) if _n <= FEW else many("partitions", _n):
@@ -447,7 +447,7 @@ def _read_write_txn_markers_response_writable_txn_marker_result_v1(frame: bytes,
     if _n <= 0:
         fail_null("topics")
     _n -= 1
-    if _n > (len(frame) - pos) // 3:
+    if _n * 3 > len(frame) - pos:
         fail_count("topics", _n)
     topics: list[WriteTxnMarkersResponse.WritableTxnMarkerTopicResult] = []
     for _ in range(_n) if _n <= FEW else many("topics", _n, topics):
@@ -473,7 +473,7 @@ def _read_write_txn_markers_response_v1(frame: bytes, pos: int) -> tuple[WriteTx
     if _n <= 0:
         fail_null("markers")
     _n -= 1
-    if _n > (len(frame) - pos) // 10:
+    if _n * 10 > len(frame) - pos:
         fail_count("markers", _n)
     markers: list[WriteTxnMarkersResponse.WritableTxnMarkerResult] = []
     for _ in range(_n) if _n <= FEW else many("markers", _n, markers):
@@ -502,8 +502,8 @@ def _write_write_txn_markers_response_writable_txn_marker_topic_result_v1(messag
     _text = message.name.encode()
     parts.append(string_length(len(_text) + 1))
     parts.append(_text)
-    parts.append(unsigned_varint(len(message.partitions) + 1))
-    for _partitions_item in message.partitions if len(message.partitions) <= FEW else all_of(message.partitions, parts):
+    parts.append(unsigned_varint((_n := len(message.partitions)) + 1))
+    for _partitions_item in message.partitions if _n <= FEW else all_of(message.partitions, parts):
         _write_write_txn_markers_response_writable_txn_marker_partition_result_v1(_partitions_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -513,8 +513,8 @@ def _write_write_txn_markers_response_writable_txn_marker_topic_result_v1(messag
 
 def _write_write_txn_markers_response_writable_txn_marker_result_v1(message: WriteTxnMarkersResponse.WritableTxnMarkerResult, parts: list[Buffer]) -> None:
     parts.append(pack_q(message.producer_id))
-    parts.append(unsigned_varint(len(message.topics) + 1))
-    for _topics_item in message.topics if len(message.topics) <= FEW else all_of(message.topics, parts):
+    parts.append(unsigned_varint((_n := len(message.topics)) + 1))
+    for _topics_item in message.topics if _n <= FEW else all_of(message.topics, parts):
         _write_write_txn_markers_response_writable_txn_marker_topic_result_v1(_topics_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")
@@ -523,8 +523,8 @@ def _write_write_txn_markers_response_writable_txn_marker_result_v1(message: Wri
 
 
 def _write_write_txn_markers_response_v1(message: WriteTxnMarkersResponse, parts: list[Buffer]) -> None:
-    parts.append(unsigned_varint(len(message.markers) + 1))
-    for _markers_item in message.markers if len(message.markers) <= FEW else all_of(message.markers, parts):
+    parts.append(unsigned_varint((_n := len(message.markers)) + 1))
+    for _markers_item in message.markers if _n <= FEW else all_of(message.markers, parts):
         _write_write_txn_markers_response_writable_txn_marker_result_v1(_markers_item, parts)
     if message.unknown_tagged_fields is None:
         parts.append(b"\x00")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ottla.broker.control.gate import Gate
-from ottla.broker.control.refused import Refused
+from ottla.broker.control.http_refused import HttpRefused
 
 #: A broker that listens on every interface, advertises itself as ottla:9092, and was reached on 192.168.1.5.
 NAMES = ("0.0.0.0", "Ottla", "fe80::1%eth0")
@@ -18,7 +18,7 @@ def status_of(method: str, *headers: tuple[str, str], token: str | None = None) 
     encoded = [(name.encode(), value.encode("latin-1")) for name, value in headers]
     try:
         Gate(NAMES, token).check(method, encoded, REACHED)
-    except Refused as error:
+    except HttpRefused as error:
         refused = error
     else:
         return 200

@@ -1,7 +1,7 @@
 """Produces that wait until every in-sync replica has what they sent.
 
-All replicas share a log here, so a high watermark never lags by itself: these tests hold it back, as a slow follower
-would.
+All replicas share a log here, so a high watermark only lags while a replica is down that nobody has missed yet: here
+node 2, mostly, which comes back in time.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from tests.broker.log_scene import (
     SentCall,
     error_codes,
     fetch_request,
-    hold_high_watermark,
     only,
     partitions_of,
     produce_request,
+    replicated,
 )
 from tests.support.batches import batch
 
@@ -34,18 +34,17 @@ def waiting(scene: LogScene, topic: Topic, *batches: bytes, version: int = 9, ti
 
 
 def nobody_waits(scene: LogScene) -> bool:
-    """Whoever waits has a deadline that runs."""
+    """Whoever waits has a deadline that runs; no node is about to be missed."""
     return scene.waiting.produce.delayed == 0 and scene.timer.size == 0
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_answer_comes_when_the_replicas_have_caught_up(version: int) -> None:
     """With the offset the batch got, when the turn is over; consumers see it from then on."""
-    scene = LogScene()
-    topic = scene.create("orders")
-    release = hold_high_watermark(topic.partitions[0])
+    scene, topic = replicated([1, 2])
+    scene.node_dies(2)
     call = waiting(scene, topic, batch(), version=version)
-    release()
+    scene.node_returns(2)
     assert not call.is_answered
     scene.turn()
     answer = only(call.answer_given.responses)
@@ -54,33 +53,32 @@ def test_answer_comes_when_the_replicas_have_caught_up(version: int) -> None:
 
 
 def test_only_acks_of_all_wait() -> None:
-    scene = LogScene()
-    topic = scene.create("orders")
-    hold_high_watermark(topic.partitions[0])
+    scene, topic = replicated([1, 2])
+    scene.node_dies(2)
     for acks in (0, 1):
         assert scene.send(produce_request(topic, batch(), acks=acks), 9).is_answered
 
 
 def test_every_partition_is_waited_for() -> None:
     """Those that are through, or failed, keep what they have."""
-    scene = LogScene()
-    topic = scene.create("orders", partitions=4)
-    releases = [hold_high_watermark(topic.partitions[index]) for index in (1, 3)]
+    scene, topic = replicated([1], [1, 2], [1], [1, 3])
+    scene.node_dies(2)
+    scene.node_dies(3)
     call = waiting(scene, topic, batch(), batch(), batch(crc_added=1), batch())
-    for release in releases:
+    for node_id in (2, 3):
         assert not call.is_answered
-        release()
+        scene.node_returns(node_id)
         scene.turn()
     assert error_codes(call.answer_given.responses) == [0, 0, ErrorCode.CORRUPT_MESSAGE, 0]
 
 
 def test_time_runs_out() -> None:
     """Who is through by then has its success; the others' batches stay in the log all the same."""
-    scene = LogScene()
-    topic = scene.create("orders", partitions=2)
-    releases = [hold_high_watermark(partition) for partition in topic.partitions]
+    scene, topic = replicated([1, 2], [1, 3])
+    scene.node_dies(2)
+    scene.node_dies(3)
     call = waiting(scene, topic, batch(), batch(), timeout_ms=1_000)
-    releases[0]()
+    scene.node_returns(2)
     scene.turn()
     scene.advance(999)
     assert not call.is_answered
@@ -89,29 +87,27 @@ def test_time_runs_out() -> None:
     assert error_codes(answer.responses) == [0, ErrorCode.REQUEST_TIMED_OUT]
     assert [partition.base_offset for partition in partitions_of(answer.responses)] == [0, 0]
     assert topic.partitions[1].log_end_offset == 1
+    scene.node_returns(3)
     assert nobody_waits(scene)
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1])
 def test_no_patience(timeout_ms: int) -> None:
     """The deadline has passed already; the answer still comes from it."""
-    scene = LogScene()
-    topic = scene.create("orders")
-    hold_high_watermark(topic.partitions[0])
+    scene, topic = replicated([1, 2])
+    scene.node_dies(2)
     call = waiting(scene, topic, batch(), timeout_ms=timeout_ms)
     scene.advance(0)
     assert error_codes(call.answer_given.responses) == [ErrorCode.REQUEST_TIMED_OUT]
 
 
 def test_replicas_fall_out_meanwhile() -> None:
-    """The batch is written, but not as often as was asked for."""
-    scene = LogScene(nodes=2)
-    topic = scene.create("orders", replicas=2, min_insync_replicas="2")
-    topic.placements[0].leader_id = 1
-    release = hold_high_watermark(topic.partitions[0])
+    """The batch is written, but by the end of the turn not as often as was asked for."""
+    scene, topic = replicated([1, 2], min_insync_replicas="2")
+    scene.node_dies(2)
     call = waiting(scene, topic, batch())
-    topic.placements[0].isr = [1]
-    release()
+    scene.node_returns(2)
+    scene.node_leaves(2)
     scene.turn()
     assert error_codes(call.answer_given.responses) == [ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND]
 
@@ -119,12 +115,10 @@ def test_replicas_fall_out_meanwhile() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_another_node_takes_the_lead(version: int) -> None:
     """Whether it has the batch, only the new leader knows; v10 says who that is."""
-    scene = LogScene(nodes=2)
-    topic = scene.create("orders", replicas=2)
-    topic.placements[0].leader_id = 1
-    hold_high_watermark(topic.partitions[0])
+    scene, topic = replicated([1, 2, 3])
+    scene.node_dies(3)
     call = waiting(scene, topic, batch(), version=version)
-    scene.lead(topic, 0, 2, leader_epoch=1)
+    scene.node_leaves(1)
     scene.turn()
     answer = only(call.answer_given.responses)
     assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -132,9 +126,8 @@ def test_another_node_takes_the_lead(version: int) -> None:
 
 
 def test_topic_is_deleted() -> None:
-    scene = LogScene()
-    topic = scene.create("orders")
-    hold_high_watermark(topic.partitions[0])
+    scene, topic = replicated([1, 2])
+    scene.node_dies(2)
     call = waiting(scene, topic, batch())
     scene.cluster.delete_topic(topic)
     scene.turn()
@@ -144,9 +137,8 @@ def test_topic_is_deleted() -> None:
 
 def test_broker_stops() -> None:
     """Nobody can know any more."""
-    scene = LogScene()
-    topic = scene.create("orders")
-    hold_high_watermark(topic.partitions[0])
+    scene, topic = replicated([1, 2])
+    scene.node_dies(2)
     call = waiting(scene, topic, batch())
     scene.services.close()
     assert error_codes(call.answer_given.responses) == [ErrorCode.REQUEST_TIMED_OUT]
@@ -154,14 +146,13 @@ def test_broker_stops() -> None:
 
 def test_fetches_wait_for_the_same() -> None:
     """A consumer gets no record that not all replicas have: both are answered in one turn, the produce first."""
-    scene = LogScene()
-    topic = scene.create("orders")
-    release = hold_high_watermark(topic.partitions[0])
+    scene, topic = replicated([1, 2])
+    scene.node_dies(2)
     fetch = scene.send(fetch_request(topic, 0, max_wait_ms=500), 12)
     produce = waiting(scene, topic, batch())
     scene.turn()
     assert not fetch.is_answered
-    release()
+    scene.node_returns(2)
     scene.turn()
     assert (produce.is_answered, fetch.is_answered) == (True, True)
     assert len(only(fetch.answer_given.responses).records) == len(batch())

@@ -17,6 +17,7 @@ from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.coordinator.offsets.committed import CommittedOffset
 from ottla.coordinator.offsets.records import offset_record, offset_tombstone
 from ottla.coordinator.runtime.records import Record
+from ottla.events.kind import Kind
 from ottla.log.job import Job
 from ottla.log.partition import Partition
 from ottla.log.transaction_marker import TransactionMarker
@@ -24,9 +25,10 @@ from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.record_building import build_batch
-from tests.broker.scene import WALL_MS, Log, Scene
+from tests.broker.scene import WALL_MS, Scene
 from tests.coordinator.actors import Actor, fetches
 from tests.coordinator.node import Answered
+from tests.support.told import Told
 
 COMMIT = TransactionMarker(is_commit=True, coordinator_epoch=0)
 ABORT = TransactionMarker(is_commit=False, coordinator_epoch=0)
@@ -293,7 +295,7 @@ def test_a_job_is_done_in_slices() -> None:
 
     async def run() -> None:
         async with asyncio.TaskGroup() as tasks:
-            both = background.Background(tasks, Log())
+            both = background.Background(tasks, Told())
             both.start(job("a"), "a")
             both.start(job("b"), "b")
             while not both.is_settled:
@@ -341,7 +343,7 @@ async def test_who_wants_to_know_that_groups_are_loaded_is_told_once() -> None:
     async with running_scene(nodes=2) as scene:
         await scene.settle()
         told: list[int] = []
-        scene.on_groups_loaded.append(lambda: told.append(len(scene.coordinator(2).groups)))
+        scene.events.read(lambda _event: told.append(len(scene.coordinator(2).groups)), [Kind.GROUPS_LOADED])
         scene.write([offset(7)])
         scene.coordination.resign(0, 1)
         await scene.load(node_id=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ottla.cluster.cluster import uuid_text
+from ottla.cluster.uuids import uuid_text
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -17,6 +17,7 @@ from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 from ottla.protocol.messages.sync_group import SyncGroupRequest
 from ottla.testing import Broker
 from tests.support.client import Client
+from tests.support.inside import server_of
 
 GROUP = "billing"
 SESSION_MS = 10_000
@@ -138,7 +139,7 @@ def test_the_group_log_is_compacted_and_says_the_same(tmp_path: Path) -> None:
         Client(broker.bootstrap_servers) as client,
     ):
         find_coordinator(client)
-        log = broker._server.cluster.topics["__consumer_offsets"].partitions[0]
+        log = server_of(broker).cluster.topics["__consumer_offsets"].partitions[0]
         offset = 0
         while len(log.segments) < 3:
             commit(client, offset)
@@ -156,14 +157,14 @@ def test_the_group_log_is_compacted_and_says_the_same(tmp_path: Path) -> None:
     ):
         find_coordinator(client)
         assert committed(client) == offset - 1
-        log = broker._server.cluster.topics["__consumer_offsets"].partitions[0]
+        log = server_of(broker).cluster.topics["__consumer_offsets"].partitions[0]
         assert log.cleaned_offset == cleaned_offset
 
 
 def test_a_topic_made_anew_is_not_taken_for_cleaned(tmp_path: Path) -> None:
     """The checkpoint of the one before it goes with it."""
     with Broker(data_dir=tmp_path, clock="virtual") as broker, Client(broker.bootstrap_servers) as client:
-        server = broker._server
+        server = server_of(broker)
         for _ in range(2):
             create(client, "prices")
             log = server.cluster.topics["prices"].partitions[0]
@@ -181,4 +182,4 @@ def test_the_group_log_keeps_its_partitions(tmp_path: Path) -> None:
             if count != 50:
                 assert committed(client) == offset - 1
             commit(client, offset)
-            assert len(broker._server.cluster.topics["__consumer_offsets"].partitions) == 50
+            assert len(server_of(broker).cluster.topics["__consumer_offsets"].partitions) == 50

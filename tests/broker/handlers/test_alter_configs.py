@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ottla.broker.authorizer import AclOperation, AclResourceType, Principal
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest
 from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -374,3 +375,85 @@ def test_metrics_subscription_takes_three_configs(config: str, value: str, error
     scene = Scene()
     assert change(scene, METRICS, "s", (config, SET, value))[0] == error_code
     assert scene.cluster.client_metrics_configs == ({} if error_code else {"s": {config: value}})
+
+
+class AllowsNothing:
+    """And keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[AclOperation, AclResourceType, str]] = []
+
+    def allows(
+        self,
+        principal: Principal,
+        client_host: str,
+        operation: AclOperation,
+        resource_type: AclResourceType,
+        resource_name: str,
+    ) -> bool:
+        self.asked.append((operation, resource_type, resource_name))
+        return False
+
+
+#: By resource: which one it is, what guards it under which name, what its client is told.
+FORBIDDEN = {
+    "topic": (TOPIC, "a", AclResourceType.TOPIC, "a", (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic")),
+    "no topic": (TOPIC, "no", AclResourceType.TOPIC, "no", (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic")),
+    "broker": (
+        BROKER,
+        "1",
+        AclResourceType.CLUSTER,
+        "kafka-cluster",
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster"),
+    ),
+    "other": (
+        BROKER,
+        "2",
+        AclResourceType.CLUSTER,
+        "kafka-cluster",
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster"),
+    ),
+    "all": (BROKER, "", AclResourceType.CLUSTER, "kafka-cluster", (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster")),
+    "metrics": (
+        METRICS,
+        "m",
+        AclResourceType.CLUSTER,
+        "kafka-cluster",
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster"),
+    ),
+    "group": (GROUP, "g", AclResourceType.GROUP, "g", (ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group")),
+}
+
+
+@pytest.mark.parametrize(("kind", "name", "guard", "guarded", "told"), FORBIDDEN.values(), ids=FORBIDDEN)
+def test_who_may_not_alter_hears_that_before_what_is_wrong(
+    kind: int, name: str, guard: AclResourceType, guarded: str, told: tuple[ErrorCode, str]
+) -> None:
+    """Both APIs ask once, with the value that doesn't fit unseen, and nothing is changed."""
+    scene = Scene()
+    topic = scene.create("a")
+    scene.authorizer = authorizer = AllowsNothing()
+    error_code, word = told
+    refused = (error_code, f"{word} authorization failed.")
+    assert change(scene, kind, name, ("retention.ms", SET, "nonsense")) == refused
+    assert replace(scene, kind, name, ("retention.ms", "nonsense")) == refused
+    assert authorizer.asked == [(AclOperation.ALTER_CONFIGS, guard, guarded)] * 2
+    assert topic.configs == {}
+
+
+def test_who_may_not_alter_hears_first_what_is_wrong_with_the_list_of_keys() -> None:
+    """A key listed twice, and one without a value where it needs one."""
+    scene = Scene()
+    scene.authorizer = authorizer = AllowsNothing()
+    twice = [("retention.ms", "1"), ("retention.ms", "2")]
+    assert replace(scene, BROKER, "1", *twice)[0] == ErrorCode.INVALID_REQUEST
+    assert change(scene, BROKER, "1", ("retention.ms", SET, None))[0] == ErrorCode.INVALID_REQUEST
+    assert authorizer.asked == []
+
+
+def test_loggers_belong_to_the_cluster() -> None:
+    """AlterConfigs does not know them, whoever asks."""
+    scene = Scene()
+    scene.authorizer = AllowsNothing()
+    assert change(scene, LOGGER, "1", ("root", SET, "INFO"))[0] == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert replace(scene, LOGGER, "1", ("root", "INFO"))[0] == ErrorCode.INVALID_REQUEST

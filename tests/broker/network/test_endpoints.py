@@ -27,7 +27,7 @@ def read(settings: str = "", *options: str) -> dict[str, tuple[str, str | None]]
     advertise = [option.removeprefix("advertise=") for option in options if option.startswith("advertise=")]
     assert len(listen) + len(advertise) == len(options)
     found = read_endpoints(Settings.read(settings), listen, advertise)
-    return {one.name: (str(one.listen), one.advertise and str(one.advertise)) for one in found}
+    return {one.name: (str(one.listen), str(one.advertise) if one.advertise else None) for one in found}
 
 
 def test_without_a_word_there_is_one_listener_on_this_machine() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
-from ottla.broker.network.connection import Connection
 from ottla.broker.network.holdings import Holdings
 
 
@@ -19,7 +16,7 @@ class Client:
 
 
 def hold(holdings: Holdings, client: Client, size: int) -> None:
-    holdings.hold(cast("Connection", cast("Any", client)), size)
+    holdings.hold(client, size)
 
 
 def test_the_hungriest_goes() -> None:

@@ -195,7 +195,12 @@ def test_request_is_lost(broker: RunningBroker, client: Client) -> None:
 @pytest.mark.parametrize("late", [create("late"), heartbeat()], ids=["at once", "group"])
 def test_request_comes_later(broker: RunningBroker, client: Client, late: Message) -> None:
     """What is behind it is not even taken up, though heartbeats of a group otherwise would be."""
-    first = Interceptor("CreateTopics", "Heartbeat", request=lambda call: len(first.calls) > 1 and call.proceed())
+
+    def after_the_first(call: InterceptedCall) -> None:
+        if len(first.calls) > 1:
+            call.proceed()
+
+    first = Interceptor("CreateTopics", "Heartbeat", request=after_the_first)
     intercept(broker, first)
     version = 5 if isinstance(late, CreateTopicsRequest) else 0
     client.send(late, version)
@@ -208,12 +213,12 @@ def test_request_comes_later(broker: RunningBroker, client: Client, late: Messag
     assert client.receive().message.error_code == ErrorCode.UNKNOWN_MEMBER_ID
     assert len(first.calls) == 2
     assert ("late" in broker.server.cluster.topics) == isinstance(late, CreateTopicsRequest)
-    broker.look(
-        lambda: (
-            broker.server.cluster.topics.get("late")
-            and broker.server.cluster.delete_topic(broker.server.cluster.topics["late"])
-        )
-    )
+
+    def tidy_up() -> None:
+        if topic := broker.server.cluster.topics.get("late"):
+            broker.server.cluster.delete_topic(topic)
+
+    broker.look(tidy_up)
 
 
 # ── Answers ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -238,7 +243,12 @@ def test_answer_is_another_one(broker: RunningBroker, client: Client) -> None:
 
 def test_answer_comes_later_and_those_behind_it_after_it(broker: RunningBroker, client: Client) -> None:
     """Of heartbeats, which the group answers without waiting for each other."""
-    first = Interceptor("Heartbeat", answer=lambda call, response: len(first.answers) > 1 and call.leave(response))
+
+    def after_the_first(call: InterceptedCall, response: Message | None) -> None:
+        if len(first.answers) > 1:
+            call.leave(response)
+
+    first = Interceptor("Heartbeat", answer=after_the_first)
     intercept(broker, first)
     for member_id in ("late", "prompt"):
         client.send(heartbeat(member_id), 0)

@@ -6,21 +6,24 @@ import asyncio
 import errno
 import socket
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from typing import cast
 
 import pytest
 import uvloop
 
-from ottla.broker.log import make_log
+from ottla.broker.log_lines import write_log_lines
 from ottla.broker.network import listener
 from ottla.broker.network.call import Call
+from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.network.listener import Listener, Shared
-from ottla.broker.network.logged_call import LoggedCall
+from ottla.broker.network.timed_call import TimedCall
 from ottla.broker.server import Server
+from ottla.broker.structured_log import make_log
 from ottla.cluster.address import Address, MachineRefused
 from ottla.cluster.failover import NodeState
+from ottla.events.kind import Kind
 from ottla.settings.settings import Settings
 from tests.broker.scene import Log, Scene
 from tests.support.running_broker import Loop, RunningBroker, every_loop
@@ -29,7 +32,7 @@ from tests.support.running_broker import Loop, RunningBroker, every_loop
 async def test_addresses_of_one_name_get_the_same_free_port() -> None:
     """Where localhost is two addresses, clients of either find the broker at the port they are told."""
     scene = Scene()
-    opened = Listener(scene.nodes[1], Shared(), scene.log)
+    opened = Listener(scene.nodes[1], Shared())
     two_addresses = cast("str", ["127.0.0.1", "127.0.0.2"])
     port = await opened.open(two_addresses, 0)
     await opened.accept()
@@ -41,11 +44,24 @@ async def test_addresses_of_one_name_get_the_same_free_port() -> None:
     await opened.closed()
 
 
-async def test_requests_are_told_to_the_log_at_the_level_debug_only() -> None:
+@pytest.mark.parametrize(("level", "call_class"), [("debug", TimedCall), ("info", Call), ("error", Call)])
+async def test_requests_are_told_to_the_log_at_the_level_debug_only(level: str, call_class: type[Call]) -> None:
     """At any other level a request is a plain call, which knows nothing of the log."""
     scene = Scene()
-    for level, call_class in (("debug", LoggedCall), ("info", Call), ("error", Call)):
-        assert Listener(scene.nodes[1], Shared(), make_log(level)).new_call is call_class
+    write_log_lines(scene.events, make_log(level))
+    assert Listener(scene.nodes[1], Shared()).new_call is call_class
+
+
+async def test_requests_are_told_while_somebody_reads_of_them() -> None:
+    """On connections that were there before as well; and then no longer."""
+    scene = Scene()
+    listener = Listener(scene.nodes[1], Shared())
+    connection = Connection(listener)
+    listener.connections.add(connection)
+    stop = scene.events.read(print, [Kind.REQUEST_HANDLED])
+    assert (connection.new_call, Connection(listener).new_call) == (TimedCall, TimedCall)
+    stop()
+    assert (connection.new_call, Connection(listener).new_call) == (Call, Call)
 
 
 @every_loop
@@ -71,9 +87,9 @@ def test_an_address_that_somebody_else_listens_on_meanwhile_is_refused_in_a_line
         rival.bind(("127.0.0.1", 0))
 
         class Slow(Server):
-            async def _open_data_dir(self, at_end: ExitStack) -> None:
-                await super()._open_data_dir(at_end)
+            async def _accept(self) -> None:
                 rival.listen()
+                await super()._accept()
 
         busy, free = Address("127.0.0.1", rival.getsockname()[1]), Address("127.0.0.1", 0)
         listen, control = (busy, free) if option == "--listen" else (free, busy)

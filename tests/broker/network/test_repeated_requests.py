@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from ottla.broker.network.apis import SERVED
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from ottla.protocol.messages.join_group import JoinGroupRequest
@@ -61,6 +63,26 @@ async def test_answer_that_is_given_again_is_encoded_once(monkeypatch: pytest.Mo
     assert [answer.error_code for answer in answers] == [fine, fine, wrong, wrong, fine]
     # The test's client encodes what it has decoded, to compare; then the error is a plain number.
     assert [code for code in written if isinstance(code, ErrorCode)] == [fine, wrong, fine]
+
+
+async def test_api_versions_are_encoded_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ana and Bo ask two nodes, Ana twice, and once with a name that is none: what is served depends on nobody."""
+    written = []
+    write = ApiVersionsResponse.WRITERS[3]
+
+    def counting(response: ApiVersionsResponse, parts: list[Buffer]) -> None:
+        written.append(response.error_code)
+        write(response, parts)
+
+    monkeypatch.setitem(ApiVersionsResponse.WRITERS, 3, counting)
+    good, wrong = ApiVersionsRequest("ana", "1"), ApiVersionsRequest("-", "1")
+    async with serving(nodes=2) as (ana, bo):
+        answers = [await client.ask(request, 3) for client, request in ((ana, good), (bo, good), (ana, good))]
+        assert (await ana.ask(wrong, 3)).error_code == ErrorCode.INVALID_REQUEST
+    assert [len(answer.api_keys) for answer in answers] == [len(SERVED)] * 3
+    # The test's client encodes what it has decoded, to compare; then the error is a plain number.
+    encoded = [code for code in written if isinstance(code, ErrorCode)]
+    assert encoded == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
 
 
 async def test_heartbeat_that_comes_again_is_answered_by_what_the_group_is_by_then() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ottla.coordinator.classic.events import JoinRequested
 from ottla.coordinator.classic.join import GroupWritten
 from ottla.coordinator.classic.records import new_group_record
 from ottla.coordinator.classic.states import GroupState
@@ -239,8 +240,8 @@ def test_a_member_that_changes_keeps_its_client_id_and_host(ana: Actor) -> None:
     make_stable(group, ana)
     line = ana.joins(session_timeout_ms=20_000, rebalance_timeout_ms=5_000, protocols=protocols("sticky", "range"))
     event = line()
-    event.client_id, event.client_host = "other", "/other"  # type: ignore[union-attr]
-    perform(group, 0, event)
+    assert isinstance(event, JoinRequested)
+    perform(group, 0, replace(event, client_id="other", client_host="/other"))
     (member,) = group.members.values()
     assert (member.client_id, member.client_host) == ("ana", "/ana")
     assert (member.session_timeout_ms, member.rebalance_timeout_ms) == (20_000, 5_000)

@@ -330,7 +330,7 @@ class Completed:
 
 def test_a_rebalance_is_completed_once(ana: Actor, bo: Actor) -> None:
     """However often its members sync; that is what is counted."""
-    group = new_group(is_journaled=True)
+    group = new_group(is_noted=True)
     bring_in(group, ana, bo)
     assert (
         Playbook(group, notes=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
 from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from ottla.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
@@ -85,18 +87,18 @@ def elect_leaders(scene: Scene, version: int) -> None:
     topic = new_topic(scene, partitions=2)
     ana = scene.actor()
 
-    def ask(election_type: int, timeout_ms: int = 5_000, **topics: list[int]) -> None:
+    def ask(election_type: int, topics: Mapping[str, list[int]], timeout_ms: int = 5_000) -> None:
         listed = [ElectLeadersRequest.TopicPartitions(name, partitions) for name, partitions in topics.items()]
         ana.ask(ElectLeadersRequest(election_type if version else 0, listed, timeout_ms))
 
-    ask(0, **{topic.name: [0, 1, 2]})
-    ask(0, **{topic.name: [1], scene.name("absent"): [0]})
-    ask(0, **{topic.name: [0, 0]})
-    ask(0)
-    ask(0, timeout_ms=0)
-    ask(0, timeout_ms=0, **{topic.name: [0]})
+    ask(0, {topic.name: [0, 1, 2]})
+    ask(0, {topic.name: [1], scene.name("absent"): [0]})
+    ask(0, {topic.name: [0, 0]})
+    ask(0, {})
+    ask(0, {}, timeout_ms=0)
+    ask(0, {topic.name: [0]}, timeout_ms=0)
     if version:
-        ask(1, **{topic.name: [0], scene.name("absent"): [0]})
-        ask(2, **{topic.name: [0]})
-        ask(-1, **{topic.name: [0]})
-        ask(2, timeout_ms=0, **{topic.name: [0]})
+        ask(1, {topic.name: [0], scene.name("absent"): [0]})
+        ask(2, {topic.name: [0]})
+        ask(-1, {topic.name: [0]})
+        ask(2, {topic.name: [0]}, timeout_ms=0)

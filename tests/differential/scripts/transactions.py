@@ -434,7 +434,7 @@ def commit_offsets_of_members(scene: Scene, version: int) -> None:
     stable_group(scene, member)
     ana = Producer(scene).begin()
     ana.actor.quietly(ana.add_offsets(group), _ADD_OFFSETS)
-    known = {"member_id": member.member_id, "generation_id_or_member_epoch": member.generation_id}
+    known: dict[str, Any] = {"member_id": member.member_id, "generation_id_or_member_epoch": member.generation_id}
     for said in (
         known,
         known | {"generation_id_or_member_epoch": member.generation_id + 1},

@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from typing import Final
 
-from ottla.log.storage.disk import Disk, DiskStorage
+from ottla.log.storage.disk import DiskStorage
 from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.files import OpenFiles
 from ottla.log.storage.log_opening import describe_log, open_after_crash, open_clean
+from ottla.log.storage.shared import Disk
 from ottla.log.storage.worker import InlineWorker
-from tests.broker.scene import Log
 from tests.conformance.log_storage import WALL_MS
+from tests.support.told import Told
 
 TOPIC_ID: Final = "AAAAAAAAQACAAAAAAAAAAQ"
 
@@ -28,7 +29,7 @@ class OpenUntilForgotten(OpenFiles):
 
 def new_disk(files_max: int = 100) -> Disk:
     """Its `log` keeps what is logged."""
-    return Disk(OpenUntilForgotten(files_max, FileOperations()), InlineWorker(), Log())
+    return Disk(OpenUntilForgotten(files_max, FileOperations()), InlineWorker(), Told())
 
 
 def new_log(directory: Path, disk: Disk | None = None) -> DiskStorage:
@@ -49,6 +50,6 @@ def after_crash(log: DiskStorage, recovery_offset: int | None = None, disk: Disk
 
 def logged(log: DiskStorage, event: str) -> list[dict[str, object]]:
     """The keys of each such event."""
-    kept = log.disk.log
-    assert isinstance(kept, Log)
+    kept = log.disk.events
+    assert isinstance(kept, Told)
     return kept.named(event)

@@ -12,14 +12,15 @@ from typing import Final
 import pytest
 
 from ottla.cluster.address import MachineRefused
-from ottla.log.storage.cluster_journal import JOURNAL, ClusterJournal, JournalDamagedError
-from ottla.log.storage.data_dir import CLEAN_MARK, LOCK, META, DataDir, DataDirRefused
+from ottla.log.storage.cluster_file import CLUSTER_FILE, ClusterFile, ClusterFileDamagedError
+from ottla.log.storage.data_dir import CLEAN_MARK, META, DataDir, DataDirRefused
+from ottla.log.storage.directory_lock import LOCK
 from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.worker import InlineWorker
-from tests.broker.scene import Log
 from tests.conformance.log_storage import WALL_MS, append, content
 from tests.log.storage.disks import TOPIC_ID
 from tests.support.running_broker import RunningBroker
+from tests.support.told import Told, told
 
 CLUSTER_ID: Final = "h6bZVlS7Rx-w3X_OOJM-kQ"
 OTHER_ID: Final = "AAAAAAAAQACAAAAAAAAAAg"
@@ -27,7 +28,7 @@ ROOT: Final = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def opened(path: Path, new_id: str = CLUSTER_ID) -> DataDir:
-    data_dir = DataDir(path, Log(), InlineWorker(), 100, FileOperations())
+    data_dir = DataDir(path, Told(), InlineWorker(), 100, FileOperations())
     data_dir.open(new_id)
     return data_dir
 
@@ -35,7 +36,7 @@ def opened(path: Path, new_id: str = CLUSTER_ID) -> DataDir:
 def sorted_out(path: Path, *topics: tuple[str, str], deleted: dict[str, str] | None = None) -> DataDir:
     """Open again, where the journal knows of partition 0 of these topics."""
     data_dir = opened(path)
-    data_dir.journal.open()
+    data_dir.cluster_file.open()
     data_dir.sort_out({f"{topic}-0/{topic_id}" for topic, topic_id in topics}, deleted or {})
     return data_dir
 
@@ -168,7 +169,7 @@ def test_damaged_recovery_points_are_none(path: Path) -> None:
     (path / CLEAN_MARK).unlink()
     (path / "recovery-point-offset-checkpoint").write_text("0\n1\nt 0\n")
     again = sorted_out(path, ("t", TOPIC_ID))
-    assert again.log.named("metadata.damaged")
+    assert told(again.events, "metadata.damaged")
     assert again.open_log("t", TOPIC_ID, 0, WALL_MS).end_offset == 5
 
 
@@ -301,10 +302,10 @@ def test_a_log_of_no_topic_is_set_aside(path: Path) -> None:
     append(data_dir.open_log("t", TOPIC_ID, 0, WALL_MS), (0, 5))
     data_dir.release()
     again = sorted_out(path)
-    (said,) = again.log.named("log.stray")
+    (said,) = told(again.events, "log.stray")
     assert (Path(str(said["path"])) / f"{0:020d}.log").stat().st_size == 100
     again.release()
-    assert not sorted_out(path).log.named("log.stray")
+    assert not told(sorted_out(path).events, "log.stray")
 
 
 class TestTheJournal:
@@ -312,15 +313,15 @@ class TestTheJournal:
 
     @pytest.fixture
     def file(self, tmp_path: Path) -> Path:
-        journal = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations(), Log())
+        journal = ClusterFile(str(tmp_path), InlineWorker(), FileOperations(), Told())
         journal.open()
         journal.append({"topic": "a"})
         journal.append({"topic": "b"})
         journal.close()
-        return tmp_path / JOURNAL
+        return tmp_path / CLUSTER_FILE
 
     def reopen(self, file: Path) -> tuple[list[object], int]:
-        journal = ClusterJournal(str(file.parent), InlineWorker(), FileOperations(), Log())
+        journal = ClusterFile(str(file.parent), InlineWorker(), FileOperations(), Told())
         changes, bytes_cut = journal.open()
         journal.append({"topic": "z"})
         journal.close()
@@ -346,20 +347,20 @@ class TestTheJournal:
         lines = file.read_bytes().splitlines(keepends=True)
         lines[line] = lines[line].replace(b'"', b"'", 1)
         file.write_bytes(b"".join(lines))
-        with pytest.raises(JournalDamagedError, match=f"line {line + 1}"):
+        with pytest.raises(ClusterFileDamagedError, match=f"line {line + 1}"):
             self.reopen(file)
 
     def test_is_written_anew_when_most_of_it_is_past(self, tmp_path: Path) -> None:
         """A small one is left alone."""
-        journal = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations(), Log())
+        journal = ClusterFile(str(tmp_path), InlineWorker(), FileOperations(), Told())
         journal.open()
         for number in range(3000):
             journal.append({"settings": "1", "configs": {"log.retention.ms": str(number)}})
         journal.rewrite_if_worth_it([{"settings": "1", "configs": {"log.retention.ms": "2999"}}])
-        assert (tmp_path / JOURNAL).stat().st_size < 200
+        assert (tmp_path / CLUSTER_FILE).stat().st_size < 200
         journal.append({"topic": "a"})
         journal.close()
-        changes, _ = ClusterJournal(str(tmp_path), InlineWorker(), FileOperations(), Log()).open()
+        changes, _ = ClusterFile(str(tmp_path), InlineWorker(), FileOperations(), Told()).open()
         assert len(changes) == 2
 
 
@@ -367,7 +368,7 @@ def test_system_that_can_not_lock_files_is_told_to_leave_it_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Windows has no fcntl; logs in memory need none."""
-    for name in ("ottla.cluster.persistence", "ottla.log.storage.data_dir"):
+    for name in ("ottla.cluster.persistence", "ottla.log.storage.data_dir", "ottla.log.storage.directory_lock"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "fcntl", None)
     with pytest.raises(MachineRefused, match="leave it out to have them in memory"), RunningBroker(data_dir=tmp_path):

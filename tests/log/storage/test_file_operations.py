@@ -16,9 +16,9 @@ from ottla.broker.groups.journal_file import JournalFile
 from ottla.log.storage.data_dir import DataDir
 from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.worker import InlineWorker
-from tests.broker.scene import Log
 from tests.conformance.log_storage import WALL_MS, append
 from tests.log.storage.disks import TOPIC_ID
+from tests.support.told import Told
 
 DOOR: Final = "file_operations.py"
 #: What may be asked of `os` elsewhere: it changes nothing.
@@ -105,9 +105,9 @@ class TestForWhomItIs:
 
     def modes(self, path: Path) -> tuple[set[int], set[int]]:
         """(those of all directories, those of all files) after a log was written to and closed."""
-        data_dir = DataDir(path, Log(), InlineWorker(), 100, FileOperations())
+        data_dir = DataDir(path, Told(), InlineWorker(), 100, FileOperations())
         data_dir.open("h6bZVlS7Rx-w3X_OOJM-kQ")
-        data_dir.journal.open()
+        data_dir.cluster_file.open()
         log = data_dir.open_log("t", TOPIC_ID, 0, WALL_MS)
         append(log, (0, 5))
         log.roll(5, WALL_MS)
@@ -144,5 +144,5 @@ class TestForWhomItIs:
             if name == "old":
                 path.write_text("")
                 path.chmod(mode)
-            JournalFile(path, Log()).close()
+            JournalFile(path, Told()).close()
             assert stat.S_IMODE(path.stat().st_mode) == mode

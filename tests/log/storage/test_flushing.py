@@ -14,19 +14,20 @@ from typing import Final
 
 import pytest
 
-from ottla.log.storage.cluster_journal import JOURNAL, JournalDamagedError
+from ottla.log.storage.cluster_file import CLUSTER_FILE, ClusterFileDamagedError
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.data_dir import DataDir
-from ottla.log.storage.disk import Disk, DiskStorage
+from ottla.log.storage.disk import DiskStorage
 from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.files import OpenFiles
 from ottla.log.storage.segment import AbortedTransaction
+from ottla.log.storage.shared import Disk
 from ottla.log.storage.worker import InlineWorker, Worker
-from tests.broker.scene import Log
 from tests.conformance.log_storage import WALL_MS, append, batch, content
 from tests.log.storage.disks import TOPIC_ID, after_crash, logged, new_log
 from tests.log.storage.test_data_dir import CLUSTER_ID, OTHER_ID, sorted_out
 from tests.log.storage.test_replacing import LateWorker
+from tests.support.told import Told, told
 
 CHANGE: Final = {"topic": "t", "id": TOPIC_ID}
 
@@ -56,9 +57,9 @@ def operations() -> Watched:
 
 def opened(path: Path, operations: Watched, worker: Worker | None = None) -> DataDir:
     """A new directory, with its journal."""
-    data_dir = DataDir(path, Log(), worker or InlineWorker(), 100, operations)
+    data_dir = DataDir(path, Told(), worker or InlineWorker(), 100, operations)
     data_dir.open(CLUSTER_ID)
-    data_dir.journal.open()
+    data_dir.cluster_file.open()
     return data_dir
 
 
@@ -67,12 +68,12 @@ def test_a_flush_waits_for_all_that_leads_to_the_log(tmp_path: Path, operations:
     alone."""
     path = tmp_path / "data"
     data_dir = opened(path, operations, LateWorker())
-    data_dir.journal.append(CHANGE)
+    data_dir.cluster_file.append(CHANGE)
     log = data_dir.open_log("t", TOPIC_ID, 0, WALL_MS)
     append(log, (0, 1))
     operations.flushed.clear()
     log.flush()
-    expected = [f"t-0/{0:020d}.log", "t-0/partition.metadata", JOURNAL, "", "t-0"]
+    expected = [f"t-0/{0:020d}.log", "t-0/partition.metadata", CLUSTER_FILE, "", "t-0"]
     assert [os.path.relpath(one, path).removeprefix(".") for one in operations.flushed] == expected
     operations.flushed.clear()
     append(log, (1, 1))
@@ -84,18 +85,18 @@ def test_a_journal_that_cannot_be_flushed_takes_no_more_changes(tmp_path: Path, 
     """Nobody knows what of it is kept. It says so once. A log whose topic it was to keep is not flushed either; what
     was known before goes on."""
     data_dir = opened(tmp_path / "data", operations)
-    data_dir.journal.append(CHANGE)
+    data_dir.cluster_file.append(CHANGE)
     known = data_dir.open_log("t", TOPIC_ID, 0, WALL_MS)
     append(known, (0, 1))
     known.flush()
-    operations.failing = JOURNAL
-    data_dir.journal.append({"topic": "u", "id": OTHER_ID})
-    (said,) = data_dir.log.named("cluster.journal.failed")
+    operations.failing = CLUSTER_FILE
+    data_dir.cluster_file.append({"topic": "u", "id": OTHER_ID})
+    (said,) = told(data_dir.events, "cluster.journal.failed")
     assert "cannot flush" in said["reason"]
     assert "Input/output error" in said["reason"]
     operations.failing = ""
     with pytest.raises(OSError, match="Input/output error"):
-        data_dir.journal.append({"topic": "v", "id": OTHER_ID})
+        data_dir.cluster_file.append({"topic": "v", "id": OTHER_ID})
     log = data_dir.open_log("u", OTHER_ID, 0, WALL_MS)
     append(log, (0, 1))
     with pytest.raises(StorageError, match="cannot flush"):
@@ -108,8 +109,8 @@ def test_a_journal_that_cannot_be_flushed_takes_no_more_changes(tmp_path: Path, 
 def test_a_stop_without_the_journal_on_the_device_is_not_clean(tmp_path: Path, operations: Watched) -> None:
     """The next start looks."""
     data_dir = opened(tmp_path / "data", operations, LateWorker())
-    data_dir.journal.append(CHANGE)
-    operations.failing = JOURNAL
+    data_dir.cluster_file.append(CHANGE)
+    operations.failing = CLUSTER_FILE
     with pytest.raises(OSError, match="Input/output error"):
         data_dir.close()
     assert not (tmp_path / "data" / "clean-shutdown.json").exists()
@@ -132,7 +133,7 @@ def test_a_log_that_had_been_flushed_and_vanished_is_missed(tmp_path: Path, lost
         again = sorted_out(path, ("t", TOPIC_ID), ("u", OTHER_ID))
         log = again.open_log("t", TOPIC_ID, 0, WALL_MS)
         assert log.is_offline
-        (said,) = again.log.named("log.offline")
+        (said,) = told(again.events, "log.offline")
         assert "gone" in str(said["reason"])
         assert not again.open_log("u", OTHER_ID, 0, WALL_MS).is_offline
         again.save_recovery_points_soon()
@@ -145,7 +146,7 @@ def test_the_recovery_point_waits_for_segments_of_the_process_before(tmp_path: P
     append(log, (0, 5))
     log.roll(5, WALL_MS)
     append(log, (5, 5))
-    again = after_crash(log, recovery_offset=0, disk=Disk(OpenFiles(100, operations), InlineWorker(), Log()))
+    again = after_crash(log, recovery_offset=0, disk=Disk(OpenFiles(100, operations), InlineWorker(), Told()))
     again.roll(10, WALL_MS)
     assert again.flushed_offset == 10
     flushed = {os.path.basename(path) for path in operations.flushed}
@@ -246,25 +247,25 @@ class TestTheJournalAfterThePowerWasLost:
     def data_dir(self, tmp_path: Path) -> DataDir:
         data_dir = sorted_out(tmp_path / "data")
         for name in "abc":
-            data_dir.journal.append({"topic": name})
+            data_dir.cluster_file.append({"topic": name})
         data_dir.release()
-        lines = (tmp_path / "data" / JOURNAL).read_bytes().splitlines(keepends=True)
+        lines = (tmp_path / "data" / CLUSTER_FILE).read_bytes().splitlines(keepends=True)
         lines[2] = bytes(len(lines[2]))
-        (tmp_path / "data" / JOURNAL).write_bytes(b"".join(lines))
+        (tmp_path / "data" / CLUSTER_FILE).write_bytes(b"".join(lines))
         return data_dir
 
     def test_ends_before_the_first_that_is_not(self, data_dir: DataDir) -> None:
         """None of what follows had been promised."""
-        changes, bytes_cut = data_dir.journal.open()
+        changes, bytes_cut = data_dir.cluster_file.open()
         assert list(changes) == [{"topic": "a"}]
         assert bytes_cut > 20
-        data_dir.journal.append({"topic": "z"})
-        assert list(data_dir.journal.open()[0]) == [{"topic": "a"}, {"topic": "z"}]
+        data_dir.cluster_file.append({"topic": "z"})
+        assert list(data_dir.cluster_file.open()[0]) == [{"topic": "a"}, {"topic": "z"}]
 
     def test_is_refused_after_a_clean_stop(self, data_dir: DataDir) -> None:
         """All of it had been flushed, so it was changed."""
-        with pytest.raises(JournalDamagedError, match="line 3"):
-            data_dir.journal.open(was_clean=True)
+        with pytest.raises(ClusterFileDamagedError, match="line 3"):
+            data_dir.cluster_file.open(was_clean=True)
 
 
 def test_a_deletion_that_was_not_on_the_device_did_not_happen(tmp_path: Path) -> None:
@@ -278,4 +279,4 @@ def test_a_deletion_that_was_not_on_the_device_did_not_happen(tmp_path: Path) ->
     data_dir.release()
     again = sorted_out(path, ("t", TOPIC_ID))
     assert again.open_log("t", TOPIC_ID, 0, WALL_MS).end_offset == 5
-    assert again.log.named("log.stray")
+    assert told(again.events, "log.stray")

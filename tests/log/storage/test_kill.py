@@ -15,7 +15,8 @@ from typing import Any, Final
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from tests.support.ottla_process import OttlaProcess, ottla
 from tests.support.ports import free_ports
@@ -27,11 +28,21 @@ PATIENCE_SECONDS: Final = 20.0
 CONFIGS: Final = {"internal.segment.bytes": "20000"}
 
 
+def partition_of(message: Message) -> int:
+    partition = message.partition()
+    assert partition is not None
+    return partition
+
+
 class Story:
     """A producer and a committing group beside a broker that dies now and then; and what they were promised."""
 
     def __init__(self, bootstrap: str) -> None:
-        self._client = {"bootstrap.servers": bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 100}
+        self._client: dict[str, str | int | float | bool] = {
+            "bootstrap.servers": bootstrap,
+            "log_level": 0,
+            "reconnect.backoff.max.ms": 100,
+        }
         #: Per partition, in the order of sending: the numbers that were acknowledged.
         self.acknowledged: dict[int, list[int]] = defaultdict(list)
         #: Per partition: the highest offset whose commit was acknowledged.
@@ -85,7 +96,7 @@ class Story:
         if error is not None:
             self.failures.append(str(error))
         else:
-            self.acknowledged[message.partition()].append(int(message.value() or b""))
+            self.acknowledged[partition_of(message)].append(int(message.value() or b""))
 
     def _commit(self) -> None:
         consumer = Consumer(self._client | {"group.id": "group", "enable.auto.commit": False})
@@ -119,8 +130,9 @@ class Story:
             if message.error():
                 ended += 1
             else:
-                assert message.offset() == len(read[message.partition()]), "a hole in the log"
-                read[message.partition()].append(int(message.value() or b""))
+                values = read[partition_of(message)]
+                assert message.offset() == len(values), "a hole in the log"
+                values.append(int(message.value() or b""))
         consumer.close()
         assert read == self.acknowledged
 

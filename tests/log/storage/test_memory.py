@@ -12,7 +12,13 @@ import pytest
 from ottla.log.storage import memory
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.log_bytes import LogBytes
-from ottla.log.storage.memory import CHUNK_BYTES, CHUNK_BYTES_FIRST, CHUNK_BYTES_SMALL, MemoryStorage
+from ottla.log.storage.memory import (
+    CHUNK_BYTES,
+    CHUNK_BYTES_FIRST,
+    CHUNK_BYTES_PLAIN,
+    CHUNK_BYTES_SMALL,
+    MemoryStorage,
+)
 
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
@@ -77,6 +83,23 @@ def test_each_segment_begins_small_again(blocks: list[int]) -> None:
     storage.roll(1, 0)
     append(storage, 100)
     assert blocks == [CHUNK_BYTES, CHUNK_BYTES_FIRST]
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="there are no huge pages")
+def test_a_chunk_begins_without_huge_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there of many small logs takes no more memory than it has."""
+    advice: list[tuple[int, int, int]] = []
+
+    class Block(mmap.mmap):
+        def madvise(self, option: int, start: int = 0, length: int = 0) -> None:
+            advice.append((option, start, length))
+
+    monkeypatch.setattr(mmap, "mmap", Block)
+    append(new_storage(), 600 * KIB)
+    assert advice == [
+        (mmap.MADV_NOHUGEPAGE, 0, CHUNK_BYTES_PLAIN),
+        (mmap.MADV_HUGEPAGE, CHUNK_BYTES_PLAIN, CHUNK_BYTES - CHUNK_BYTES_PLAIN),
+    ]
 
 
 def test_a_range_is_a_view_unless_it_spans_two_chunks() -> None:

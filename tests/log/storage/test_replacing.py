@@ -13,14 +13,14 @@ from ottla.log.compaction.cleanable import look_at
 from ottla.log.compaction.log_cleaner import clean
 from ottla.log.partition import Partition
 from ottla.log.storage.contract import StorageError
-from ottla.log.storage.disk import Disk
 from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.files import OpenFiles
+from ottla.log.storage.shared import Disk
 from ottla.log.storage.worker import Then, Work
-from tests.broker.scene import Log
 from tests.log.partitions import NOW_MS, fill, new_partition, read_all
 from tests.log.storage.disks import after_crash, new_log
 from tests.support.batches import batch
+from tests.support.told import Told
 
 COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"}
 
@@ -55,7 +55,7 @@ def test_a_segment_on_its_way_is_not_compacted_again(tmp_path: Path) -> None:
     """Two that stand for the same offsets might be on the disk then, and a crash would leave the older one, without all
     that came after it."""
     worker = LateWorker()
-    storage = new_log(tmp_path / "log", Disk(OpenFiles(100, FileOperations()), worker, Log()))
+    storage = new_log(tmp_path / "log", Disk(OpenFiles(100, FileOperations()), worker, Told()))
     log = new_partition(COMPACTED, storage=storage)
     for number in range(3):
         closed_segment(log, number)
@@ -74,7 +74,7 @@ def test_it_is_when_it_has_arrived(tmp_path: Path) -> None:
     """What was put off is made up for."""
     worker = LateWorker()
     log = new_partition(
-        COMPACTED, storage=new_log(tmp_path / "log", Disk(OpenFiles(100, FileOperations()), worker, Log()))
+        COMPACTED, storage=new_log(tmp_path / "log", Disk(OpenFiles(100, FileOperations()), worker, Told()))
     )
     closed_segment(log, 0)
     done(clean(look_at(log, NOW_MS), NOW_MS, 1 << 20))
@@ -91,7 +91,7 @@ def test_it_is_when_it_has_arrived(tmp_path: Path) -> None:
 def test_files_of_a_topic_made_anew_are_not_those_to_be_removed(tmp_path: Path) -> None:
     """The worker comes to it late: by then another log is in a directory of that name."""
     worker = LateWorker()
-    disk = Disk(OpenFiles(100, FileOperations()), worker, Log())
+    disk = Disk(OpenFiles(100, FileOperations()), worker, Told())
     log = new_partition(COMPACTED, storage=new_log(tmp_path / "log", disk))
     closed_segment(log, 0)
     closed_segment(log, 1)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from threading import RLock
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from ottla.log.storage.file_operations import FileOperations
 from ottla.protocol.varint import Buffer
@@ -184,7 +184,7 @@ class RecordingOperations(FileOperations):
             self.names[node] = {}
             self._name(directory, (name, node))
 
-    def _rmtree(self, path: str, **_: Any) -> None:
+    def _rmtree(self, path: str) -> None:
         with self.lock:
             for below in self._below(path):
                 directory, name = self._find(below)

@@ -76,12 +76,12 @@ class Site:
         self.scene = Scene(nodes=3, settings=SETTINGS)
         self.cluster, self.log = self.scene.cluster, self.scene.log
         self._worker = SlowWorker()
-        self._data_dir = DataDir(self._path, self.log, self._worker, 100, self._operations)
+        self._data_dir = DataDir(self._path, self.scene.events, self._worker, 100, self._operations)
         try:
             self._data_dir.open(self.cluster.cluster_id)
-            store = ClusterStore(self.cluster, self._data_dir)
+            store = ClusterStore(self._data_dir, self.cluster.wall_ms, self.scene.events)
             self.cluster.use_store(store)
-            for _ in store.restore():
+            for _ in store.restore(self.cluster):
                 pass
         except BaseException:
             self.kill()
@@ -91,8 +91,8 @@ class Site:
         """The process dies: the system closes its files."""
         for owner in self._data_dir.disk.files._open:
             close_file(owner)
-        if self._data_dir.journal._fd >= 0:
-            os.close(self._data_dir.journal._fd)
+        if self._data_dir.cluster_file._fd >= 0:
+            os.close(self._data_dir.cluster_file._fd)
         self._data_dir.release()
 
     def stop(self) -> None:

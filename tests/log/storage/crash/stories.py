@@ -54,17 +54,21 @@ def compaction(site: Site, random: Random) -> None:
     """Segments take the place of others, again and again."""
     site.create("t", cleanup_policy="compact", min_cleanable_dirty_ratio="0.01")
     for number in range(2 * _STEPS):
-        _one_of(
-            random,
-            {
-                lambda number=number: site.send("t", _keyed(random, number)): 8,
-                lambda: site.roll("t"): 3,
-                lambda: site.clean("t"): 4,
-                lambda: site.flush("t"): 1,
-                site.checkpoint: 1,
-                lambda: _restart(site, random): 1,
-            },
-        )
+        _compaction_step(site, random, number)
+
+
+def _compaction_step(site: Site, random: Random, number: int) -> None:
+    _one_of(
+        random,
+        {
+            lambda: site.send("t", _keyed(random, number)): 8,
+            lambda: site.roll("t"): 3,
+            lambda: site.clean("t"): 4,
+            lambda: site.flush("t"): 1,
+            site.checkpoint: 1,
+            lambda: _restart(site, random): 1,
+        },
+    )
 
 
 def transactions(site: Site, random: Random) -> None:
@@ -102,40 +106,48 @@ def topics_made_anew(site: Site, random: Random) -> None:
     """A topic is deleted and made again, under the same name."""
     site.create("t", 2, flush_messages="1")
     for number in range(_STEPS):
+        _topics_made_anew_step(site, random, number)
 
-        def make_anew() -> None:
-            site.delete("t")
-            if random.random() < 0.3:
-                _restart(site, random)
-            site.create("t", random.choice((1, 2)), flush_messages=random.choice(("1", "1000")))
 
-        _one_of(
-            random,
-            {
-                lambda: site.send("t", _records(random)): 6,
-                make_anew: 3,
-                lambda number=number: site.create(f"other-{number}", flush_messages="1"): 1,
-                site.checkpoint: 1,
-                lambda: _restart(site, random): 1,
-            },
-        )
+def _topics_made_anew_step(site: Site, random: Random, number: int) -> None:
+
+    def make_anew() -> None:
+        site.delete("t")
+        if random.random() < 0.3:
+            _restart(site, random)
+        site.create("t", random.choice((1, 2)), flush_messages=random.choice(("1", "1000")))
+
+    _one_of(
+        random,
+        {
+            lambda: site.send("t", _records(random)): 6,
+            make_anew: 3,
+            lambda: site.create(f"other-{number}", flush_messages="1"): 1,
+            site.checkpoint: 1,
+            lambda: _restart(site, random): 1,
+        },
+    )
 
 
 def deleted_records(site: Site, random: Random) -> None:
     """Logs lose their beginning, by DeleteRecords and by retention."""
     site.create("t", flush_messages=random.choice(("1", "1000")))
     for _ in range(_STEPS):
-        end_offset = site.topic("t").partitions[0].log_end_offset
-        _one_of(
-            random,
-            {
-                lambda: site.send("t", _records(random, 900)): 8,
-                lambda end=end_offset: site.delete_records("t", random.randint(0, end)): 3,
-                lambda: site.expire("t"): 1,
-                site.checkpoint: 1,
-                lambda: _restart(site, random): 1,
-            },
-        )
+        _deleted_records_step(site, random)
+
+
+def _deleted_records_step(site: Site, random: Random) -> None:
+    end_offset = site.topic("t").partitions[0].log_end_offset
+    _one_of(
+        random,
+        {
+            lambda: site.send("t", _records(random, 900)): 8,
+            lambda: site.delete_records("t", random.randint(0, end_offset)): 3,
+            lambda: site.expire("t"): 1,
+            site.checkpoint: 1,
+            lambda: _restart(site, random): 1,
+        },
+    )
 
 
 def metadata(site: Site, random: Random) -> None:
@@ -143,19 +155,21 @@ def metadata(site: Site, random: Random) -> None:
     site.create("a")
     site.create("b", 3)
     for number in range(_STEPS):
-        name = random.choice("ab")
-        _one_of(
-            random,
-            {
-                lambda name=name, number=number: site.configure(name, retention_ms=str(10**12 + number)): 4,
-                lambda name=name: site.configure(name, flush_messages=random.choice(("1", "1000"))): 2,
-                lambda name=name: site.add_partitions(name, random.randint(1, 3)): 2,
-                lambda name=name: site.send(
-                    name, _records(random), random.randrange(len(site.topic(name).partitions))
-                ): 4,
-                lambda: _restart(site, random): 1,
-            },
-        )
+        _metadata_step(site, random, number)
+
+
+def _metadata_step(site: Site, random: Random, number: int) -> None:
+    name = random.choice("ab")
+    _one_of(
+        random,
+        {
+            lambda: site.configure(name, retention_ms=str(10**12 + number)): 4,
+            lambda: site.configure(name, flush_messages=random.choice(("1", "1000"))): 2,
+            lambda: site.add_partitions(name, random.randint(1, 3)): 2,
+            lambda: site.send(name, _records(random), random.randrange(len(site.topic(name).partitions))): 4,
+            lambda: _restart(site, random): 1,
+        },
+    )
 
 
 STORIES: Final[tuple[Story, ...]] = (

@@ -9,16 +9,16 @@ from typing import Final
 
 import pytest
 
-from ottla.log.storage.disk import Disk
 from ottla.log.storage.disk_replacement import SWAP
 from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.files import OpenFiles
 from ottla.log.storage.log_opening import open_after_crash
-from tests.broker.scene import Log
+from ottla.log.storage.shared import Disk
 from tests.log.storage.crash.power_loss import FileSystem, states
 from tests.log.storage.crash.recording import RecordingOperations
 from tests.log.storage.crash.site import SlowWorker
 from tests.support.batches import batch
+from tests.support.told import Told
 
 STATES: Final = 300
 
@@ -72,7 +72,7 @@ def test_what_was_begun_is_ended_by_the_next_start(
 
 def opened(path: Path, operations: FileOperations) -> list[int]:
     """Open a log; returns where its segments begin."""
-    log = open_after_crash(Disk(OpenFiles(100, operations), SlowWorker(), Log()), str(path), "", 6, 0)
+    log = open_after_crash(Disk(OpenFiles(100, operations), SlowWorker(), Told()), str(path), "", 6, 0)
     assert not log.is_offline
     log.close()
     return [segment.base_offset for segment in log.segments]

@@ -1,0 +1,48 @@
+"""A running broker, as the control API sees it: what it can be asked, and what can be done to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ottla.broker.services import Services
+    from ottla.cluster.cluster import Cluster
+    from ottla.events.stream import Stream
+    from ottla.purgatory import Clock, Timer
+
+
+class RunningBroker(Protocol):
+    """What the control API needs of the server it belongs to."""
+
+    clock: Clock
+    #: What happens in it.
+    events: Stream
+
+    @property
+    def cluster(self) -> Cluster:
+        """Its nodes and topics."""
+
+    @property
+    def services(self) -> Services:
+        """What stands behind the handlers."""
+
+    @property
+    def timer(self) -> Timer:
+        """What wakes it."""
+
+    @property
+    def bootstrap(self) -> str:
+        """What to give to a client as bootstrap servers."""
+
+    @property
+    def connection_counts(self) -> dict[int, int]:
+        """How many clients are connected, by node id."""
+
+    async def advance(self, ms: int) -> None:
+        """Move the virtual clock on. Raises `Stopping`."""
+
+    async def stop_node(self, node_id: int, *, hard: bool = False) -> None:
+        """Stop one node. Raises `UnknownNode`, and `Stopping`."""
+
+    async def start_node(self, node_id: int) -> None:
+        """Start a stopped node again. Raises `UnknownNode`, `MachineRefused`, and `Stopping`."""

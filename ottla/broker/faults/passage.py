@@ -1,0 +1,84 @@
+"""A request on its way through the faults that it is hit by, and its answer on the way back.
+
+    request ─▶ first fault ─▶ second ─▶ … ─▶ handler
+                                               │
+    client  ◀─ … ◀─ second ◀─ first fault ◀─ answer
+
+Each action of each fault has it in turn. It hands it on (`go_on`), at once or later; or answers it itself; or does
+nothing more with it, and then it is lost. Answers pass through the actions in the same order, those that an action has
+given, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.primitives import Message
+
+if TYPE_CHECKING:
+    from ottla.broker.network.interception import InterceptedCall
+
+
+class Action:
+    """Something that happens to a request, or to its answer. One serves all requests that its fault hits."""
+
+    #: How it is told.
+    text = ""
+
+    def on_request(self, passage: Passage) -> None:
+        """The request is here, and has had no effect."""
+        passage.go_on()
+
+    def on_answer(self, passage: Passage) -> None:
+        """Its effect is there, and its answer is `passage.response`; None: it gets none."""
+        passage.go_on()
+
+    def removed(self) -> None:
+        """The fault is no more: whatever waits is to be let go."""
+
+
+class Passage:
+    """One request, and the actions that it goes through."""
+
+    __slots__ = ("_actions", "_is_back", "_next", "call", "notes", "response")
+
+    def __init__(self, call: InterceptedCall, actions: Sequence[Action]) -> None:
+        self.call = call
+        self.response: Message | None = None
+        #: What actions keep from the request until its answer, each under itself.
+        self.notes: dict[Action, Any] = {}
+        self._actions = actions
+        self._next = 0
+        self._is_back = False
+
+    def go_on(self) -> None:
+        """Hand it to the next action; after the last one to its handler, or to its client."""
+        place, self._next = self._next, self._next + 1
+        if place < len(self._actions):
+            action = self._actions[place]
+            if self._is_back:
+                action.on_answer(self)
+            else:
+                action.on_request(self)
+        elif self._is_back:
+            self.call.leave(self.response)
+        else:
+            self.call.proceed()
+
+    def go_on_later(self) -> None:
+        """The same from a timer, or from somebody else's hands: what is raised is answered."""
+        try:
+            self.go_on()
+        except Exception:
+            self.call.fail()
+
+    def come_back(self, response: Message | None) -> None:
+        """This is the answer."""
+        self._is_back, self._next, self.response = True, 0, response
+        self.go_on()
+
+    def refuse(self, error: ErrorCode) -> None:
+        """Answer with an error, in the form that the API has for it."""
+        self.come_back(self.call.route.refuse(self.call.request, error))

@@ -1,0 +1,45 @@
+"""What a connection needs of the listener that has accepted it, and which makes connections."""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop
+from typing import Protocol, TypeVar
+
+from ottla.broker.authorizer import Authorizer
+from ottla.broker.network.call import Call, CallRecorder
+from ottla.broker.network.holdings import Holdings
+from ottla.broker.network.routes import Routes
+from ottla.broker.node import BrokerNode
+from ottla.pacing import Pace
+
+C_contra = TypeVar("C_contra", contravariant=True)
+
+
+class Host(Protocol[C_contra]):
+    """A listener, as its connections know it."""
+
+    name: str
+    node: BrokerNode
+    authorizer: Authorizer
+    routes: Routes
+    #: What requests become, and long ones.
+    new_call: type[Call]
+    new_long_call: type[Call]
+    #: What all connections receive into.
+    receive_buffer: memoryview
+    request_bytes_max: int
+    #: Of all clients: what they have sent in part, and what they don't read.
+    receiving: Holdings
+    unread: Holdings
+    pace: Pace
+    loop: AbstractEventLoop
+
+    @property
+    def recorder(self) -> CallRecorder | None:
+        """Who keeps calls, if somebody does."""
+
+    def remember(self, connection: C_contra, /) -> None:
+        """A client has connected."""
+
+    def forget(self, connection: C_contra, /) -> None:
+        """The connection is gone."""

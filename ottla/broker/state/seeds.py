@@ -1,0 +1,238 @@
+"""What a broker is to have from the start: topics, records and committed offsets, from a file.
+
+    {"topic": "orders", "partitions": 3, "configs": {"retention.ms": "-1"}}
+    {"topic": "orders", "partition": 1, "key": "table 4", "value": {"dish": "soup"}, "headers": {"from": "ana"}}
+    {"group": "kitchen", "topic": "orders", "partition": 1, "offset": 1}
+
+One JSON object a line, or in a file that ends in .yaml or .yml a list of the same. An object with a group commits an
+offset, one with a value or a key is a record, any other makes a topic. A value may be text, null, or anything else,
+which is kept as JSON; bytes that are no text are given as `value_base64` and `key_base64`. A topic that no object makes
+is made when the first record comes for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from ottla.broker.state.changes import ChangeRefused, append_batch, commit_offsets, create_topic
+from ottla.broker.state.topics import NoSuchTopic
+from ottla.cluster.address import MachineRefused
+from ottla.protocol.record_reading import Record, RecordHeaders
+from ottla.settings.settings import ConfigError
+
+if TYPE_CHECKING:
+    from ottla.broker.assembly import Assembly
+
+#: How many records stand in a batch at most.
+_BATCH_RECORDS_MAX: Final = 100
+
+
+class SeedError(ConfigError):
+    """The file says something that makes no sense, or that the broker refuses; the text says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeededTopic:
+    """A topic to be made."""
+
+    where: str
+    topic: str
+    partitions: int | None = None
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SeededRecord:
+    """A record to be appended."""
+
+    where: str
+    topic: str
+    partition: int
+    key: bytes | None
+    value: bytes | None
+    headers: RecordHeaders = ()
+    timestamp_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeededOffset:
+    """An offset to be committed."""
+
+    where: str
+    group_id: str
+    topic: str
+    partition: int
+    offset: int
+
+
+Seeded: TypeAlias = SeededTopic | SeededRecord | SeededOffset
+
+
+# ── Reading ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def read_seed(path: Path) -> list[Seeded]:
+    """What the file says. Raises `SeedError`, and `MachineRefused` if it can't be read."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise MachineRefused(f"cannot read the seed {path}: {error.strerror}; name a file that can be read") from None
+    except UnicodeDecodeError:
+        raise SeedError(f"{path} is not text in UTF-8") from None
+    objects = _from_yaml(path, text) if path.suffix in (".yaml", ".yml") else _from_json_lines(path, text)
+    return [_seeded(where, entry) for where, entry in objects]
+
+
+def _from_json_lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                yield f"{path.name}:{number}", json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise SeedError(f"{path.name}:{number}: this is not JSON: {error}") from None
+
+
+def _from_yaml(path: Path, text: str) -> Iterator[tuple[str, Any]]:
+    try:
+        import yaml
+    except ImportError:
+        raise MachineRefused(
+            f"{path.name}: YAML needs PyYAML; pip install 'ottla[yaml]', or write JSON lines"
+        ) from None
+    try:
+        entries = yaml.safe_load(text) or []
+    except yaml.YAMLError as error:
+        raise SeedError(f"{path.name}: this is not YAML: {error}") from None
+    if not isinstance(entries, list):
+        raise SeedError(f"{path.name}: write a list, with an item for each topic, record or offset")
+    for number, entry in enumerate(entries, 1):
+        yield f"{path.name}, item {number}", entry
+
+
+def _seeded(where: str, entry: Any) -> Seeded:
+    if not isinstance(entry, dict):
+        raise SeedError(f'{where}: write an object, such as {{"topic": "orders"}}')
+    fields = _Fields(where, entry)
+    if "group" in entry:
+        seeded: Seeded = SeededOffset(
+            where,
+            fields.take("group", str),
+            fields.take("topic", str),
+            fields.take("partition", int, 0),
+            fields.take("offset", int),
+        )
+    elif entry.keys() & {"value", "key", "value_base64", "key_base64"}:
+        headers = fields.take("headers", dict, {})
+        seeded = SeededRecord(
+            where,
+            fields.take("topic", str),
+            fields.take("partition", int, 0),
+            fields.take_bytes("key"),
+            fields.take_bytes("value"),
+            tuple((str(name), _encoded(value)) for name, value in headers.items()),
+            fields.take("timestamp_ms", int, None),
+        )
+    else:
+        configs = fields.take("configs", dict, {})
+        seeded = SeededTopic(
+            where,
+            fields.take("topic", str),
+            fields.take("partitions", int, None),
+            {str(name): _encoded_text(value) for name, value in configs.items()},
+        )
+    fields.check_nothing_left()
+    return seeded
+
+
+class _Fields:
+    """What an object of the file has, each taken once."""
+
+    def __init__(self, where: str, entry: Mapping[str, Any]) -> None:
+        self._where = where
+        self._left = dict(entry)
+
+    def take(self, name: str, kind: type, *default: Any) -> Any:
+        if name not in self._left:
+            if default:
+                return default[0]
+            raise SeedError(f"{self._where}: {name} is missing")
+        value = self._left.pop(name)
+        if type(value) is not kind:
+            raise SeedError(f"{self._where}: {name} is {value!r}, and should be {_KINDS[kind]}")
+        return value
+
+    def take_bytes(self, name: str) -> bytes | None:
+        coded = self.take(f"{name}_base64", str, None)
+        if coded is None:
+            return _encoded(self._left.pop(name, None))
+        try:
+            return base64.b64decode(coded, validate=True)
+        except ValueError:
+            raise SeedError(f"{self._where}: {name}_base64 is not base64") from None
+
+    def check_nothing_left(self) -> None:
+        if self._left:
+            raise SeedError(f"{self._where}: {next(iter(self._left))} means nothing here")
+
+
+_KINDS: Final = {str: "text", int: "a whole number", dict: "an object"}
+
+
+def _encoded(value: Any) -> bytes | None:
+    """Text as UTF-8, anything else as JSON."""
+    return None if value is None else _encoded_text(value).encode()
+
+
+def _encoded_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+# ── Planting ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def plant(parts: Assembly, seed: Iterable[Seeded]) -> None:
+    """Have the broker have all of it, in its order. Raises `SeedError` at the first that is refused."""
+    for (kind, *_place), entries in groupby(seed, key=_together):
+        run = list(entries)
+        try:
+            if kind is SeededRecord:
+                for start in range(0, len(run), _BATCH_RECORDS_MAX):
+                    _append(parts, run[start : start + _BATCH_RECORDS_MAX])
+            else:
+                for entry in run:
+                    await _make(parts, entry)
+        except (ChangeRefused, NoSuchTopic) as refused:
+            raise SeedError(f"{run[0].where}: {refused}") from None
+
+
+def _together(entry: Seeded) -> tuple[Any, ...]:
+    """Records of one partition that follow each other are appended together."""
+    return (SeededRecord, entry.topic, entry.partition) if isinstance(entry, SeededRecord) else (type(entry), id(entry))
+
+
+def _append(parts: Assembly, run: Sequence[Any]) -> None:
+    now_ms = parts.cluster.wall_ms()
+    records = [
+        Record(
+            number,
+            now_ms if seeded.timestamp_ms is None else seeded.timestamp_ms,
+            seeded.key,
+            seeded.value,
+            seeded.headers,
+        )
+        for number, seeded in enumerate(run)
+    ]
+    append_batch(parts.cluster, run[0].topic, run[0].partition, records)
+
+
+async def _make(parts: Assembly, entry: Seeded) -> None:
+    if isinstance(entry, SeededTopic):
+        create_topic(parts.cluster, entry.topic, entry.partitions, entry.configs)
+    elif isinstance(entry, SeededOffset):
+        await commit_offsets(parts, entry.group_id, {(entry.topic, entry.partition): entry.offset})

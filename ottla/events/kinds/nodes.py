@@ -1,0 +1,21 @@
+"""Nodes that go and come, and who leads what then."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ottla.events.kinds.row import Row
+
+NODE_STOPPED: Final = Row("node.stopped", "info", ("is_hard",), "A node was stopped, gently or as if it had died.")
+NODE_MISSED: Final = Row("node.missed", "warning", (), "A node that died is missed now, ottla.failover.ms later.")
+NODE_STARTED: Final = Row("node.started", "info", (), "A node that was stopped is up again.")
+LEADERS_MOVED: Final = Row(
+    "leaders.moved", "info", ("partitions",), "So many partitions have another leader, or none any more."
+)
+NODE_DIED: Final = Row("node.died", None, (), "A node went without a word; clients are told of it until it is missed.")
+PARTITION_LEADER_CHANGED: Final = Row(
+    "partition.leader.changed",
+    None,
+    ("topic", "partition", "leader_id", "former_leader_id", "leader_epoch"),
+    "A partition has another leader; -1: none.",
+)

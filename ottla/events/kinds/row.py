@@ -1,0 +1,19 @@
+"""A row of the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Level: TypeAlias = Literal["debug", "info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A kind of events: its name, its level, its keys, and when it is told. For the meaning of these see `Kind`."""
+
+    name: str
+    level: Level | None
+    keys: tuple[str, ...]
+    when: str
+    keys_unlogged: tuple[str, ...] = ()

@@ -1,0 +1,54 @@
+"""`kafka.aio`: what a test with an event loop of its own does with a broker.
+
+    async with Broker() as kafka, Service(kafka.bootstrap_servers):
+        await kafka.aio.group("orders").wait_for_assignment()
+
+The broker runs in a thread of its own all the same, so whatever the test awaits, it answers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ottla.testing.groups import AsyncGroup
+from ottla.testing.inside import TIMEOUT_S
+from ottla.testing.topics import AsyncTopic
+
+if TYPE_CHECKING:
+    from ottla.broker.state.snapshot import Snapshot
+    from ottla.broker.state.timeline import Timeline
+    from ottla.testing.inside import Inside
+
+
+class AsyncLooking:
+    """What a test may look at in a running broker, and await."""
+
+    def __init__(self, inside: Inside) -> None:
+        self._inside = inside
+
+    def group(self, group_id: str) -> AsyncGroup:
+        """A consumer group, be it there or not."""
+        return AsyncGroup(self._inside, group_id)
+
+    def topic(self, name: str) -> AsyncTopic:
+        """A topic, be it there or not."""
+        return AsyncTopic(self._inside, name)
+
+    @property
+    def timeline(self) -> Timeline:
+        """What has happened since the start, in order; printed, it is a table."""
+        return self._inside.timeline_since(0)
+
+    async def wait_until_idle(self, *, timeout_s: float = TIMEOUT_S) -> None:
+        """As `Broker.wait_until_idle`."""
+        await self._inside.run_in_loop(lambda server: server.waiting.until_idle(timeout_s))
+
+    async def reset(self) -> None:
+        """As `Broker.reset`."""
+        await self._inside.run_in_loop(lambda server: server.reset())
+
+    async def restore(self, to: Snapshot) -> None:
+        """As `Broker.restore`."""
+        from ottla.broker.state.snapshot import restore
+
+        await self._inside.run_in_loop(lambda server: restore(server.parts, to))

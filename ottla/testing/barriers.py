@@ -1,0 +1,173 @@
+"""Barriers in a test's hands: requests that are held until the test lets them go.
+
+    with kafka.hold("SyncGroup", group="kitchen", role="leader") as held:
+        held.wait()                       # it is there, and has no effect yet
+        print(held.request)
+    # let go here
+
+`at="answer"` holds the answer instead: what was asked is done, and the client does not know yet. Everything that is
+aimed at is held; each can be let go, refused, changed or lost by itself, in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from ottla.testing.faults import PATIENCE_S, FaultNeverFired
+from ottla.testing.waiting import NeverHappened, Waiting
+
+if TYPE_CHECKING:
+    from ottla.broker.faults.barrier import Held
+    from ottla.broker.faults.fault import Fault as BrokerFault
+    from ottla.testing.inside import Engine
+
+T = TypeVar("T")
+
+
+class HeldRequest:
+    """A request that is held, or its answer."""
+
+    def __init__(self, broker: Engine, held: Held) -> None:
+        self._broker = broker
+        self._held = held
+        self.number = held.number
+        self.api = held.api
+        self.client_id = held.client_id
+
+    def __repr__(self) -> str:
+        return f"{self.api} of {self.client_id!r}, held at the {self._held.side.value}: {self.request!r}"
+
+    @property
+    def request(self) -> Any:
+        """What was asked, decoded: Kafka's fields in snake_case. To look at; `change` changes it."""
+        return self._held.request
+
+    @property
+    def answer(self) -> Any:
+        """What is answered, decoded, if the answer is held."""
+        return self._held.answer
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it waits still."""
+        return self._held.how is None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether its client has closed the connection meanwhile."""
+        return self._held.is_gone
+
+    def change(self, **fields: Any) -> Self:
+        """Give it other values: those of the request, or of the answer if that is held."""
+        self._broker.in_loop(lambda: self._held.change(**fields))
+        return self
+
+    def replace(self, message: Any) -> Self:
+        """Have another message of the same kind go on in its place."""
+        self._broker.in_loop(lambda: self._held.replace(message))
+        return self
+
+    def let_go(self) -> None:
+        """Let it go on."""
+        self._broker.in_loop(self._held.let_go)
+
+    def refuse(self, error: str) -> None:
+        """Answer it with this error of Kafka's. A request has had no effect then."""
+        from ottla.broker.faults.verbs import error_code
+
+        self._broker.in_loop(lambda: self._held.refuse(error_code(error)))
+
+    def lose(self) -> None:
+        """Have nothing more become of it."""
+        self._broker.in_loop(self._held.lose)
+
+
+class Hold:
+    """Holds what it is aimed at, from when it is made until the end of its block, or `end`."""
+
+    def __init__(self, broker: Engine, wish: dict[str, Any], place: str) -> None:
+        from ottla.broker.faults.engine import hold_of
+
+        self._broker = broker
+        self._place = place
+        self._fault: BrokerFault = broker.in_loop(lambda: broker.engine.hold(wish))
+        self._hold = hold_of(self._fault)
+
+    def __repr__(self) -> str:
+        return str(self._fault)
+
+    def wait(self, count: int = 1, *, timeout: float = PATIENCE_S) -> HeldRequest:
+        """Return the so many-th that is held, when it is there. Raises `NeverHappened`."""
+        self._waiting(count).wait(timeout)
+        return HeldRequest(self._broker, self._hold.all[count - 1])
+
+    async def wait_async(self, count: int = 1, *, timeout: float = PATIENCE_S) -> HeldRequest:  # noqa: ASYNC109
+        """`wait`, for programs with an event loop of their own."""
+        await self._waiting(count).wait_async(timeout)
+        return HeldRequest(self._broker, self._hold.all[count - 1])
+
+    @property
+    def all(self) -> list[HeldRequest]:
+        """What is held now, in the order in which it came."""
+        return [HeldRequest(self._broker, held) for held in self._broker.in_loop(lambda: self._hold.waiting)]
+
+    @property
+    def first(self) -> HeldRequest:
+        """The first of them. Raises `NeverHappened` if there is none."""
+        held = self.all
+        if not held:
+            raise NeverHappened(f"nothing is held by {self._fault}; {self._broker.in_loop(self._fault.seen_instead)}")
+        return held[0]
+
+    @property
+    def request(self) -> Any:
+        """Of the first that is held."""
+        return self.first.request
+
+    @property
+    def answer(self) -> Any:
+        """Of the first that is held."""
+        return self.first.answer
+
+    def change(self, **fields: Any) -> None:
+        """Change the first that is held."""
+        self.first.change(**fields)
+
+    def let_go(self) -> None:
+        """Let go the first that is held."""
+        self.first.let_go()
+
+    def refuse(self, error: str) -> None:
+        """Refuse the first that is held."""
+        self.first.refuse(error)
+
+    def lose(self) -> None:
+        """Lose the first that is held."""
+        self.first.lose()
+
+    def end(self) -> None:
+        """Let all go, and hold nothing more."""
+        self._broker.in_loop(lambda: self._broker.engine.remove(self._fault.number))
+
+    def _waiting(self, count: int) -> Waiting:
+        return Waiting(self._broker, self._registering(count), lambda: self._seen_instead(count))
+
+    def _registering(self, count: int) -> Callable[[Callable[[], object]], object]:
+        return lambda call: self._hold.milestones.call_at(count, call)
+
+    def _seen_instead(self, count: int) -> str:
+        return f"{self._fault} has held {len(self._hold.all)}, not {count}; {self._fault.seen_instead()}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(RuntimeError):  # the broker has been stopped in the block
+            self.end()
+        if kind is None and not self._fault.hit_count and not self._fault.may_not_fire:
+            raise FaultNeverFired(f"{self._fault} at {self._place} has held nothing; {self._fault.seen_instead()}")

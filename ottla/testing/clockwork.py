@@ -1,0 +1,68 @@
+"""The virtual clock in a test's hands: by so much, to the next deadline, until something is so.
+
+    kafka.advance(45_000)                                                   # every session of 45 s is over now
+    kafka.advance_until(lambda: kafka.group("kitchen").state == "Empty", limit_ms=60_000)
+    kafka.next_deadline(kind="session")                                     # session of ana-1f0c of kitchen in 9500 ms
+
+Only the broker's time moves: clients' heartbeats, back-off and max.poll.interval.ms are real. docs/time.md has more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from ottla.broker.server import Server
+    from ottla.broker.state.deadlines import Deadline
+
+T = TypeVar("T")
+
+
+class Clockwork:
+    """The part of `Broker` that has to do with time."""
+
+    def advance(self, ms: int) -> None:
+        """Move the virtual clock on by `ms` milliseconds; returns when everything due has happened, in its order."""
+        self._move(lambda server: server.advance(ms))
+
+    def advance_until(self, condition: Callable[[], bool], *, limit_ms: int) -> int:
+        """Move the virtual clock from deadline to deadline until the condition is true; returns by how much.
+
+        It is called in this thread before the start and after each deadline, when the broker has settled. Raises
+        `NotInTime` when it is still false after `limit_ms`.
+        """
+        moved_ms = 0
+        while not condition():
+            if moved_ms >= limit_ms:
+                from ottla.broker.state.waiting import NotInTime
+
+                name = getattr(condition, "__qualname__", repr(condition))
+                raise NotInTime(f"moved time by {limit_ms} ms in vain for {name}; next: {self.next_deadline()}")
+            left_ms = limit_ms - moved_ms
+            moved_ms += self._move(lambda server, left_ms=left_ms: server.clock_hand.advance_to_next(left_ms))  # type: ignore[misc]
+        return moved_ms
+
+    def deadlines(self, *, kind: str | None = None, group: str | None = None) -> list[Deadline]:
+        """What the broker waits for, and until when, the next one first; of this kind and group.
+
+        kind: session, join, sync, fetch, produce, round or other.
+        """
+        from ottla.broker.state.deadlines import deadlines
+
+        found: list[Deadline] = self.look(lambda server: deadlines(server.parts))
+        return [deadline for deadline in found if kind in (None, deadline.kind) and group in (None, deadline.group_id)]
+
+    def next_deadline(self, *, kind: str | None = None, group: str | None = None) -> Deadline | None:
+        """The first of `deadlines`; None: there is none."""
+        return next(iter(self.deadlines(kind=kind, group=group)), None)
+
+    # --- the way inside ---
+
+    def look(self, at: Callable[[Server], T]) -> T:
+        """Call this in the broker's event loop and return what it returns."""
+        raise NotImplementedError
+
+    def _move(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
+        """Have the clock moved, however long that takes."""
+        raise NotImplementedError

@@ -1,0 +1,344 @@
+"""Faults in a test's hands: what goes wrong, for whom, how often, and whether it did.
+
+    kafka.fault("Produce", topic="orders").answer("NOT_ENOUGH_REPLICAS").once()
+    kafka.fault("JoinGroup", group="kitchen", client_id="ana").drop_answer().times(2)
+
+    with kafka.fault("Heartbeat", group="kitchen").delay(ms=3_000):     # as long as the block
+        ...
+
+A fault is set as soon as it says what happens and how often, or by the `with`. One that never fired fails the test at
+its end, by name; `may_not_fire=True` opts out. docs/faults.md has a program for each task.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
+
+from ottla.testing.waiting import NeverHappened, Waiting
+
+if TYPE_CHECKING:
+    from ottla.broker.faults.fault import Fault as BrokerFault
+    from ottla.broker.faults.fault import Hit
+    from ottla.testing.inside import Engine
+
+#: How long a wait lasts before it says what it has seen instead.
+PATIENCE_S: Final = 10.0
+
+
+def caller_place() -> str:
+    """Where in the test a broker was asked for something, such as test_orders.py:12."""
+    frame = sys._getframe(2)
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+class FaultNeverFired(AssertionError):
+    """The test has set faults that happened to nothing, so it has not shown what it seems to show."""
+
+
+class Fault:
+    """A fault that is being described, or is set."""
+
+    def __init__(self, broker: Engine, wish: dict[str, Any], place: str) -> None:
+        """`wish`: its aim. `place`: where in the test it was written."""
+        self._broker = broker
+        self._wish = wish
+        self._place = place
+        self._has_verb = False
+        self._has_times = False
+        self._set: BrokerFault | None = None
+        #: Who is told when it is set.
+        self.on_set: Callable[[Fault], object] = lambda _: None
+
+    def __repr__(self) -> str:
+        return f"a fault at {self._place} that is not set" if self._set is None else str(self._set)
+
+    # --- what happens ---
+
+    def answer(self, error: str, *, whole: bool = False) -> Self:
+        """Answer with this error of Kafka's, such as "NOT_LEADER_OR_FOLLOWER", and do nothing.
+
+        Only the topics and partitions that are aimed at get it; whole: the request as a whole.
+        """
+        return self._do("answer", error=error, whole=whole)
+
+    def drop_request(self) -> Self:
+        """Lose the request: nothing is done, and the client waits."""
+        return self._do("drop_request")
+
+    def drop_answer(self) -> Self:
+        """Do what is asked, and lose the answer."""
+        return self._do("drop_answer")
+
+    def delay(self, ms: int) -> Self:
+        """Have the request arrive so much later, by the broker's clock."""
+        return self._do("delay", ms=ms)
+
+    def delay_answer(self, ms: int) -> Self:
+        """Do what is asked at once, and answer so much later."""
+        return self._do("delay_answer", ms=ms)
+
+    def cut(
+        self,
+        after_bytes: int | None = None,
+        *,
+        at: Literal["request", "answer", "end"] | None = None,
+        reset: bool = False,
+    ) -> Self:
+        """End the connection: at the request, which then has no effect; at the answer, or at its end; or after so many
+        bytes of it. reset: as a process that crashes does.
+        """
+        return self._do("cut", after_bytes=after_bytes, at=at, reset=reset)
+
+    def trickle(self, bytes_count: int = 1, *, every_ms: int = 10) -> Self:
+        """Have the answer leave so many bytes at a time."""
+        return self._do("trickle", bytes_count=bytes_count, every_ms=every_ms)
+
+    def black_hole(self) -> Self:
+        """Swallow all that comes, and say nothing."""
+        return self._do("black_hole")
+
+    def turn_away(self, *, reset: bool = False) -> Self:
+        """Close, or reset, each new connection at once. It can be aimed at a node, a listener or a connection."""
+        return self._do("turn_away", reset=reset)
+
+    def duplicate(self) -> Self:
+        """Do what is asked twice, as when a client tries again; answer once."""
+        return self._do("duplicate")
+
+    def throttle(self, ms: int) -> Self:
+        """Claim in the answer that the client is throttled for so long."""
+        return self._do("throttle", ms=ms)
+
+    def stale_leader(self, node_id: int | None = None) -> Self:
+        """Name this node, or just another one, as leader in metadata."""
+        return self._do("stale_leader", node_id=node_id)
+
+    def stale_coordinator(self, node_id: int | None = None) -> Self:
+        """Name this node, or just another one, as coordinator."""
+        return self._do("stale_coordinator", node_id=node_id)
+
+    def pose_as(self, release: str) -> Self:
+        """Claim to be this release of Kafka, such as "3.9": its APIs in its versions, and no others."""
+        return self._do("pose_as", release=release)
+
+    def change(self, function: Callable[[Any], Any]) -> Self:
+        """Change the answer: the function gets a copy of it, decoded, and changes that or returns another one."""
+        return self._do("change", function=function)
+
+    def fail_append(self, reason: str = "No space left on device") -> Self:
+        """Have the disk refuse what is appended to a topic; or, aimed at a group, what that group writes."""
+        return self._do("fail_append", reason=reason)
+
+    def lose_record(self) -> Self:
+        """Have what a group writes, such as a commit, not be written, and nobody notice until it is read again."""
+        return self._do("lose_record")
+
+    def slow_disk(self, ms: int) -> Self:
+        """Have each produce request wait so long for the disk."""
+        return self._do("slow_disk", ms=ms)
+
+    # --- how often ---
+
+    def once(self) -> Self:
+        """To the first that comes."""
+        return self._happen(once=True)
+
+    def times(self, count: int) -> Self:
+        """To the first so many."""
+        return self._happen(times=count)
+
+    first = times
+
+    def nth(self, number: int) -> Self:
+        """To the n-th alone."""
+        return self._happen(nth=number)
+
+    def every(self, number: int) -> Self:
+        """To every n-th."""
+        return self._happen(every=number)
+
+    def until_removed(self) -> Self:
+        """To all that come, until `remove`, `kafka.faults.clear()` or the end of the test."""
+        return self._happen(until_removed=True)
+
+    def with_probability(self, probability: float, *, seed: int | None = None) -> Self:
+        """To each with this probability. Without a seed one is chosen, and printed, to have the same again."""
+        self._happen(probability=probability, seed=seed)
+        if seed is None and self._set is not None:
+            print(f"ottla: {self._set}", file=sys.stderr)
+        return self
+
+    # --- what came of it ---
+
+    @property
+    def hits(self) -> list[Hit]:
+        """What it has happened to so far; of more than a thousand the last."""
+        fault = self._is_set()
+        return self._broker.in_loop(lambda: list(fault.hits))
+
+    @property
+    def hit_count(self) -> int:
+        """How often it has happened so far."""
+        return self._is_set().hit_count
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether it will not happen any more."""
+        return self._is_set().is_spent
+
+    def wait(self, count: int = 1, *, timeout: float = PATIENCE_S) -> Hit:
+        """Return the last hit when it has happened so often since it was set. Raises `NeverHappened`."""
+        self._waiting(count).wait(timeout)
+        return self.hits[-1]
+
+    async def wait_async(self, count: int = 1, *, timeout: float = PATIENCE_S) -> Hit:  # noqa: ASYNC109
+        """`wait`, for programs with an event loop of their own."""
+        await self._waiting(count).wait_async(timeout)
+        return self.hits[-1]
+
+    def remove(self) -> None:
+        """Have it happen no more. One that is removed stays so."""
+        fault = self._is_set()
+        self._broker.in_loop(lambda: self._broker.engine.remove(fault.number))
+
+    def __enter__(self) -> Self:
+        if self._set is None:
+            self._has_times = True
+            self._maybe_set()
+            self._is_set()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        fault = self._is_set()
+        with suppress(RuntimeError):  # the broker has been stopped in the block
+            self.remove()
+        if kind is None and not fault.hit_count and not fault.may_not_fire:
+            raise FaultNeverFired(_told([_never_fired(fault, self._place)]))
+
+    # --- within ---
+
+    def _do(self, verb: str, **arguments: Any) -> Self:
+        self._check_open()
+        self._wish[verb] = arguments
+        self._has_verb = True
+        return self._maybe_set()
+
+    def _happen(self, **times: Any) -> Self:
+        self._check_open()
+        self._wish.update(times)
+        self._has_times = True
+        return self._maybe_set()
+
+    def _check_open(self) -> None:
+        if self._set is not None:
+            from ottla.broker.faults.misuse import BadFault
+
+            raise BadFault(f"{self._set} is set already; say all that happens first, and then how often, once")
+
+    def _maybe_set(self) -> Self:
+        if self._has_verb and self._has_times:
+            self._set = self._broker.in_loop(lambda: self._broker.engine.set(self._wish))
+            self.on_set(self)
+        return self
+
+    def _is_set(self) -> BrokerFault:
+        if self._set is None:
+            from ottla.broker.faults.misuse import BadFault
+
+            raise BadFault(self.unset())
+        return self._set
+
+    def unset(self) -> str:
+        """Why it is not set."""
+        if not self._has_verb:
+            return f"the fault at {self._place} does not say what happens, such as .answer(…) or .drop_request()"
+        return f"the fault at {self._place} does not say how often: end it with .once(), .until_removed() or the like"
+
+    def place_of(self, number: int) -> str | None:
+        """Where it was written, if it has this number."""
+        return self._place if self._set is not None and self._set.number == number else None
+
+    def _waiting(self, count: int) -> Waiting:
+        fault = self._is_set()
+        return Waiting(
+            self._broker,
+            lambda call: fault.waiting.call_at(count, call),
+            lambda: f"{fault} has happened {fault.hit_count} times, not {count}; {fault.seen_instead()}",
+        )
+
+
+class Faults:
+    """The faults of a broker: `kafka.faults`."""
+
+    def __init__(self, broker: Engine) -> None:
+        self._broker = broker
+        #: Those that are not set yet, and then those that are.
+        self._planned: list[Fault] = []
+        self._known: list[Fault] = []
+
+    def __iter__(self) -> Iterator[Fault]:
+        """Those that are set and not removed, in the order in which they were set."""
+        numbers = self._broker.in_loop(lambda: list(self._broker.engine.all))
+        return iter([fault for fault in self._known if any(fault.place_of(number) for number in numbers)])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def clear(self) -> None:
+        """Remove them all, and let go what is held."""
+        self._planned.clear()
+        self._broker.in_loop(self._broker.engine.clear)
+
+    def check(self) -> None:
+        """Raises `FaultNeverFired` if one that is there has never happened, or was never set; and removes them all.
+
+        A test that has the `kafka` fixture does so at its end, and so does the end of `with Broker()`.
+        """
+        if not self._planned and not self._known:
+            return
+        unset = [fault.unset() for fault in self._planned]
+        never = self._broker.in_loop(self._never_fired)
+        self.clear()
+        self._known.clear()
+        if unset or never:
+            raise FaultNeverFired(_told([*unset, *never]))
+
+    def plan(self, fault: Fault) -> Fault:
+        """It is being described."""
+        self._planned.append(fault)
+        fault.on_set = self._planned_is_set
+        return fault
+
+    def _planned_is_set(self, fault: Fault) -> None:
+        """It is set now."""
+        self._planned.remove(fault)
+        self._known.append(fault)
+
+    def _never_fired(self) -> list[str]:
+        places = {fault.number: "" for fault in self._broker.engine.all.values()}
+        for number in places:
+            places[number] = next((place for known in self._known if (place := known.place_of(number))), "")
+        return [
+            _never_fired(fault, places[fault.number])
+            for fault in self._broker.engine.all.values()
+            if fault.aim.raised is not None or (not fault.hit_count and not fault.may_not_fire)
+        ]
+
+
+def _never_fired(fault: BrokerFault, place: str) -> str:
+    at = f", set at {place}," if place else ""
+    return f"{fault}{at} never fired; {fault.seen_instead()}"
+
+
+def _told(reasons: list[str]) -> str:
+    return "\n".join([*reasons, "What may well not happen says may_not_fire=True."])
+
+
+__all__ = ["Fault", "FaultNeverFired", "Faults", "NeverHappened"]

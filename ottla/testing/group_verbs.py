@@ -1,0 +1,48 @@
+"""What a test does to a group without being a member: the verbs of `kafka.group("kitchen")`.
+
+Each is done when it returns. Clients hear of it as they would of the real thing: in the answer to their next heartbeat.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ottla.broker.state import group_changes, leader_changes
+
+if TYPE_CHECKING:
+    from ottla.testing.inside import Inside
+
+
+class GroupVerbs:
+    """A group of a running broker, as something to do things to."""
+
+    group_id: str
+    _inside: Inside
+
+    def expire(self, member: str) -> list[str]:
+        """End the sessions of these members now, as if they had been silent; the others' clocks don't move.
+
+        member: a member id or group instance id; a `*` stands for anything. Returns the member ids. Raises
+        `ChangeRefused` if there is no such member, or if it waits for a JoinGroup or SyncGroup, for then it is alive.
+        """
+        return self._inside.look(lambda server: group_changes.expire(server.services, self.group_id, member))
+
+    def evict(self, member: str, *, reason: str | None = None) -> list[str]:
+        """Remove these members, as an admin does with removeMembersFromConsumerGroup; returns their ids.
+
+        member: as for `expire`. reason: what the admin says besides. Raises `ChangeRefused`.
+        """
+        return self._inside.look(lambda server: group_changes.evict(server.services, self.group_id, member, reason))
+
+    def force_rebalance(self, *, reason: str | None = None) -> None:
+        """Call all members back to join again. Raises `ChangeRefused` if there are none."""
+        self._inside.look(lambda server: group_changes.force_rebalance(server.services, self.group_id, reason))
+
+    def move_coordinator(self, *, to: int) -> None:
+        """Have another node coordinate it, and whatever groups share its partition of __consumer_offsets.
+
+        Raises `ChangeRefused` if the node is not up, or if no group was ever asked for.
+        """
+        self._inside.look(
+            lambda server: leader_changes.move_coordinator(server.services, server.cluster, self.group_id, to)
+        )

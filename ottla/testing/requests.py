@@ -1,0 +1,65 @@
+"""`kafka.requests(...)`: what clients have asked and were answered, of a broker that records it.
+
+with Broker(record_requests=True) as kafka:
+    ...
+    (commit,) = kafka.requests("OffsetCommit", group="kitchen")
+    assert commit.request.topics[0].partitions[0].committed_offset == 7
+    assert commit.errors == []
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ottla.testing.asserting import assert_received, check_api
+
+if TYPE_CHECKING:
+    from ottla.broker.server import Server
+    from ottla.broker.state.requests import ReceivedRequest, RequestRecorder
+    from ottla.testing.inside import Inside
+
+
+def requests_of(
+    inside: Inside, api: str, *, group: str | None, client_id: str | None, since: int
+) -> list[ReceivedRequest]:
+    """Those that are kept. Raises `ValueError` for no API of Kafka's, and `RuntimeError` if they are not recorded."""
+    check_api(api)
+    return inside.look(lambda server: _recorder(server).requests(api, group=group, client_id=client_id, since_ns=since))
+
+
+def assert_requests(
+    inside: Inside,
+    api: str,
+    *,
+    group: str | None,
+    client_id: str | None,
+    since: int,
+    exactly: int | None,
+    at_least: int | None,
+    at_most: int | None,
+) -> None:
+    """Assert how many there were. Raises `AssertionError` with the timeline, and as `requests_of`."""
+    found = requests_of(inside, api, group=group, client_id=client_id, since=since)
+    everything = inside.look(lambda server: _recorder(server).requests(since_ns=since))
+    if (exactly is not None or at_most is not None) and not inside.look(
+        lambda server: _recorder(server).has_all_since(since)
+    ):
+        raise RuntimeError("so many requests have come that the first are not kept; give since=, a later kafka.mark()")
+    of_what = (f" of group {group}" if group else "") + (f" from {client_id}" if client_id else "")
+    timeline = inside.timeline_since(since)
+    assert_received(
+        found,
+        everything,
+        api,
+        of_what,
+        timeline.about(group) if group else timeline,
+        exactly=exactly,
+        at_least=at_least,
+        at_most=at_most,
+    )
+
+
+def _recorder(server: Server) -> RequestRecorder:
+    if server.recorder is None:
+        raise RuntimeError("requests are not recorded; make it Broker(record_requests=True), or say so in the marker")
+    return server.recorder

@@ -1,0 +1,139 @@
+"""The broker of a simulation, as the story has it: what `kafka.aio` has, where broker and test are in one loop.
+
+What waits is awaited, and lasts simulated seconds. Everything else is done at once, for who asks is inside already.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ottla.broker.state.leader_changes import move_leader
+from ottla.broker.state.timeline import History
+from ottla.testing.aio import AsyncLooking
+from ottla.testing.barriers import Hold
+from ottla.testing.broker import aim_of
+from ottla.testing.faults import Fault, Faults, caller_place
+
+if TYPE_CHECKING:
+    from ottla.broker.faults.engine import Faults as BrokerFaults
+    from ottla.broker.server import Server
+    from ottla.broker.state.conditions import Condition
+    from ottla.broker.state.timeline import Timeline
+    from ottla.events.stream import Event
+    from ottla.testing.simulation.host import Host
+    from ottla.testing.simulation.loop import SimulatedLoop
+
+T = TypeVar("T")
+
+
+class SimulatedBroker(AsyncLooking):
+    """The broker of a simulation, as the story has it. What waits is awaited, and lasts simulated seconds."""
+
+    def __init__(self, server: Server, loop: SimulatedLoop) -> None:
+        super().__init__(self)
+        self._server = server
+        self._loop = loop
+        self._events: list[str] = []
+        self._history = History(server.events, loop.now_ms)
+        self._stop_recording = server.events.read(self._record)
+        self._faults = Faults(self)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What to give to clients."""
+        return self._server.bootstrap
+
+    @property
+    def now_ms(self) -> int:
+        """How late it is, in whole milliseconds since the story began."""
+        return self._loop.now_ms
+
+    @property
+    def events(self) -> list[str]:
+        """What has happened in the broker, each event a line of JSON. The same seed gives the same lines."""
+        return list(self._events)
+
+    def host(self, name: str) -> Host:
+        """A machine for clients to run on, which can be cut off or die: `kafka.host("ana").run(consume())`."""
+        return self._loop.network.host(name)
+
+    async def stop_node(self, node_id: int, *, hard: bool = False) -> None:
+        """Stop one of its nodes, in an orderly way or as if it died; as `BrokerNode.stop`."""
+        await self._server.stop_node(node_id, hard=hard)
+
+    async def start_node(self, node_id: int) -> None:
+        """Start it again, at the address it had."""
+        await self._server.start_node(node_id)
+
+    def move_leader(self, topic: str, partition: int, *, to: int) -> None:
+        """As `Broker.move_leader`."""
+        move_leader(self._server.services, self._server.cluster, topic, partition, to)
+
+    def fault(self, *apis: str, **aim: Any) -> Fault:
+        """As `Broker.fault`: docs/faults.md."""
+        return self._faults.plan(Fault(self, aim_of(apis, aim), caller_place()))
+
+    def hold(self, *apis: str, **aim: Any) -> Hold:
+        """As `Broker.hold`; its waits are `wait_async`."""
+        return Hold(self, aim_of(apis, aim), caller_place())
+
+    @property
+    def faults(self) -> Faults:
+        """Those that are set."""
+        return self._faults
+
+    # --- the way inside: who asks is there already ---
+
+    def look(self, at: Callable[[Server], T]) -> T:
+        """Call this and return what it returns."""
+        return at(self._server)
+
+    def in_loop(self, function: Callable[[], T]) -> T:
+        """Call this and return what it returns."""
+        return function()
+
+    @property
+    def engine(self) -> BrokerFaults:
+        """The broker's own end of faults and holds."""
+        return self._server.faults
+
+    def wait(self, condition: Condition[T], timeout_s: float) -> T:
+        """Nobody can: whoever waits in the only thread there is waits for ever."""
+        raise RuntimeError(
+            f"to wait for {condition.said} in a simulation, await it: await kafka.group(...).wait_for(...)"
+        )
+
+    def run(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
+        """Nobody can, for the same reason."""
+        work(self._server).close()
+        raise RuntimeError("in a simulation, await it")
+
+    def wait_in_loop(self, condition: Condition[T], timeout_s: float) -> Awaitable[T]:
+        """Await what there is when the condition holds. Raises `NotInTime`."""
+        return self._server.waiting.until(condition, timeout_s)
+
+    def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Awaitable[T]:
+        """Await a coroutine."""
+        return work(self._server)
+
+    def timeline_since(self, mark: int) -> Timeline:
+        """What has happened since this mark."""
+        return self._history.timeline(mark)
+
+    def stop_recording(self) -> None:
+        """The story is told."""
+        self._stop_recording()
+        self._history.close()
+
+    def _record(self, event: Event) -> None:
+        said = {
+            "sequence": event.sequence,
+            "now_ms": event.now_ms,
+            "wall_ms": event.wall_ms,
+            "node_id": event.node_id,
+            "kind": event.kind.value,
+            "details": event.details,
+        }
+        self._events.append(json.dumps(said, default=str))

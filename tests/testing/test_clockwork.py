@@ -1,0 +1,108 @@
+"""The virtual clock in a test's hands, with real consumers behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from ottla.testing import Broker, NotInTime
+from tests.testing.consuming import consuming
+
+#: It beats once a minute of real time: nobody keeps it alive here.
+SILENT = {"session.timeout.ms": 45_000, "heartbeat.interval.ms": 40_000, "fetch.wait.max.ms": 500}
+
+
+@pytest.fixture
+def kafka() -> Iterator[Broker]:
+    with Broker(clock="virtual") as broker:
+        broker.topic("orders").create(partitions=1)
+        yield broker
+
+
+def test_a_session_of_45_s_ends_at_once(kafka: Broker) -> None:
+    """Not a millisecond before, and a real consumer is told and comes back."""
+    kitchen = kafka.group("kitchen")
+    with consuming(kafka.bootstrap_servers, "kitchen", "orders", settings=SILENT):
+        (member,) = kitchen.wait_for_assignment().members
+        kafka.advance(44_999)
+        assert [one.member_id for one in kitchen.members] == [member.member_id]
+        kafka.advance(1)
+        assert kitchen.state == "Empty"
+        kitchen.assert_rebalances(because="session_expired", member=member.member_id)
+
+
+def test_time_goes_on_until_something_is_so(kafka: Broker) -> None:
+    """From deadline to deadline, and no further; a condition that is true moves nothing."""
+    kitchen = kafka.group("kitchen")
+    with consuming(kafka.bootstrap_servers, "kitchen", "orders", settings=SILENT):
+        kitchen.wait_for_assignment()
+        assert kafka.advance_until(lambda: kitchen.state == "Stable", limit_ms=60_000) == 0
+        assert kafka.advance_until(lambda: kitchen.state == "Empty", limit_ms=60_000) == 45_000
+
+
+def never() -> bool:
+    return False
+
+
+def test_time_does_not_go_further_than_its_limit(kafka: Broker) -> None:
+    """The error says what was waited for, and what would have come next."""
+    began_ms = kafka.look(lambda server: server.clock.now_ms())
+    with pytest.raises(NotInTime, match=r"by 1500 ms in vain for never; next: round .* in \d+ ms"):
+        kafka.advance_until(never, limit_ms=1_500)
+    assert kafka.look(lambda server: server.clock.now_ms()) == began_ms + 1_500
+
+
+def test_deadlines_say_what_they_are(kafka: Broker) -> None:
+    """A member's session, its fetch, the broker's own rounds; in order, and those that are asked for."""
+    kitchen = kafka.group("kitchen")
+    with consuming(kafka.bootstrap_servers, "kitchen", "orders", settings=SILENT):
+        (member,) = kitchen.wait_for_assignment().members
+        session = kafka.next_deadline(kind="session", group="kitchen")
+        assert session is not None
+        assert (session.in_ms, session.group_id, session.member_id) == (45_000, "kitchen", member.member_id)
+        assert str(session) == f"session of {member.member_id} of kitchen in 45000 ms"
+        kafka.advance(5_000)
+        moved = kafka.next_deadline(kind="session", group="kitchen")
+        assert moved is not None
+        assert (moved.in_ms, moved.at_ms) == (40_000, session.at_ms)
+        instants = [deadline.at_ms for deadline in kafka.deadlines()]
+        assert instants == sorted(instants)
+        kinds = {deadline.kind for deadline in kafka.deadlines()}
+        assert {"session", "round"} <= kinds <= {"session", "round", "fetch"}
+        assert kafka.next_deadline(group="office") is None
+
+
+def test_a_rebalance_waits_until_its_deadline(kafka: Broker) -> None:
+    """Its first phase is a deadline like any other."""
+    with (
+        Broker(clock="virtual", settings={"group.initial.rebalance.delay.ms": 3_000}) as slow,
+        consuming(slow.bootstrap_servers, "kitchen", "orders", settings=SILENT),
+    ):
+        slow.topic("orders").create(partitions=1)
+        slow.group("kitchen").wait_for(state="PreparingRebalance", members=1)
+        join = slow.next_deadline(kind="join")
+        assert join is not None
+        assert re.fullmatch(r"join of kitchen in 3000 ms", str(join))
+
+
+def test_time_goes_by_itself_where_every_client_waits() -> None:
+    """The first rebalance takes its 3 s of the broker's, and nobody moves the clock; with nobody there it stands."""
+    with Broker(clock="auto", autojump_threshold_ms=10, settings={"group.initial.rebalance.delay.ms": 3_000}) as auto:
+        auto.topic("orders").create(partitions=1)
+        began_ms = auto.look(lambda server: server.clock.now_ms())
+        with consuming(auto.bootstrap_servers, "kitchen", "orders", settings=SILENT):
+            auto.group("kitchen").wait_for_assignment()
+            assert auto.look(lambda server: server.clock.now_ms()) >= began_ms + 3_000
+        assert auto.timeline.of("time.advanced")
+
+
+def test_time_stands_still_where_nobody_waits() -> None:
+    """Rounds of the broker's own are no reason to move it."""
+    with Broker(clock="auto", autojump_threshold_ms=1) as auto:
+        began_ms = auto.look(lambda server: server.clock.now_ms())
+        for _ in range(50):
+            auto.topic("orders").create()
+            auto.topic("orders").delete()
+        assert auto.look(lambda server: server.clock.now_ms()) == began_ms
