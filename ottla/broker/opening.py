@@ -84,7 +84,7 @@ async def plant_seed(parts: Assembly, path: Path) -> None:
     if parts.cluster.topics:
         events.tell(Kind.SEED_SKIPPED, path=str(path), reason="there are topics already")
         return
-    await plant(parts, seed)
+    await plant(parts.services, parts.cluster, seed)
     events.tell(Kind.SEED_PLANTED, path=str(path), entries=len(seed))
 
 

@@ -254,6 +254,8 @@ class Server:
         """Have it as it was at its start, with the clients that are connected. See `state.reset`."""
         from ottla.broker.state.reset import reset
 
+        if "faults" in self.__dict__:
+            self.faults.clear()
         await reset(self.parts, self.start_node)
 
     def _refuse_if_stopping(self) -> None:
