@@ -13,8 +13,8 @@ INVALID_RECORD, CORRUPT_MESSAGE, UNSUPPORTED_COMPRESSION_TYPE; INVALID_REQUIRED_
 broker's own topics, unless the client calls itself __admin_client; NOT_LEADER_OR_FOLLOWER; NOT_ENOUGH_REPLICAS; what
 `Partition.append_as_leader` finds; REQUEST_TIMED_OUT. On all partitions: TRANSACTIONAL_ID_AUTHORIZATION_FAILED for a
 transactional batch without transactional_id, INVALID_PRODUCER_ID_MAPPING for those of two producers, CORRUPT_MESSAGE
-for a first batch that can't even be asked whether it is transactional. Transactions are not coordinated yet: their
-batches are answered as if nobody had added the partition, INVALID_TXN_STATE.
+for a first batch that can't even be asked whether it is transactional. What a transaction's
+coordinator says to its batches is in `admission`.
 Kafka: KafkaApis.handleProduceRequest, ProduceRequest.validateRecords, ReplicaManager.handleProduceAppend.
 """
 
