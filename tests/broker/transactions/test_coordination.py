@@ -78,6 +78,13 @@ class Transactions(Scene):
         assert call.answered is not None, "it is parked"
         return call.answered
 
+    async def tell_at_once(self, request: Message, version: int) -> Any:
+        """The answer as soon as it is there, with what else is to be done left to do."""
+        call = self.send(request, version)
+        while call.answered is None:  # noqa: ASYNC110 (turn by turn, as the loop goes)
+            await asyncio.sleep(0)
+        return call.answered
+
     async def begin(self) -> None:
         answer = await self.tell(InitProducerIdRequest(ID, 60_000), 4)
         assert answer.error_code == ErrorCode.NONE
@@ -160,14 +167,11 @@ async def test_many_partitions_get_their_markers_in_the_background(monkeypatch: 
             await scene.settle()
             assert error_of(call) == ErrorCode.NONE
         assert scene.open_in("orders") == list(range(20))
-        ending = scene.send(EndTxnRequest(ID, *scene.producer, committed=True), 5)
-        while ending.answered is None:
-            await asyncio.sleep(0)
+        ended = await scene.tell_at_once(EndTxnRequest(ID, *scene.producer, committed=True), 5)
+        assert ended.error_code == ErrorCode.NONE
         assert len(scene.open_in("orders")) > 10
-        busy = scene.send(InitProducerIdRequest(ID, 60_000), 4)
-        while busy.answered is None:
-            await asyncio.sleep(0)
-        assert cast(Any, busy.answered).error_code == ErrorCode.CONCURRENT_TRANSACTIONS
+        busy = await scene.tell_at_once(InitProducerIdRequest(ID, 60_000), 4)
+        assert busy.error_code == ErrorCode.CONCURRENT_TRANSACTIONS
         await scene.settle()
         assert scene.open_in("orders") == []
         assert await scene.state() == ("CompleteCommit", 0)
@@ -265,10 +269,8 @@ async def test_after_a_bug_the_ids_are_read_anew(monkeypatch: pytest.MonkeyPatch
 
         with monkeypatch.context() as patch:
             patch.setitem(step._EVENTS, DescribeRequested, poison)
-            call = scene.send(DescribeTransactionsRequest([ID]), 0)
-            while call.answered is None:
-                await asyncio.sleep(0)
-        (state,) = cast(Any, call.answered).transaction_states
+            answer = await scene.tell_at_once(DescribeTransactionsRequest([ID]), 0)
+        (state,) = answer.transaction_states
         assert state.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
         await scene.advance(1)
         (failed,) = scene.log.named("transactions.failed")
