@@ -90,7 +90,8 @@ def script() -> Iterator[Script[Serving]]:
     with serving(*options) as broker, Client(broker.bootstrap, client_id="ana") as client:
         create(client, "orders", 1)
         join(client, "kitchen", "orders", [0])
-        join(client, "office", "orders", [0])
+        for group_id in ("office", "pantry"):
+            join(client, group_id, "orders", [0])
         script = Script(broker)
         fault = {"api": "ListGroups", "throttle": 1}
         for path, wish in (("/faults", fault), ("/holds", {"api": "Metadata", "client_id": "held"})):
