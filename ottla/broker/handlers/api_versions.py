@@ -15,6 +15,7 @@ either of them is not this broker's. Kafka: ApiVersionsRequest.isValid, KafkaApi
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from ottla.broker.network.apis import SERVED
@@ -26,21 +27,14 @@ from ottla.protocol.primitives import Message
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
-#: What Kafka 4.4 finalizes in a fresh cluster, as far as this broker serves it. Clients look for transaction.version
-#: and group.version here; neither is listed because neither KIP-890 nor KIP-848 is served.
+#: What Kafka 4.4 finalizes in a fresh cluster, as far as this broker serves it. Clients look for group.version here,
+#: which is not listed because KIP-848 is not served.
 _METADATA_VERSION: Final = ("metadata.version", 7, 33)
+#: From level 2 on clients raise their epoch with each transaction, and leave it to brokers to add partitions (KIP-890).
+_TRANSACTION_VERSION: Final = ("transaction.version", 0, 2)
+_LOWEST_LEVEL_0_FROM: Final = 4
 #: Any number that never falls; Java clients pass over features whose epoch is negative.
 _FEATURES_EPOCH: Final = 1
-#: What everybody is told. Nobody changes it, so it is encoded once.
-_SERVED: Final = ApiVersionsResponse(
-    ErrorCode.NONE,
-    [ApiVersionsResponse.ApiVersion(api.key, api.version_first, api.version_last) for api in SERVED.values()],
-    supported_features=[ApiVersionsResponse.SupportedFeatureKey(*_METADATA_VERSION)],
-    finalized_features_epoch=_FEATURES_EPOCH,
-    finalized_features=[
-        ApiVersionsResponse.FinalizedFeatureKey(_METADATA_VERSION[0], _METADATA_VERSION[2], _METADATA_VERSION[2])
-    ],
-)
 #: A client that has just begun knows no node.
 _NO_NODE_ID: Final = -1
 
@@ -52,7 +46,27 @@ def handle(request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
         return ApiVersionsResponse(ErrorCode.REBOOTSTRAP_REQUIRED)
     call.connection.client_id = call.client_id
     call.connection.client_software = f"{request.client_software_name} {request.client_software_version}".strip()
-    return _SERVED
+    return _served(call.node.cluster.settings["ottla.transaction.version"], call.api_version >= _LOWEST_LEVEL_0_FROM)
+
+
+@cache
+def _served(transaction_version: int, shows_lowest_level_0: bool) -> ApiVersionsResponse:
+    """What everybody is told who asks in such a version. Nobody changes it, so it is encoded once."""
+    supported = [_METADATA_VERSION, _TRANSACTION_VERSION]
+    finalized = [(_METADATA_VERSION[0], _METADATA_VERSION[2]), (_TRANSACTION_VERSION[0], transaction_version)]
+    return ApiVersionsResponse(
+        ErrorCode.NONE,
+        [ApiVersionsResponse.ApiVersion(api.key, api.version_first, api.version_last) for api in SERVED.values()],
+        supported_features=[
+            ApiVersionsResponse.SupportedFeatureKey(name, level_min, level_max)
+            for name, level_min, level_max in supported
+            if level_min or shows_lowest_level_0
+        ],
+        finalized_features_epoch=_FEATURES_EPOCH,
+        finalized_features=[
+            ApiVersionsResponse.FinalizedFeatureKey(name, level, level) for name, level in finalized if level
+        ],
+    )
 
 
 def _is_valid(request: ApiVersionsRequest, version: int) -> bool:
