@@ -86,14 +86,22 @@ SERVED: Final = {
         Served(23),  # OffsetForLeaderEpoch
         Served(32),  # DescribeConfigs
         Served(33),  # AlterConfigs
+        Served(34),  # AlterReplicaLogDirs
         Served(35),  # DescribeLogDirs
         Served(37),  # CreatePartitions
         Served(42, Lane.MAY_WAIT),  # DeleteGroups
         Served(43),  # ElectLeaders
         Served(44),  # IncrementalAlterConfigs
+        Served(45),  # AlterPartitionReassignments
+        Served(46),  # ListPartitionReassignments
         Served(47, Lane.MAY_WAIT),  # OffsetDelete
+        Served(48),  # DescribeClientQuotas
+        Served(50),  # DescribeUserScramCredentials
+        Served(55),  # DescribeQuorum
+        Served(57),  # UpdateFeatures
         Served(60),  # DescribeCluster
         Served(61),  # DescribeProducers
+        Served(74),  # ListConfigResources
         Served(75),  # DescribeTopicPartitions
     )
 }
