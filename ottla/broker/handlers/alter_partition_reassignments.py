@@ -97,33 +97,27 @@ def _check(
     changes_count = 0
     for asked_topic in request.topics:
         topic = cluster.topics.get(asked_topic.name)
+        # Once for all its partitions: such a name may be long.
+        unknown_topic = f"Unable to find a topic named {asked_topic.name}." if topic is None else ""
         results = []
         for asked in asked_topic.partitions:
             breathe()
             result = _Partition(asked.partition_index, NONE, None)
             results.append(result)
             try:
-                found = _find(topic, asked_topic.name, asked.partition_index)
-                _check_partition(found, asked, cluster, may_grow=request.allow_replication_factor_change)
+                if topic is None:
+                    raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, unknown_topic)
+                _check_partition(topic, asked, cluster, may_grow=request.allow_replication_factor_change)
                 changes_count += 1
                 if changes_count > _CHANGES_MAX:
                     raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"More than {_CHANGES_MAX} changes in one request.")
             except Refused as refused:
                 result.error_code, result.error_message = refused.error_code, refused.message
                 continue
-            changes = all_changes.setdefault(found.name, _Changes(found))
+            changes = all_changes.setdefault(topic.name, _Changes(topic))
             changes.wanted.append((asked.partition_index, asked.replicas, result))
         responses.append(_Topic(asked_topic.name, results))
     return responses
-
-
-def _find(topic: Topic | None, name: str, index: int) -> Topic:
-    """The topic, if it has this partition. Raises `Refused`."""
-    if topic is None:
-        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
-    if find_partition(topic, index) is None:
-        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {name}:{index}.")
-    return topic
 
 
 def _check_partition(
@@ -135,6 +129,8 @@ def _check_partition(
 ) -> None:
     """Raise `Refused` if a partition can't go where it is to go. To nodes that are down it may."""
     index = asked.partition_index
+    if find_partition(topic, index) is None:
+        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {topic.name}:{index}.")
     placement = topic.placements[index]
     if asked.replicas is None:
         if not placement.is_being_reassigned:

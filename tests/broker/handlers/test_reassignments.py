@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from ottla.broker.coordinators import group_partition
+from ottla.broker.handlers import alter_partition_reassignments
+from ottla.broker.network.call import Call
 from ottla.cluster.topic import Topic
 from ottla.events.kind import Kind
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
-from tests.broker.scene import Scene
+from tests.broker.scene import FakeCall, Scene
 
 Asked = tuple[str, Sequence[tuple[int, list[int] | None]]]
 
@@ -218,3 +222,26 @@ def test_readers_of_events_hear_where_partitions_are(scene: Scene) -> None:
     assert told[0][1] | {"topic": "a", "partition": 0, "former_replicas": [1]} == told[0][1]
     assert told[2][1] | {"adding_replicas": [3]} == told[2][1]
     assert scene.log.named("replicas.moved") == [{"partitions": 1}] * 2
+
+
+def test_group_goes_with_its_partition(scene: Scene) -> None:
+    """The node that leads the partition of __consumer_offsets from now on coordinates it."""
+    request = FindCoordinatorRequest("readers", 0, ["readers"])
+    before = scene.ask(request, 4).coordinators[0].node_id
+    index = group_partition(scene.cluster, "readers")
+    other = next(node_id for node_id in (1, 2, 3) if node_id != before)
+    assert reassign(scene, ("__consumer_offsets", [(index, [other])])) == [0]
+    assert scene.ask(request, 4).coordinators[0].node_id == other
+
+
+def test_long_name_of_no_topic_is_told_once_for_all_its_partitions(scene: Scene) -> None:
+    """All partitions have the same text, not each its own: thousands of long ones would fill the memory."""
+    name = "x" * 30_000
+    asked = AlterPartitionReassignmentsRequest
+    partitions = [asked.ReassignablePartition(index, [1]) for index in range(1000)]
+    request = asked(1000, True, [asked.ReassignableTopic(name, partitions)])
+    call = FakeCall(scene.nodes[1], 1, "PLAINTEXT", "ana", scene.authorizer)
+    answer = alter_partition_reassignments.handle(request, cast(Call, call))
+    texts = [partition.error_message for partition in answer.responses[0].partitions]
+    assert len(texts) == 1000
+    assert len({id(text) for text in texts}) == 1
