@@ -79,7 +79,7 @@ clients: $(STAMP)  ## the real-client tests and the stories (OTTLA_BOOTSTRAP=hos
 PATIENCE := 120
 
 #: What is longer in the long run, apart from the drills.
-LONGER := tests/log/storage/crash tests/pipeline/test_export.py::test_killed_in_mid_batch_nothing_is_lost_or_doubled tests/differential
+LONGER := tests/testing/simulation/test_kitchen.py tests/log/storage/crash tests/pipeline/test_export.py::test_killed_in_mid_batch_nothing_is_lost_or_doubled tests/differential
 
 .PHONY: soak
 soak: $(STAMP)  ## the drills in their long form: things go wrong at random for a while (SEED=7 ROUNDS=500)
@@ -89,7 +89,7 @@ soak: $(STAMP)  ## the drills in their long form: things go wrong at random for 
 HANGS := --max-worker-restart 0 -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
 #: What is run once more where there is no uvloop, as on Windows: on asyncio's own loop.
-WITHOUT_UVLOOP := tests/broker/test_event_loop.py tests/broker/network/test_listeners.py tests/broker/network/test_interception.py \
+WITHOUT_UVLOOP := tests/broker/test_event_loop.py tests/broker/network/test_listeners.py tests/broker/network/test_interception.py tests/broker/faults \
 	tests/broker/test_topics_over_sockets.py tests/broker/test_logs_over_sockets.py tests/broker/groups/test_group_restart.py \
 	tests/broker/test_restart.py tests/broker/test_failures.py tests/cli/test_serve.py tests/cli/test_control.py \
 	tests/cli/test_nodes.py tests/cli/test_data_dir.py tests/nodes/test_switching.py

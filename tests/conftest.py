@@ -31,6 +31,9 @@ settings.load_profile(os.environ.get("OTTLA_HYPOTHESIS", "quick"))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Waits of ottla.testing have a long bound: ours run beside much else, and so do the programs of the docs.
+os.environ.setdefault("OTTLA_TIMEOUT_S", "30")
+
 # What we start has buffers, as at a user's.
 os.environ.pop("PYTHONUNBUFFERED", None)
 

@@ -13,7 +13,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from confluent_kafka import Consumer
@@ -22,6 +24,7 @@ from bench.broker import Broker as Peer
 from bench.broker import UnableError
 from bench.figures.figure import Figure, Row, Values
 from ottla.testing import Broker
+from tests.testing.simulation.kitchen import tell
 
 TIMES = 50
 TESTS = 1_000
@@ -36,6 +39,8 @@ RESET = Row(f"reset of {TOPICS} topics with {RECORDS:,} records, ms", digits=2, 
 RESTORE = Row("snapshot and restore of the same, ms", digits=2, smaller_is_better=True, goal="≤ 5")
 FORK = Row("snapshot and a fork of the same, ms", digits=2, smaller_is_better=True)
 EXPIRY = Row("a session of 45 s ends, seen by confluent-kafka, s", digits=2, smaller_is_better=True, goal="≤ 0.5")
+SIMULATED = Row("a simulated test with three aiokafka consumers, expiry and rejoin, ms", 0, True, goal="≤ 60")
+SIMULATED_MEAN = Row(f"… mean of {TIMES} seeds, ms", digits=0, smaller_is_better=True)
 
 _TESTS = f"""\
 import asyncio
@@ -67,6 +72,7 @@ def measure(broker: Peer, seconds: float) -> Values:
         MANY_CPU.title: many_cpu_s,
         **_state(),
         EXPIRY.title: _expiry(),
+        **_simulated(),
     }
 
 
@@ -139,10 +145,18 @@ def _expiry() -> float:
     return took
 
 
+def _simulated() -> dict[str, float]:
+    """The story of tests/testing/simulation, each time by another seed."""
+    tell(0)
+    took_ms = [_took_ms(partial(tell, seed)) for seed in range(1, TIMES + 1)]
+    return {SIMULATED.title: min(took_ms), SIMULATED_MEAN.title: fmean(took_ms)}
+
+
 def _took_ms(work: Callable[[], Any]) -> float:
     began = time.perf_counter()
     work()
     return (time.perf_counter() - began) * 1e3
 
 
-FIGURE = Figure("fixture", (START, STOP, MANY, MANY_CPU, RESET, RESTORE, FORK, EXPIRY), measure)
+ROWS = (START, STOP, MANY, MANY_CPU, RESET, RESTORE, FORK, EXPIRY, SIMULATED, SIMULATED_MEAN)
+FIGURE = Figure("fixture", ROWS, measure)

@@ -1,5 +1,5 @@
-"""What logs need from time to time: old segments removed, idle producers forgotten, compacted logs cleaned, and on disk
-flushing and a note of how far that has got.
+"""What is due from time to time: old segments removed, idle producers forgotten, logs cleaned, flushed and their state
+noted, silent connections closed.
 
 Each is a `Round`, on the broker's timer, so the virtual clock drives it like everything else. Nothing is armed before
 there is a topic, and between two rounds nothing wakes up.
@@ -9,20 +9,22 @@ Kafka: LogManager.startup (kafka-log-retention), UnifiedLog (PeriodicProducerExp
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ottla.broker.rounds import Round
 from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
+    from ottla.broker.assembly import Assembly
     from ottla.broker.background import Background
+    from ottla.broker.network.listener import Listener
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.store import ClusterStore
     from ottla.events.stream import Event
     from ottla.log.care import LogCare
     from ottla.log.job import Job
-    from ottla.purgatory import Timer
+    from ottla.purgatory import Clock, Timer
 
 
 class Housekeeping:
@@ -95,3 +97,19 @@ class Housekeeping:
             lambda: interval_ms,
         )
         repeated.start(None if first is None else settings[first])
+
+
+def close_idle_connections(listeners: Sequence[Listener], parts: Assembly, clock: Clock) -> None:
+    """From now on close connections that have been silent for connections.max.idle.ms, or a little longer.
+
+    A virtual clock jumps over hours in which real clients could not have sent anything, so it closes nobody.
+    """
+    idle_ms: int = parts.cluster.settings["connections.max.idle.ms"]
+    if idle_ms < 0 or clock.stands_still:
+        return
+
+    def look() -> None:
+        for listener in listeners:
+            listener.close_idle()
+
+    Round(parts.timer, parts.services.background, parts.events, "idle connections", look, lambda: idle_ms).start()

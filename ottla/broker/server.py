@@ -11,25 +11,24 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
-from socket import gethostname
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.assembly import Assembly, assemble
-from ottla.broker.housekeeping import Housekeeping
+from ottla.broker.housekeeping import Housekeeping, close_idle_connections
 from ottla.broker.log_lines import write_log_lines
 from ottla.broker.network.endpoints import Endpoint, check_ports
 from ottla.broker.network.listener import Listener, Shared
-from ottla.broker.rounds import Round
+from ottla.broker.opening import begin_to_jump, bind_control, open_data_dir, open_journal, plant_seed
 from ottla.broker.stopping import Stopping
-from ottla.cluster.address import Address, MachineRefused
+from ottla.cluster.address import Address
 from ottla.cluster.failover import NodeState
 from ottla.cluster.node import UnknownNode
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.events.kind import Kind
 from ottla.events.stream import Stream
 from ottla.purgatory import Clock, SystemClock, Timer
-from ottla.settings.settings import ConfigError, Settings
+from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
     from random import Random
@@ -185,19 +184,25 @@ class Server:
         with ExitStack() as at_end:
             at_end.callback(self.timer.close)
             at_end.callback(self._stop_accepting)
-            self._keep_journal(at_end)
+            if self._journal_path is not None:
+                at_end.enter_context(open_journal(self._journal_path, self.events))
             await self._bind()  # not within the group, which would wrap a refusal
-            await self._open_data_dir(at_end)
+            if self.data_dir is not None:
+                kept = await open_data_dir(self.parts, self.clock, self.data_dir, self._file_operations, self._stopping)
+                at_end.callback(kept.close)
             if self._stopping.is_set():
                 return
             async with self.parts.tasks:
                 jumping: asyncio.Task[None] | None = None
                 try:
                     if self._seed_path is not None:
-                        await self._plant(self._seed_path)
+                        await plant_seed(self.parts, self._seed_path)
                     await self._accept()
-                    self._watch_idle_connections()
-                    jumping = self._jump_by_itself()
+                    close_idle_connections(self._listeners, self.parts, self.clock)
+                    if self._autojump_threshold_ms is not None:
+                        jumping = begin_to_jump(
+                            self.parts, self.clock_hand, lambda: self.connections, self._autojump_threshold_ms
+                        )
                     Housekeeping(self.cluster, self.timer, self.services.background)
                     self._read_groups()
                     on_ready()
@@ -249,6 +254,8 @@ class Server:
         """Have it as it was at its start, with the clients that are connected. See `state.reset`."""
         from ottla.broker.state.reset import reset
 
+        if "faults" in self.__dict__:
+            self.faults.clear()
         await reset(self.parts, self.start_node)
 
     def _refuse_if_stopping(self) -> None:
@@ -326,7 +333,9 @@ class Server:
     async def _bind(self) -> None:
         """Bind every socket before any of them accepts, so that no client sees half a cluster."""
         if self._control_address is not None:
-            await self._bind_control(self._control_address)
+            self._control, self.control_url = await bind_control(
+                self, self.parts, self._endpoints, self._control_address, self._control_token
+            )
         for index, node in enumerate(self.parts.nodes.values()):
             for endpoint in self._endpoints:
                 await self._open(Listener(node, self._shared, endpoint.name), endpoint, index)
@@ -359,34 +368,6 @@ class Server:
             except OSError as error:
                 raise address.refused(option, error) from None
 
-    async def _bind_control(self, address: Address) -> None:
-        from ottla.broker.control.control import Control
-        from ottla.broker.control.gate import Gate
-        from ottla.broker.control.http import ControlListener
-
-        gate = Gate(self._own_names(address), self._control_token)
-        self._control = listener = ControlListener(Control(self), gate, self.parts.tasks, self.events)
-        try:
-            port = await listener.open(address.host, address.port)
-        except OSError as error:
-            raise address.refused("--control", error) from None
-        if self._control_token is None and not listener.is_for_this_machine:
-            raise ConfigError(
-                f"--control {address} lets other machines in, and there they need a token; add --control-token-file "
-                f"FILE, or listen with --control 127.0.0.1:{address.port}"
-            )
-        self.control_url = f"http://{Address(address.host, port)}"
-
-    def _own_names(self, control: Address) -> list[str]:
-        """By which names others may ask for this machine."""
-        told = [
-            address.host
-            for endpoint in self._endpoints
-            for address in (endpoint.listen, endpoint.advertise)
-            if address is not None and not address.is_wildcard
-        ]
-        return [control.host, gethostname(), *told]
-
     @property
     def _all_listeners(self) -> list[Listener | ControlListener]:
         return [*self._listeners, *([] if self._control is None else [self._control])]
@@ -395,30 +376,6 @@ class Server:
         """Begin to read the groups of a restarted broker, so that the sessions of those who don't come back end too."""
         if GROUP_TOPIC in self.cluster.topics:
             _ = self.services.group_coordination
-
-    def _watch_idle_connections(self) -> None:
-        """Close connections that have been silent for connections.max.idle.ms, or a little longer.
-
-        A virtual clock jumps over hours in which real clients could not have sent anything, so it closes nobody.
-        """
-        idle_ms: int = self.settings["connections.max.idle.ms"]
-        if idle_ms < 0 or self.clock.stands_still:
-            return
-
-        def look() -> None:
-            for listener in self._listeners:
-                listener.close_idle()
-
-        Round(self.timer, self.services.background, self.events, "idle connections", look, lambda: idle_ms).start()
-
-    def _jump_by_itself(self) -> asyncio.Task[None] | None:
-        """Have the virtual clock jump, if that is wanted."""
-        if self._autojump_threshold_ms is None:
-            return None
-        from ottla.broker.state.autojump import AutoJump
-
-        jump = AutoJump(self.parts, self.clock_hand, lambda: self.connections, self._autojump_threshold_ms)
-        return self.parts.tasks.create_task(jump.run(), name="autojump")
 
     async def _until_closed(self, listeners: Sequence[Listener | ControlListener]) -> None:
         """Let the last answers leave, for clients that take them."""
@@ -429,41 +386,6 @@ class Server:
         except TimeoutError:
             for listener in listeners:
                 listener.abort()
-
-    async def _open_data_dir(self, at_end: ExitStack) -> None:
-        """Have everything there again before anybody asks."""
-        if self.data_dir is not None:
-            try:
-                from ottla.cluster.persistence import Persistence
-            except ImportError as error:
-                raise MachineRefused(
-                    f"--data-dir: logs on disk need what this system has not ({error}); leave it out to have them in "
-                    "memory"
-                ) from None
-            from ottla.log.storage.file_operations import FileOperations
-
-            persistence = Persistence(
-                self.cluster, self.clock, self.data_dir, self._file_operations or FileOperations()
-            )
-            await persistence.open(self._stopping)
-            at_end.callback(persistence.close)
-
-    async def _plant(self, path: Path) -> None:
-        """Have what the seed says, unless there are topics already: after a restart they are what became of it."""
-        from ottla.broker.state.seeds import plant, read_seed
-
-        seed, events = read_seed(path), self.parts.events
-        if self.cluster.topics:
-            events.tell(Kind.SEED_SKIPPED, path=str(path), reason="there are topics already")
-            return
-        await plant(self.parts, seed)
-        events.tell(Kind.SEED_PLANTED, path=str(path), entries=len(seed))
-
-    def _keep_journal(self, at_end: ExitStack) -> None:
-        if self._journal_path is not None:
-            from ottla.broker.groups.journal_file import keeping_journal
-
-            at_end.enter_context(keeping_journal(self._journal_path, self.events))
 
     def _stop_accepting(self) -> None:
         for listener in self._all_listeners:

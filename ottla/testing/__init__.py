@@ -10,19 +10,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ottla.broker.faults.misuse import BadFault
     from ottla.broker.state.changes import ChangeRefused
     from ottla.broker.state.snapshot import SnapshotRefused
     from ottla.broker.state.topics import NoSuchTopic
     from ottla.broker.state.waiting import NotInTime
     from ottla.testing.broker import Broker
     from ottla.testing.case import KafkaTestCase
+    from ottla.testing.faults import FaultNeverFired
     from ottla.testing.simulation.simulated import simulated
     from ottla.testing.simulation.simulation import Simulation
 else:
     #: Where each name comes from.
     _PLACES = {
+        "BadFault": "ottla.broker.faults.misuse",
         "Broker": "ottla.testing.broker",
         "ChangeRefused": "ottla.broker.state.changes",
+        "FaultNeverFired": "ottla.testing.faults",
         "KafkaTestCase": "ottla.testing.case",
         "NoSuchTopic": "ottla.broker.state.topics",
         "NotInTime": "ottla.broker.state.waiting",
@@ -38,8 +42,10 @@ else:
 
 
 __all__ = [
+    "BadFault",
     "Broker",
     "ChangeRefused",
+    "FaultNeverFired",
     "KafkaTestCase",
     "NoSuchTopic",
     "NotInTime",

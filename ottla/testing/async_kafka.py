@@ -8,21 +8,37 @@ async def test_orders_are_counted(async_kafka):
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 from ottla.testing.aio import AsyncLooking
+from ottla.testing.faulting import Faulting
 
 if TYPE_CHECKING:
+    from ottla.broker.server import Server
     from ottla.testing.broker import Broker
+    from ottla.testing.faults import Faults
+
+T = TypeVar("T")
 
 
-class AsyncKafka(AsyncLooking):
+class AsyncKafka(AsyncLooking, Faulting):
     """The broker of the `async_kafka` fixture."""
 
     def __init__(self, broker: Broker) -> None:
         super().__init__(broker)
         #: The same with what does not wait, such as `connections`, and with what would hold up the test's loop.
         self.broker = broker
+
+    def look(self, at: Callable[[Server], T]) -> T:
+        """Call this in the broker's event loop and return what it returns."""
+        return self.broker.look(at)
+
+    @cached_property
+    def faults(self) -> Faults:
+        """Those of the broker."""
+        return self.broker.faults
 
     @property
     def bootstrap_servers(self) -> str:

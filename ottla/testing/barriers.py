@@ -16,22 +16,27 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from ottla.testing.faults import PATIENCE_S, FaultNeverFired
-from ottla.testing.waiting import NeverHappened, Waiting
+from ottla.testing.faults import FaultNeverFired
+from ottla.testing.inside import TIMEOUT_S
+from ottla.testing.waiting import Waiting
 
 if TYPE_CHECKING:
     from ottla.broker.faults.barrier import Held
     from ottla.broker.faults.fault import Fault as BrokerFault
-    from ottla.testing.inside import Engine
+    from ottla.testing.inside import Looks
 
 T = TypeVar("T")
+
+
+class NothingHeld(AssertionError):
+    """Nothing waits; the text says what has come."""
 
 
 class HeldRequest:
     """A request that is held, or its answer."""
 
-    def __init__(self, broker: Engine, held: Held) -> None:
-        self._broker = broker
+    def __init__(self, inside: Looks, held: Held) -> None:
+        self._inside = inside
         self._held = held
         self.number = held.number
         self.api = held.api
@@ -62,64 +67,71 @@ class HeldRequest:
 
     def change(self, **fields: Any) -> Self:
         """Give it other values: those of the request, or of the answer if that is held."""
-        self._broker.in_loop(lambda: self._held.change(**fields))
+        self._inside.look(lambda _: self._held.change(**fields))
         return self
 
     def replace(self, message: Any) -> Self:
         """Have another message of the same kind go on in its place."""
-        self._broker.in_loop(lambda: self._held.replace(message))
+        self._inside.look(lambda _: self._held.replace(message))
         return self
 
     def let_go(self) -> None:
         """Let it go on."""
-        self._broker.in_loop(self._held.let_go)
+        self._inside.look(lambda _: self._held.let_go())
 
     def refuse(self, error: str) -> None:
         """Answer it with this error of Kafka's. A request has had no effect then."""
         from ottla.broker.faults.verbs import error_code
 
-        self._broker.in_loop(lambda: self._held.refuse(error_code(error)))
+        self._inside.look(lambda _: self._held.refuse(error_code(error)))
 
     def lose(self) -> None:
         """Have nothing more become of it."""
-        self._broker.in_loop(self._held.lose)
+        self._inside.look(lambda _: self._held.lose())
 
 
 class Hold:
     """Holds what it is aimed at, from when it is made until the end of its block, or `end`."""
 
-    def __init__(self, broker: Engine, wish: dict[str, Any], place: str) -> None:
+    def __init__(self, inside: Looks, wish: dict[str, Any], place: str) -> None:
         from ottla.broker.faults.engine import hold_of
 
-        self._broker = broker
+        self._inside = inside
         self._place = place
-        self._fault: BrokerFault = broker.in_loop(lambda: broker.engine.hold(wish))
+        self._fault: BrokerFault = inside.look(lambda server: server.faults.hold(wish))
+        self.number = self._fault.number
         self._hold = hold_of(self._fault)
 
     def __repr__(self) -> str:
         return str(self._fault)
 
-    def wait(self, count: int = 1, *, timeout: float = PATIENCE_S) -> HeldRequest:
-        """Return the so many-th that is held, when it is there. Raises `NeverHappened`."""
-        self._waiting(count).wait(timeout)
-        return HeldRequest(self._broker, self._hold.all[count - 1])
+    def wait(self, count: int = 1, *, timeout_s: float = TIMEOUT_S) -> HeldRequest:
+        """Return the so many-th that is held, when it is there. Raises `NotInTime`."""
+        self.waiting(count).wait(timeout_s)
+        return self.nth(count)
 
-    async def wait_async(self, count: int = 1, *, timeout: float = PATIENCE_S) -> HeldRequest:  # noqa: ASYNC109
-        """`wait`, for programs with an event loop of their own."""
-        await self._waiting(count).wait_async(timeout)
-        return HeldRequest(self._broker, self._hold.all[count - 1])
+    @property
+    def aio(self) -> AsyncHold:
+        """What waits, for `await`."""
+        return AsyncHold(self)
+
+    def nth(self, number: int) -> HeldRequest:
+        """What was the so many-th to be held."""
+        return HeldRequest(self._inside, self._hold.all[number - 1])
 
     @property
     def all(self) -> list[HeldRequest]:
         """What is held now, in the order in which it came."""
-        return [HeldRequest(self._broker, held) for held in self._broker.in_loop(lambda: self._hold.waiting)]
+        return [HeldRequest(self._inside, held) for held in self._inside.look(lambda _: self._hold.waiting)]
 
     @property
     def first(self) -> HeldRequest:
-        """The first of them. Raises `NeverHappened` if there is none."""
+        """The first of them. Raises `NothingHeld` if there is none."""
         held = self.all
         if not held:
-            raise NeverHappened(f"nothing is held by {self._fault}; {self._broker.in_loop(self._fault.seen_instead)}")
+            raise NothingHeld(
+                f"nothing is held by {self._fault}; {self._inside.look(lambda _: self._fault.seen_instead())}"
+            )
         return held[0]
 
     @property
@@ -150,10 +162,11 @@ class Hold:
 
     def end(self) -> None:
         """Let all go, and hold nothing more."""
-        self._broker.in_loop(lambda: self._broker.engine.remove(self._fault.number))
+        self._inside.look(lambda server: server.faults.remove(self._fault.number))
 
-    def _waiting(self, count: int) -> Waiting:
-        return Waiting(self._broker, self._registering(count), lambda: self._seen_instead(count))
+    def waiting(self, count: int) -> Waiting:
+        """The wait until so many have been held."""
+        return Waiting(self._inside, self._registering(count), lambda: self._seen_instead(count))
 
     def _registering(self, count: int) -> Callable[[Callable[[], object]], object]:
         return lambda call: self._hold.milestones.call_at(count, call)
@@ -171,3 +184,15 @@ class Hold:
             self.end()
         if kind is None and not self._fault.hit_count and not self._fault.may_not_fire:
             raise FaultNeverFired(f"{self._fault} at {self._place} has held nothing; {self._fault.seen_instead()}")
+
+
+class AsyncHold:
+    """The waits of a hold, for a test with an event loop of its own."""
+
+    def __init__(self, hold: Hold) -> None:
+        self._hold = hold
+
+    async def wait(self, count: int = 1, *, timeout_s: float = TIMEOUT_S) -> HeldRequest:
+        """As `Hold.wait`."""
+        await self._hold.waiting(count).wait_async(timeout_s)
+        return self._hold.nth(count)

@@ -27,18 +27,15 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
-from ottla.testing.barriers import Hold
 from ottla.testing.clockwork import Clockwork
-from ottla.testing.faults import Fault, Faults, caller_place
+from ottla.testing.faulting import Faulting
 from ottla.testing.looking import Looking
 
 if TYPE_CHECKING:
-    from ottla.broker.faults.engine import Faults as BrokerFaults
     from ottla.broker.server import Server
     from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import History, Timeline
@@ -87,7 +84,7 @@ class BrokerNode:
         self._broker.call(self._broker._running.start_node(self.node_id))
 
 
-class Broker(Looking, Clockwork):
+class Broker(Looking, Clockwork, Faulting):
     """A running broker, and what a test may do with it."""
 
     def __init__(
@@ -187,36 +184,6 @@ class Broker(Looking, Clockwork):
     def has_started(self) -> bool:
         """Whether it has ever been up."""
         return self._history is not None
-
-    # --- what goes wrong, and what is held ---
-
-    def fault(self, *apis: str, **aim: Any) -> Fault:
-        """Describe a fault: what of Kafka's APIs it is aimed at, and what else has to hold: see docs/faults.md."""
-        return self.faults.plan(Fault(self, aim_of(apis, aim), caller_place()))
-
-    def hold(self, *apis: str, **aim: Any) -> Hold:
-        """Hold each request that this is aimed at, or with at="answer" its answer, until it is let go."""
-        return Hold(self, aim_of(apis, aim), caller_place())
-
-    @cached_property
-    def faults(self) -> Faults:
-        """Those that are set: to list, to clear, to check that they fired."""
-        return Faults(self)
-
-    @property
-    def engine(self) -> BrokerFaults:
-        """The broker's own end of faults and holds; for its loop alone."""
-        return self._running.faults
-
-    def in_loop(self, function: Callable[[], T]) -> T:
-        """Call a function in the broker's thread and return its result. Raises `RuntimeError` once it has stopped."""
-        if self._thread is threading.current_thread():
-            return function()
-
-        async def call() -> T:
-            return function()
-
-        return self.call(call())
 
     def start(self) -> Self:
         """Start it and return when it accepts connections. Raises what kept it from starting."""
@@ -322,7 +289,7 @@ class Broker(Looking, Clockwork):
     ) -> None:
         try:
             if kind is None and self.is_running:
-                self.faults.check()
+                self.check_faults()
         finally:
             self.stop()
 
@@ -340,10 +307,6 @@ class Broker(Looking, Clockwork):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await asyncio.to_thread(self.__exit__, kind, error, trace)
-
-
-def aim_of(apis: Sequence[str], aim: dict[str, Any]) -> dict[str, Any]:
-    return {"api": list(apis), **aim} if apis else aim
 
 
 def _words(given: str | Sequence[str]) -> Sequence[str]:

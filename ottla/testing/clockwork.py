@@ -50,7 +50,7 @@ class Clockwork:
         """
         from ottla.broker.state.deadlines import deadlines
 
-        found: list[Deadline] = self.look(lambda server: deadlines(server.parts))
+        found: list[Deadline] = self.look(lambda server: deadlines(server.services, server.timer))
         return [deadline for deadline in found if kind in (None, deadline.kind) and group in (None, deadline.group_id)]
 
     def next_deadline(self, *, kind: str | None = None, group: str | None = None) -> Deadline | None:

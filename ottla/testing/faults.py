@@ -12,28 +12,20 @@ its end, by name; `may_not_fire=True` opts out. docs/faults.md has a program for
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from ottla.testing.waiting import NeverHappened, Waiting
+from ottla.testing.inside import TIMEOUT_S
+from ottla.testing.waiting import Waiting
 
 if TYPE_CHECKING:
     from ottla.broker.faults.fault import Fault as BrokerFault
     from ottla.broker.faults.fault import Hit
-    from ottla.testing.inside import Engine
-
-#: How long a wait lasts before it says what it has seen instead.
-PATIENCE_S: Final = 10.0
-
-
-def caller_place() -> str:
-    """Where in the test a broker was asked for something, such as test_orders.py:12."""
-    frame = sys._getframe(2)
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    from ottla.broker.server import Server
+    from ottla.testing.inside import Looks
 
 
 class FaultNeverFired(AssertionError):
@@ -43,16 +35,15 @@ class FaultNeverFired(AssertionError):
 class Fault:
     """A fault that is being described, or is set."""
 
-    def __init__(self, broker: Engine, wish: dict[str, Any], place: str) -> None:
-        """`wish`: its aim. `place`: where in the test it was written."""
-        self._broker = broker
+    def __init__(self, inside: Looks, wish: dict[str, Any], place: str, is_set: Callable[[Fault, int], object]) -> None:
+        """`wish`: its aim. `place`: where in the test it was written. `is_set`: called when it is, with its number."""
+        self._inside = inside
         self._wish = wish
         self._place = place
+        self._tell_set = is_set
         self._has_verb = False
         self._has_times = False
         self._set: BrokerFault | None = None
-        #: Who is told when it is set.
-        self.on_set: Callable[[Fault], object] = lambda _: None
 
     def __repr__(self) -> str:
         return f"a fault at {self._place} that is not set" if self._set is None else str(self._set)
@@ -179,7 +170,7 @@ class Fault:
     def hits(self) -> list[Hit]:
         """What it has happened to so far; of more than a thousand the last."""
         fault = self._is_set()
-        return self._broker.in_loop(lambda: list(fault.hits))
+        return self._inside.look(lambda _: list(fault.hits))
 
     @property
     def hit_count(self) -> int:
@@ -191,20 +182,20 @@ class Fault:
         """Whether it will not happen any more."""
         return self._is_set().is_spent
 
-    def wait(self, count: int = 1, *, timeout: float = PATIENCE_S) -> Hit:
-        """Return the last hit when it has happened so often since it was set. Raises `NeverHappened`."""
-        self._waiting(count).wait(timeout)
+    def wait(self, count: int = 1, *, timeout_s: float = TIMEOUT_S) -> Hit:
+        """Return the last hit when it has happened so often since it was set. Raises `NotInTime`."""
+        self.waiting(count).wait(timeout_s)
         return self.hits[-1]
 
-    async def wait_async(self, count: int = 1, *, timeout: float = PATIENCE_S) -> Hit:  # noqa: ASYNC109
-        """`wait`, for programs with an event loop of their own."""
-        await self._waiting(count).wait_async(timeout)
-        return self.hits[-1]
+    @property
+    def aio(self) -> AsyncFault:
+        """What waits, for `await`."""
+        return AsyncFault(self)
 
     def remove(self) -> None:
         """Have it happen no more. One that is removed stays so."""
         fault = self._is_set()
-        self._broker.in_loop(lambda: self._broker.engine.remove(fault.number))
+        self._inside.look(lambda server: server.faults.remove(fault.number))
 
     def __enter__(self) -> Self:
         if self._set is None:
@@ -244,8 +235,8 @@ class Fault:
 
     def _maybe_set(self) -> Self:
         if self._has_verb and self._has_times:
-            self._set = self._broker.in_loop(lambda: self._broker.engine.set(self._wish))
-            self.on_set(self)
+            self._set = self._inside.look(lambda server: server.faults.set(self._wish))
+            self._tell_set(self, self._set.number)
         return self
 
     def _is_set(self) -> BrokerFault:
@@ -261,32 +252,43 @@ class Fault:
             return f"the fault at {self._place} does not say what happens, such as .answer(…) or .drop_request()"
         return f"the fault at {self._place} does not say how often: end it with .once(), .until_removed() or the like"
 
-    def place_of(self, number: int) -> str | None:
-        """Where it was written, if it has this number."""
-        return self._place if self._set is not None and self._set.number == number else None
-
-    def _waiting(self, count: int) -> Waiting:
+    def waiting(self, count: int) -> Waiting:
+        """The wait until it has happened so often."""
         fault = self._is_set()
         return Waiting(
-            self._broker,
+            self._inside,
             lambda call: fault.waiting.call_at(count, call),
             lambda: f"{fault} has happened {fault.hit_count} times, not {count}; {fault.seen_instead()}",
         )
 
 
+class AsyncFault:
+    """The waits of a fault, for a test with an event loop of its own."""
+
+    def __init__(self, fault: Fault) -> None:
+        self._fault = fault
+
+    async def wait(self, count: int = 1, *, timeout_s: float = TIMEOUT_S) -> Hit:
+        """As `Fault.wait`."""
+        await self._fault.waiting(count).wait_async(timeout_s)
+        return self._fault.hits[-1]
+
+
 class Faults:
     """The faults of a broker: `kafka.faults`."""
 
-    def __init__(self, broker: Engine) -> None:
-        self._broker = broker
-        #: Those that are not set yet, and then those that are.
+    def __init__(self, inside: Looks) -> None:
+        self._inside = inside
+        #: Those that are not set yet, and then those that are, by number.
         self._planned: list[Fault] = []
-        self._known: list[Fault] = []
+        self._set: dict[int, Fault] = {}
+        #: Where in the test each was written, holds among them.
+        self._places: dict[int, str] = {}
 
     def __iter__(self) -> Iterator[Fault]:
         """Those that are set and not removed, in the order in which they were set."""
-        numbers = self._broker.in_loop(lambda: list(self._broker.engine.all))
-        return iter([fault for fault in self._known if any(fault.place_of(number) for number in numbers)])
+        numbers = self._inside.look(lambda server: list(server.faults.all))
+        return iter([self._set[number] for number in numbers if number in self._set])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -294,40 +296,43 @@ class Faults:
     def clear(self) -> None:
         """Remove them all, and let go what is held."""
         self._planned.clear()
-        self._broker.in_loop(self._broker.engine.clear)
+        self._inside.look(lambda server: server.faults.clear())
 
     def check(self) -> None:
         """Raises `FaultNeverFired` if one that is there has never happened, or was never set; and removes them all.
 
         A test that has the `kafka` fixture does so at its end, and so does the end of `with Broker()`.
         """
-        if not self._planned and not self._known:
+        if not self._planned and not self._places:
             return
         unset = [fault.unset() for fault in self._planned]
-        never = self._broker.in_loop(self._never_fired)
+        never = self._inside.look(self._never_fired)
         self.clear()
-        self._known.clear()
+        self._set.clear()
+        self._places.clear()
         if unset or never:
             raise FaultNeverFired(_told([*unset, *never]))
 
-    def plan(self, fault: Fault) -> Fault:
-        """It is being described."""
+    def plan(self, wish: dict[str, Any], place: str) -> Fault:
+        """Begin to describe one."""
+
+        def is_set(fault: Fault, number: int) -> None:
+            self._planned.remove(fault)
+            self._set[number] = fault
+            self.place(number, place)
+
+        fault = Fault(self._inside, wish, place, is_set)
         self._planned.append(fault)
-        fault.on_set = self._planned_is_set
         return fault
 
-    def _planned_is_set(self, fault: Fault) -> None:
-        """It is set now."""
-        self._planned.remove(fault)
-        self._known.append(fault)
+    def place(self, number: int, place: str) -> None:
+        """The fault, or hold, with this number was written there."""
+        self._places[number] = place
 
-    def _never_fired(self) -> list[str]:
-        places = {fault.number: "" for fault in self._broker.engine.all.values()}
-        for number in places:
-            places[number] = next((place for known in self._known if (place := known.place_of(number))), "")
+    def _never_fired(self, server: Server) -> list[str]:
         return [
-            _never_fired(fault, places[fault.number])
-            for fault in self._broker.engine.all.values()
+            _never_fired(fault, self._places.get(number, ""))
+            for number, fault in server.faults.all.items()
             if fault.aim.raised is not None or (not fault.hit_count and not fault.may_not_fire)
         ]
 
@@ -339,6 +344,3 @@ def _never_fired(fault: BrokerFault, place: str) -> str:
 
 def _told(reasons: list[str]) -> str:
     return "\n".join([*reasons, "What may well not happen says may_not_fire=True."])
-
-
-__all__ = ["Fault", "FaultNeverFired", "Faults", "NeverHappened"]

@@ -73,7 +73,8 @@ class GroupLooks(GroupVerbs):
 
         Raises `NoSuchTopic`, `ChangeRefused`.
         """
-        self._inside.run(lambda server: commit_offsets(server.parts, self.group_id, {(topic, partition): offset}))
+        place = topic, partition
+        self._inside.run(lambda server: commit_offsets(server.services, server.cluster, self.group_id, {place: offset}))
 
     def assert_rebalances(
         self,

@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from ottla.broker.faults.engine import Faults
     from ottla.broker.server import Server
     from ottla.broker.state.conditions import Condition
     from ottla.broker.state.timeline import Timeline
 
 T = TypeVar("T")
 
-#: How long waits last, unless they are told.
-TIMEOUT_S = 10.0
+_TIMEOUT_S_DEFAULT: Final = "10"
 
 
-class Inside(Protocol):
-    """What runs in the broker's event loop for somebody outside."""
+def _timeout_s() -> float:
+    """What the environment says of slow machines. Raises `ValueError`."""
+    text = os.environ.get("OTTLA_TIMEOUT_S") or _TIMEOUT_S_DEFAULT
+    try:
+        timeout_s = float(text)
+    except ValueError:
+        timeout_s = 0.0
+    if not 0 < timeout_s <= TIMEOUT_S_MAX:
+        raise ValueError(f"OTTLA_TIMEOUT_S={text} is not a number of seconds above 0 and up to {TIMEOUT_S_MAX}")
+    return timeout_s
+
+
+#: A day. More is a mistake, such as milliseconds.
+TIMEOUT_S_MAX: Final = 86_400
+#: How long waits last, unless they are told; OTTLA_TIMEOUT_S says it for a whole run.
+TIMEOUT_S: Final = _timeout_s()
+
+
+class Looks(Protocol):
+    """Who can look into a broker."""
 
     def look(self, at: Callable[[Server], T], /) -> T:
-        """Call this there and return what it returns, at once."""
+        """Call this in its event loop and return what it returns, at once."""
+
+
+class Inside(Looks, Protocol):
+    """What runs in the broker's event loop for somebody outside."""
 
     def wait(self, condition: Condition[T], timeout_s: float, /) -> T:
         """Return what there is when the condition holds. Raises `NotInTime`."""
@@ -37,14 +58,3 @@ class Inside(Protocol):
 
     def timeline_since(self, mark: int, /) -> Timeline:
         """What has happened since this mark."""
-
-
-class Engine(Protocol):
-    """The way to the broker's faults and holds."""
-
-    def in_loop(self, function: Callable[[], T], /) -> T:
-        """Call this there and return what it returns; by whoever is there already, too."""
-
-    @property
-    def engine(self) -> Faults:
-        """The broker's own end of faults and holds; for its loop alone."""

@@ -48,11 +48,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """A fault that has not fired when the test is at its end fails the test."""
     result = yield
-    module = sys.modules.get("ottla.testing.broker")
-    if module is not None:
-        for value in getattr(item, "funcargs", {}).values():
-            if isinstance(value, module.Broker) and value.is_running:
-                value.faults.check()
+    if "ottla.testing.broker" in sys.modules:
+        for broker in _brokers_of(item):
+            if broker.is_running:
+                broker.check_faults()
     return result
 
 

@@ -8,26 +8,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from ottla.testing.inside import Engine
-
-
-class NeverHappened(AssertionError):
-    """What was waited for has not come; the text says what has."""
+    from ottla.testing.inside import Looks
 
 
 class Waiting:
     """One wait."""
 
     def __init__(
-        self, broker: Engine, register: Callable[[Callable[[], object]], object], instead: Callable[[], str]
+        self, inside: Looks, register: Callable[[Callable[[], object]], object], instead: Callable[[], str]
     ) -> None:
         """`register`: gets what is to be called when it is there. `instead`: what was there until now. Both are called
         in the broker's loop.
         """
-        self._broker = broker
+        self._inside = inside
         self._instead = instead
         self._future: Future[None] = Future()
 
@@ -35,21 +31,24 @@ class Waiting:
             if not self._future.done():
                 self._future.set_result(None)
 
-        broker.in_loop(lambda: register(done))
+        inside.look(lambda _: register(done))
 
-    def wait(self, timeout: float) -> None:
-        """Return when it is there. Raises `NeverHappened`."""
+    def wait(self, timeout_s: float) -> None:
+        """Return when it is there. Raises `NotInTime`."""
         try:
-            self._future.result(timeout)
+            self._future.result(timeout_s)
         except TimeoutError:
-            self._fail(timeout)
+            self._fail(timeout_s)
 
-    async def wait_async(self, timeout: float) -> None:  # noqa: ASYNC109  # as its sibling has it
+    async def wait_async(self, timeout_s: float) -> None:
         """The same for who has an event loop."""
         try:
-            await asyncio.wait_for(asyncio.wrap_future(self._future), timeout)
+            async with asyncio.timeout(timeout_s):
+                await asyncio.wrap_future(self._future)
         except TimeoutError:
-            self._fail(timeout)
+            self._fail(timeout_s)
 
-    def _fail(self, timeout: float) -> None:
-        raise NeverHappened(f"within {timeout:g} s: {self._broker.in_loop(self._instead)}") from None
+    def _fail(self, timeout_s: float) -> NoReturn:
+        from ottla.broker.state.waiting import NotInTime
+
+        raise NotInTime(f"waited {timeout_s:g} s in vain; {self._inside.look(lambda _: self._instead())}") from None

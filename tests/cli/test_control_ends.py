@@ -16,7 +16,7 @@ import pytest
 
 from ottla.broker import server
 from ottla.broker.control import control
-from ottla.broker.control.control import Route
+from ottla.broker.control.route import Route
 from ottla.purgatory import VirtualClock
 from tests.cli.script import GET, POST, Script, read_all
 from tests.cli.stage import create

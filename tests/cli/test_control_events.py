@@ -153,10 +153,11 @@ def test_the_end_of_the_broker_ends_the_answer_in_order(script: Script[RunningBr
 
 
 def test_nobody_reads_for_a_listener_that_has_gone(script: Script[RunningBroker]) -> None:
+    """Of each request, which the timeline leaves out."""
     events = script.broker.server.events
-    with listen(script, "?kind=time.advanced"):
-        script.broker.wait_until("it is read", lambda: events.is_read(Kind.TIME_ADVANCED))
-    script.broker.wait_until("nobody reads", lambda: not events.is_read(Kind.TIME_ADVANCED))
+    with listen(script, "?kind=request.handled"):
+        script.broker.wait_until("it is read", lambda: events.is_read(Kind.REQUEST_HANDLED))
+    script.broker.wait_until("nobody reads", lambda: not events.is_read(Kind.REQUEST_HANDLED))
 
 
 def test_head_has_no_body(script: Script[RunningBroker]) -> None:

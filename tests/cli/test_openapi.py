@@ -9,13 +9,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 import yaml
 
-from ottla.broker.control.control import ADVANCE_MS_MAX, ROUTES
+from ottla.broker.control.clock_verbs import ADVANCE_MS_MAX
+from ottla.broker.control.control import ROUTES
+from ottla.broker.control.route import WAIT_MS_MAX
+from ottla.broker.faults.wish import AIM_WORDS, TIMES_WORDS
+from ottla.protocol.messages.list_groups import ListGroupsRequest
+from ottla.protocol.messages.metadata import MetadataRequest
 from tests.cli.script import Script
 from tests.cli.stage import create, join
 from tests.cli.terminal import Serving, serving
@@ -77,23 +83,37 @@ def check(value: Any, schema: Mapping[str, Any], where: str) -> None:
 
 @pytest.fixture(scope="module")
 def script() -> Iterator[Script[Serving]]:
-    """A broker with something to tell of everything: a group that has rebalanced, a timer, two nodes."""
+    """A broker with something to tell of everything: a group that has rebalanced, a timer, a fault that has happened
+    and a hold that holds something.
+    """
     options = ("--control", "127.0.0.1:0", "--clock", "virtual", "--set", "group.initial.rebalance.delay.ms=0")
     with serving(*options) as broker, Client(broker.bootstrap, client_id="ana") as client:
         create(client, "orders", 1)
         join(client, "kitchen", "orders", [0])
-        yield Script(broker)
+        for group_id in ("office", "pantry"):
+            join(client, group_id, "orders", [0])
+        script = Script(broker)
+        fault = {"api": "ListGroups", "throttle": 1}
+        for path, wish in (("/faults", fault), ("/holds", {"api": "Metadata", "client_id": "held"})):
+            assert script.ask("POST", path, json.dumps(wish).encode())[0] == 200
+        client.ask(ListGroupsRequest(), 1)
+        with ExitStack() as clients:
+            for _ in range(3):
+                held = clients.enter_context(Client(broker.bootstrap, client_id="held"))
+                held.send(MetadataRequest(None, False), 4)
+            yield script
 
 
 def test_page_has_the_routes_of_the_code() -> None:
-    """Each of them, in the order of the list, and no other."""
-    assert list(OPERATIONS) == [(route.method, route.path) for route in ROUTES]
+    """Each of them, and no other."""
+    assert set(OPERATIONS) == {(route.method, route.path) for route in ROUTES}
+    assert len(OPERATIONS) == len(ROUTES)
 
 
 def test_page_and_prose_have_the_same_routes() -> None:
     """docs/control.md lists them in a table."""
     table = re.findall(r"^\| `([A-Z]+) (\S+)` \|", (DOCS / "control.md").read_text(), re.MULTILINE)
-    assert table == list(OPERATIONS)
+    assert table == [(route.method, route.path) for route in ROUTES]
 
 
 def test_every_operation_has_a_name_of_its_own() -> None:
@@ -102,7 +122,9 @@ def test_every_operation_has_a_name_of_its_own() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(("method", "path"), OPERATIONS, ids=lambda word: word.replace("/", "-"))
+@pytest.mark.parametrize(
+    ("method", "path"), [(route.method, route.path) for route in ROUTES], ids=lambda word: word.replace("/", "-")
+)
 def test_answers_are_as_described(script: Script[Serving], method: str, path: str) -> None:
     """What comes of the page's own example has the keys and the types that the page says, and no others."""
     operation = OPERATIONS[method, path]
@@ -114,6 +136,9 @@ def test_answers_are_as_described(script: Script[Serving], method: str, path: st
         asked = body["content"]["application/json"]
         example = json.dumps(asked["example"]).encode()
         check(asked["example"], asked["schema"], "the example")
+    for parameter in operation.get("parameters", ()):
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{parameter['name']}}}", str(parameter["example"]))
     status, answer = script.ask(method, path, example)
     assert status == 200, answer
     check(answer, content["application/json"]["schema"], "the answer")
@@ -130,6 +155,15 @@ def test_refusals_are_as_described(script: Script[Serving]) -> None:
 
 
 def test_bounds_are_those_of_the_code() -> None:
-    """How far the clock can be moved at once."""
+    """How far the clock can be moved at once, and how long an answer may wait."""
     asked = OPERATIONS["POST", "/clock/advance"]["requestBody"]["content"]["application/json"]["schema"]
     assert asked["properties"]["ms"]["maximum"] == ADVANCE_MS_MAX
+    waiting = OPERATIONS["POST", "/wait"]["requestBody"]["content"]["application/json"]["schema"]
+    assert waiting["properties"]["timeout_ms"]["maximum"] == WAIT_MS_MAX
+    assert PAGE["components"]["schemas"]["Wait"]["properties"]["timeout_ms"]["maximum"] == WAIT_MS_MAX
+
+
+def test_words_of_faults_are_those_of_the_code() -> None:
+    """All that says at what and how often; functions are for Python alone. What happens is any of the verbs."""
+    described = PAGE["components"]["schemas"]["FaultWish"]["properties"].keys()
+    assert set(described) == {*AIM_WORDS, *TIMES_WORDS, "seed", "may_not_fire"} - {"connection", "when"}

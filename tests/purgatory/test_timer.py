@@ -176,6 +176,15 @@ class TestOnALoop:
         await advance(1)
         assert workshop.diary[-1] == ("four, too late", 401)
 
+    async def test_one_deadline_after_the_other(self, workshop: Workshop) -> None:
+        """`advance_to_next` stops when the reactions to the next one have taken place, or at its limit."""
+        workshop.send_at(100, "one", then=lambda: workshop.send_at(150, "one and a half"))
+        workshop.send_at(5_000, "two")
+        moved = [await workshop.timer.advance_to_next(1_000, lambda: workshop.is_settled) for _ in range(3)]
+        assert moved == [100, 50, 1_000]
+        assert workshop.diary == [("one", 100), ("one and a half", 150)]
+        assert await workshop.timer.advance_to_next(10_000, lambda: workshop.is_settled) == 3_850
+
     async def test_what_was_on_its_way_before_comes_first(self, workshop: Workshop) -> None:
         """A message sent before the advance is worked off before time passes, and what it arms counts."""
         workshop.inbox.put_nowait(("before", lambda: workshop.send_at(50, "armed before")))

@@ -30,6 +30,17 @@ def test_an_entry_fires_at_its_deadline_and_not_a_millisecond_before(wheel: Timi
     assert (wheel.size, entry.is_pending, wheel.next_deadline_ms()) == (0, False, None)
 
 
+def test_everybody_who_waits_is_told(wheel: TimingWheel) -> None:
+    """In whichever wheel an entry lies, due or not; who was cancelled is not among them."""
+    entries = {late_ms: Entry(str(late_ms)) for late_ms in (-3, 2, 40, 100_000)}
+    for late_ms, entry in entries.items():
+        wheel.add(entry, START_MS + late_ms)
+    wheel.cancel(entries[40])
+    assert sorted(names(wheel.pending())) == ["-3", "100000", "2"]
+    next(wheel.due(START_MS + 2))
+    assert sorted(names(wheel.pending())) == ["100000", "2"]
+
+
 @pytest.mark.parametrize("late_ms", [0, 1, 5, 10_000])
 def test_what_is_due_already_fires_the_next_time_the_wheel_is_looked_at(wheel: TimingWheel, late_ms: int) -> None:
     """Kafka: TimingWheelTest.testAddExpiredTask, testAddTaskInCurrentBucket; TimerTest.testAlreadyExpiredTask."""

@@ -189,3 +189,33 @@ def test_runs_without_the_fixture_load_no_broker(tmp_path: Path) -> None:
         tmp_path,
     )
     assert "1 passed" in said, said
+
+
+def test_fault_that_never_fires_fails_the_test_by_name(tmp_path: Path) -> None:
+    """The test itself, not what comes after it; one that failed anyway fails for its own reason."""
+    said = run(
+        "def test_never(kafka):\n"
+        "    kafka.fault('Produce', topic='orders').answer('NOT_ENOUGH_REPLICAS').once()\n"
+        "def test_may(kafka):\n"
+        "    kafka.fault('Produce', may_not_fire=True).drop_answer().once()\n"
+        "def test_unset(kafka):\n"
+        "    kafka.fault('Produce').drop_answer()\n"
+        "def test_other(kafka):\n"
+        "    kafka.fault('Produce').drop_answer().once()\n"
+        "    raise ValueError('for another reason')\n"
+        "@pytest.fixture\n"
+        "def mine():\n"
+        "    from ottla.testing import Broker\n"
+        "    with Broker() as broker:\n"
+        "        yield broker\n"
+        "def test_mine(mine):\n"
+        "    mine.fault('Fetch').drop_answer().once()\n",
+        tmp_path,
+    )
+    assert "4 failed, 1 passed" in said, said
+    assert (
+        "fault 1 (Produce topic=orders: answer NOT_ENOUGH_REPLICAS, once), set at test_mine.py:3, never fired" in said
+    )
+    assert "the fault at test_mine.py:7 does not say how often" in said
+    assert "for another reason" in said
+    assert "fault 1 (Fetch: drop the answer, once)" in said

@@ -143,6 +143,37 @@ def test_every_kind_can_be_said(kind: Kind) -> None:
     assert sentence(Event(1, 0, 0, None, kind, full))
 
 
+@pytest.mark.parametrize(
+    ("kind", "details", "said"),
+    [
+        (Kind.FAULT_SET, {"fault_id": 1, "fault": "Heartbeat: delay 500"}, "fault 1 set: Heartbeat: delay 500"),
+        (
+            Kind.FAULT_HIT,
+            {"fault_id": 1, "fault": "Heartbeat: delay 500", "api": "Heartbeat", "client_id": "ana"},
+            "fault 1 hit Heartbeat of ana: Heartbeat: delay 500",
+        ),
+        (
+            Kind.FAULT_HIT,
+            {"fault_id": 1, "fault": "full", "topic": "orders", "partition": 0},
+            "fault 1 hit orders-0: full",
+        ),
+        (Kind.FAULT_HIT, {"fault_id": 1, "fault": "away"}, "fault 1 hit a connection: away"),
+        (
+            Kind.REQUEST_HELD,
+            {"fault_id": 2, "api": "SyncGroup", "client_id": "ana", "at": "answer"},
+            "SyncGroup of ana held at the answer by fault 2",
+        ),
+        (
+            Kind.REQUEST_LET_GO,
+            {"fault_id": 2, "api": "SyncGroup", "client_id": "ana", "how": "refused"},
+            "SyncGroup of ana refused by fault 2",
+        ),
+    ],
+)
+def test_faults_and_barriers_are_among_it(kind: Kind, details: dict[str, object], said: str) -> None:
+    assert sentence(Event(1, 0, 0, None, kind, details)) == said
+
+
 def test_ids_of_members_are_shortened_and_nothing_else() -> None:
     assert shortened("ana-5b1e77c0-0a1b-4c2d-8e3f-0123456789ab left") == "ana-5b1e77c0 left"
     assert shortened("orders-0") == "orders-0"

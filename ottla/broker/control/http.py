@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import h11
 
 from ottla import __version__
-from ottla.broker.control.control import Answer, Control
+from ottla.broker.control.control import Control
 from ottla.broker.control.feed import Feed
 from ottla.broker.control.gate import Gate, Headers
 from ottla.broker.control.http_refused import HttpRefused
+from ottla.broker.control.route import Answer
 from ottla.broker.network.listener import bind, listen
 from ottla.events.kind import Kind
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from ottla.broker.faults.engine import Faults
+    from ottla.broker.network.connection import Connection
     from ottla.broker.services import Services
+    from ottla.broker.state.clock_hand import ClockHand
+    from ottla.broker.state.waiting import Waiting
     from ottla.cluster.cluster import Cluster
     from ottla.events.stream import Stream
     from ottla.purgatory import Clock, Timer
@@ -37,6 +41,25 @@ class RunningBroker(Protocol):
     @property
     def connection_counts(self) -> dict[int, int]:
         """How many clients are connected, by node id."""
+
+    @property
+    def clock_hand(self) -> ClockHand:
+        """What moves the virtual clock."""
+
+    @property
+    def faults(self) -> Faults:
+        """What is to go wrong, or to be held."""
+
+    @property
+    def connections(self) -> list[Connection]:
+        """Those of all nodes."""
+
+    @property
+    def waiting(self) -> Waiting:
+        """Who waits until something is true."""
+
+    async def reset(self) -> None:
+        """Have it as it was at its start."""
 
     async def advance(self, ms: int) -> None:
         """Move the virtual clock on. Raises `Stopping`."""

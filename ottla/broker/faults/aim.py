@@ -74,7 +74,7 @@ class Aim:
     role: str | None = None
     connection: Callable[[ConnectionView], object] | None = None
     when: Callable[[Any], object] | None = None
-    #: What a predicate has raised.
+    #: What a function of the test's has raised.
     raised: Exception | None = field(default=None, compare=False)
 
     def said(self) -> list[str]:

@@ -148,18 +148,25 @@ class Throttle(Action):
 
 
 class ChangeAnswer(Action):
-    """Has the answer changed by a function, which gets a copy and may return another one."""
+    """Has the answer changed by a function, which gets a copy and may return another one. If it raises, the answer
+    stays as it is, and the test is told at its end.
+    """
 
     text = "change the answer"
 
-    def __init__(self, change: Callable[[Any], Any]) -> None:
+    def __init__(self, aim: Aim, change: Callable[[Any], Any]) -> None:
+        self._aim = aim
         self._change = change
 
     def on_answer(self, passage: Passage) -> None:
         if passage.response is not None:
             answer = copy(passage.response)
-            other = self._change(answer)
-            passage.response = answer if other is None else other
+            try:
+                other = self._change(answer)
+            except Exception as error:
+                self._aim.raised = self._aim.raised or error
+            else:
+                passage.response = answer if other is None else other
         passage.go_on()
 
 

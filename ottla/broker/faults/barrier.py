@@ -108,12 +108,7 @@ class Held:
     def refuse(self, error: ErrorCode) -> None:
         """Answer it with an error, in place of what is held."""
         self._decide(How.REFUSED)
-        response = self.call.route.refuse(self.request, error)
-        if self.side is Side.REQUEST:
-            self._passage.come_back(response)
-        else:
-            self._passage.response = response
-            self._passage.go_on_later()
+        self._passage.refuse_later(error)
 
     def lose(self) -> None:
         """Nothing more becomes of it."""

@@ -46,7 +46,7 @@ class Faults:
         #: Those that were not removed, by their numbers; spent ones among them.
         self.all: dict[int, Fault] = {}
         self._cluster = cluster
-        self._timer = timer
+        self._surroundings = Surroundings(cluster, timer)
         self._services = services
         self._events = events
         self._shared = shared
@@ -62,11 +62,11 @@ class Faults:
 
     def set(self, wish: Mapping[str, Any]) -> Fault:
         """Have something go wrong from now on: see `wish`. Raises `BadFault`."""
-        return self._enter(read_fault(self._last_number + 1, wish, Surroundings(self._cluster, self._timer)))
+        return self._enter(read_fault(self._last_number + 1, wish, self._surroundings))
 
     def hold(self, wish: Mapping[str, Any]) -> Fault:
         """Have requests held from now on. Raises `BadFault`."""
-        fault = read_hold(self._last_number + 1, wish)
+        fault = read_hold(self._last_number + 1, wish, self._surroundings)
         hold = hold_of(fault)
         hold.on_held = lambda held: self._tell_held(fault, held)
         hold.on_decided = lambda held: self._tell_decided(fault, held)
@@ -274,6 +274,11 @@ def hold_of(fault: Fault) -> HoldBack:
         if isinstance(action, HoldBack):
             return action
     raise BadFault(f"{fault} holds nothing")
+
+
+def is_hold(fault: Fault) -> bool:
+    """Whether it holds what it is aimed at."""
+    return any(isinstance(action, HoldBack) for action in fault.actions)
 
 
 def _real(storage: LogStorage) -> LogStorage:

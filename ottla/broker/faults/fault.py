@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.broker.faults.aim import Aim, Target
 from ottla.broker.faults.cutting import TurnAway
@@ -111,19 +111,9 @@ class Fault:
     def seen_instead(self) -> str:
         """What came that was not hit, for who wonders why nothing was."""
         if self.aim.raised is not None:
-            return f"its predicate raised {self.aim.raised!r}"
+            return f"its function raised {self.aim.raised!r}"
         if self.misses:
             return f"what came close: {'; '.join(self.misses)}"
         if self.seen:
             return f"what came: {', '.join(f'{count} {api}' for api, count in sorted(self.seen.items()))}"
         return "no request came at all" if self.target is Target.REQUEST else "nothing came that it could happen to"
-
-    def as_json(self) -> dict[str, Any]:
-        """What the control API says of it."""
-        return {
-            "fault_id": self.number,
-            "fault": self.text,
-            "hits": self.hit_count,
-            "is_spent": self.is_spent,
-            "may_not_fire": self.may_not_fire,
-        }

@@ -71,8 +71,8 @@ class Passage:
         """The same from a timer, or from somebody else's hands: what is raised is answered."""
         try:
             self.go_on()
-        except Exception:
-            self.call.fail()
+        except Exception as error:
+            self.call.fail_by(error)
 
     def come_back(self, response: Message | None) -> None:
         """This is the answer."""
@@ -82,3 +82,15 @@ class Passage:
     def refuse(self, error: ErrorCode) -> None:
         """Answer with an error, in the form that the API has for it."""
         self.come_back(self.call.route.refuse(self.call.request, error))
+
+    def refuse_later(self, error: ErrorCode) -> None:
+        """The same from somebody else's hands. If there is an answer already, this one goes on in its place."""
+        try:
+            response = self.call.route.refuse(self.call.request, error)
+            if self._is_back:
+                self.response = response
+                self.go_on()
+            else:
+                self.come_back(response)
+        except Exception as raised:
+            self.call.fail_by(raised)

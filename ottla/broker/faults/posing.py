@@ -12,6 +12,7 @@ from ottla.broker.faults.misuse import BadFault
 from ottla.broker.faults.parts import changed
 from ottla.broker.faults.passage import Action, Passage
 from ottla.broker.network.apis import SERVED
+from ottla.broker.network.routes import Route
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import API_VERSIONS_KEY
 from ottla.protocol.messages.api_versions import ApiVersionsResponse
@@ -54,7 +55,7 @@ class PoseAs(Action):
             passage.go_on()
         elif call.route.name == "ApiVersions":
             known = [ApiVersionsResponse.ApiVersion(API_VERSIONS_KEY, first, last)]
-            call.answer_in_version(API_VERSIONS_KEY, 0)
+            call.route = Route(API_VERSIONS_KEY, 0)
             passage.come_back(ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION, known))
         else:
             call.connection.refuse(f"{call.route.name} v{call.api_version} is not served by the Kafka it poses as")

@@ -10,7 +10,7 @@ probability    each with this probability, by dice with a seed, so that a run ca
 
 from __future__ import annotations
 
-from random import Random, SystemRandom
+from random import Random
 from typing import Final, Protocol
 
 SEED_MAX: Final = 2**32 - 1
@@ -72,11 +72,10 @@ class WithProbability:
 
     is_spent = False
 
-    def __init__(self, probability: float, seed: int | None = None) -> None:
-        self.seed = SystemRandom().randint(0, SEED_MAX) if seed is None else seed
+    def __init__(self, probability: float, seed: int) -> None:
         self._probability = probability
-        self._dice = Random(self.seed)
-        self.text = f"with probability {probability:g} by seed {self.seed}"
+        self._dice = Random(seed)
+        self.text = f"with probability {probability:g} by seed {seed}"
 
     def happens(self) -> bool:
         return self._dice.random() < self._probability

@@ -185,7 +185,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "change": Verb(
         "change the answer by a function",
         (Argument("function", callable),),
-        lambda around, aim, function: ChangeAnswer(function),
+        lambda around, aim, function: ChangeAnswer(aim, function),
     ),
     "fail_append": Verb(
         "have the disk refuse an append; of a group with KAFKA_STORAGE_ERROR",

@@ -10,6 +10,7 @@ sense is a `BadFault` with a sentence.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from random import Random
 from typing import Any, Final
 
 from ottla.broker.faults.aim import ROLES, Aim, Target, api_names
@@ -43,13 +44,13 @@ def read_fault(number: int, wish: Mapping[str, Any], around: Surroundings) -> Fa
     for word, verb in verbs.items():
         _narrow(aim, word, verb)
     aim.check(target)
-    times = _read_times(wish)
+    times = _read_times(wish, around.cluster.dice)
     actions = [verb.action(word, wish[word], around, aim) for word, verb in verbs.items()]
     text = f"{_aim_text(wish, aim)}: {', then '.join(action.text for action in actions)}, {times.text}"
     return Fault.new(number, text, aim, target, actions, times, may_not_fire=_read_flag(wish, "may_not_fire"))
 
 
-def read_hold(number: int, wish: Mapping[str, Any]) -> Fault:
+def read_hold(number: int, wish: Mapping[str, Any], around: Surroundings) -> Fault:
     """The hold that is asked for: as a fault, with `at` and without a verb. Raises `BadFault`."""
     _check_words(wish, (*AIM_WORDS, *TIMES_WORDS, "seed", "at", "may_not_fire"))
     at = wish.get("at", Side.REQUEST.value)
@@ -58,7 +59,7 @@ def read_hold(number: int, wish: Mapping[str, Any]) -> Fault:
         raise unknown("place to hold at", at, sides)
     aim, action = _read_aim(wish), HoldBack(Side(at))
     aim.check(Target.REQUEST)
-    times = _read_times(wish)
+    times = _read_times(wish, around.cluster.dice)
     text = f"{_aim_text(wish, aim)}: {action.text}, {times.text}"
     return Fault.new(number, text, aim, Target.REQUEST, [action], times, may_not_fire=_read_flag(wish, "may_not_fire"))
 
@@ -138,7 +139,7 @@ def _read_flag(wish: Mapping[str, Any], word: str) -> bool:
     return value
 
 
-def _read_times(wish: Mapping[str, Any]) -> Times:
+def _read_times(wish: Mapping[str, Any], dice: Random) -> Times:
     said = [word for word in TIMES_WORDS if wish.get(word) is not None and wish[word] is not False]
     if len(said) > 1:
         raise BadFault(f"{' and '.join(said)} are both said; how often it happens can be said once")
@@ -150,16 +151,16 @@ def _read_times(wish: Mapping[str, Any]) -> Times:
     if word == "once":
         return First(1)
     if word == "probability":
-        return _read_probability(wish)
+        return _read_probability(wish, dice)
     count = _number(wish, word, 1, _COUNT_MAX)
     return First(count) if word in ("times", "first") else Nth(count, is_repeated=word == "every")
 
 
-def _read_probability(wish: Mapping[str, Any]) -> WithProbability:
+def _read_probability(wish: Mapping[str, Any], dice: Random) -> WithProbability:
     probability = wish["probability"]
     if type(probability) not in (int, float) or not 0 < probability <= 1:
         raise BadFault(f"probability is a number above 0 and up to 1, not {probability!r}")
-    seed = None if wish.get("seed") is None else _number(wish, "seed", 0, SEED_MAX)
+    seed = dice.randint(0, SEED_MAX) if wish.get("seed") is None else _number(wish, "seed", 0, SEED_MAX)
     return WithProbability(probability, seed)
 
 

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.routes import Route
     from ottla.protocol.primitives import Message
 
-_SIZE: Final = struct.Struct(">i")
-_read_size = _SIZE.unpack_from
+_read_size = struct.Struct(">i").unpack_from
 _read_correlation_id_and_client_id_length = struct.Struct(">4xih").unpack_from
 #: Where in a frame its client id begins, with its length; before it is what differs from request to request.
 _CLIENT_ID_AT: Final = 8
@@ -213,13 +212,12 @@ class Connection(ClientSocket):
         frame = large.take()
         if self._writing_is_paused or not self._take(frame, self.new_call):
             behind = self._kept or b""
-            self._keep(memoryview(b"".join((_SIZE.pack(len(frame)), frame, behind))))
+            self._keep(memoryview(b"".join((len(frame).to_bytes(4, "big"), frame, behind))))
         self._flush_soon()
 
     def _keep(self, rest: memoryview) -> None:
         """Leave for later what has come, and let nothing more come until then."""
-        is_shared = rest.obj is self._shared_buffer.obj
-        self._kept = memoryview(bytes(rest)) if is_shared else rest
+        self._kept = memoryview(bytes(rest)) if rest.obj is self._shared_buffer.obj else rest
         self._transport.pause_reading()
         if not (self._unanswered or self._is_at_work or self._writing_is_paused):
             self._flush_soon()  # the others have their turn, then this goes on
@@ -363,8 +361,7 @@ class Connection(ClientSocket):
     def is_idle(self) -> bool:
         """Whether nothing came or left since this was last asked. Who waits for an answer is not idle."""
         unsent_bytes = self._transport.get_write_buffer_size()
-        is_idle = not (self._has_been_active or self.is_waiting or unsent_bytes < self._unsent_bytes_seen)
-        self._has_been_active = False
+        is_idle = not (self.take_activity() or self.is_waiting or unsent_bytes < self._unsent_bytes_seen)
         self._unsent_bytes_seen = unsent_bytes
         return is_idle
 

@@ -90,7 +90,8 @@ class InterceptedCall(Call):
         self.leave(self.route.refuse(self.request, error_code))
 
     def leave(self, response: Message | None) -> None:
-        """Let this answer leave when it is its turn; None: none is due."""
+        """Let this answer leave when it is its turn, in the form of `route`; None: none is due."""
+        self._own.route = self.route  # which an interceptor may have changed
         if response is None:
             self._own.answer_nothing()
         else:
@@ -115,10 +116,6 @@ class InterceptedCall(Call):
         """Let these bytes leave, as the answer or the rest of it, when it is its turn."""
         self._own.answered, self._own.answer_bytes = [rest], len(rest)
         self.connection.emit(self._own)
-
-    def answer_in_version(self, key: int, version: int) -> None:
-        """Have the answer written as one of this API and version, whatever was asked."""
-        self._own.route = type(self.route)(key, version)
 
     def rehearse(self, then: Callable[[], object]) -> None:
         """Have the handler deal with the request, tell nobody what comes of it, and call `then` when that is there."""

@@ -23,7 +23,7 @@ from ottla.protocol.record_reading import Record as RecordToBuild
 from ottla.protocol.record_validation import only_batch
 
 if TYPE_CHECKING:
-    from ottla.broker.assembly import Assembly
+    from ottla.broker.services import Services
     from ottla.broker.state.groups import Place
     from ottla.cluster.cluster import Cluster
 
@@ -125,9 +125,8 @@ def delete_records(cluster: Cluster, name: str, partition: int | None = None, be
             raise ChangeRefused(f"{name}-{log.index} keeps its records: {error.name}")
 
 
-async def commit_offsets(parts: Assembly, group_id: str, offsets: Mapping[Place, int]) -> None:
+async def commit_offsets(services: Services, cluster: Cluster, group_id: str, offsets: Mapping[Place, int]) -> None:
     """Commit as one does who is no member: for groups that have none. Raises `NoSuchTopic`, `ChangeRefused`."""
-    cluster = parts.cluster
     topics = []
     for (name, partition), offset in offsets.items():
         find_log(cluster, name, partition)
@@ -140,7 +139,7 @@ async def commit_offsets(parts: Assembly, group_id: str, offsets: Mapping[Place,
     if node is None:
         raise ChangeRefused(f"group {group_id} has no coordinator at the moment")
     heard = _Heard(asyncio.get_running_loop().create_future())
-    coordinator = parts.services.group_coordination.of_node[node.node_id]
+    coordinator = services.group_coordination.of_node[node.node_id]
     request = OffsetCommitRequest(group_id, topics=topics)
     coordinator.submit(group_id, OffsetCommitRequested(heard, request, _COMMIT_VERSION))
     answer = await heard.future

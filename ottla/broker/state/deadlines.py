@@ -14,8 +14,8 @@ from ottla.coordinator.classic.timers import JOIN_TIMER, SYNC_TIMER, member_of
 from ottla.purgatory import NEVER_MS, Alarm
 
 if TYPE_CHECKING:
-    from ottla.broker.assembly import Assembly
-    from ottla.purgatory import TimerEntry
+    from ottla.broker.services import Services
+    from ottla.purgatory import Timer, TimerEntry
 
 #: The kinds of group timers that are not sessions.
 _PHASES: Final = {JOIN_TIMER: "join", SYNC_TIMER: "sync"}
@@ -43,12 +43,11 @@ class Deadline:
         return f"{self.kind} {f'of {whose}' if whose else self.about} in {self.in_ms} ms".replace("  ", " ")
 
 
-def deadlines(parts: Assembly) -> list[Deadline]:
+def deadlines(services: Services, timer: Timer) -> list[Deadline]:
     """All there are, the next one first."""
-    timer = parts.timer
     whose = {
         id(machine_timer): (group_id, timer_key)
-        for coordinator in parts.services.group_coordination.of_node.values()
+        for coordinator in services.group_coordination.of_node.values()
         for group_id, owner in coordinator.runtime.owners.items()
         for timer_key, machine_timer in owner.timers.items()
     }

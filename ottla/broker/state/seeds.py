@@ -27,7 +27,8 @@ from ottla.protocol.record_reading import Record, RecordHeaders
 from ottla.settings.settings import ConfigError
 
 if TYPE_CHECKING:
-    from ottla.broker.assembly import Assembly
+    from ottla.broker.services import Services
+    from ottla.cluster.cluster import Cluster
 
 #: How many records stand in a batch at most.
 _BATCH_RECORDS_MAX: Final = 100
@@ -86,7 +87,7 @@ def read_seed(path: Path) -> list[Seeded]:
     except UnicodeDecodeError:
         raise SeedError(f"{path} is not text in UTF-8") from None
     objects = _from_yaml(path, text) if path.suffix in (".yaml", ".yml") else _from_json_lines(path, text)
-    return [_seeded(where, entry) for where, entry in objects]
+    return [seeded(where, entry) for where, entry in objects]
 
 
 def _from_json_lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
@@ -115,12 +116,13 @@ def _from_yaml(path: Path, text: str) -> Iterator[tuple[str, Any]]:
         yield f"{path.name}, item {number}", entry
 
 
-def _seeded(where: str, entry: Any) -> Seeded:
+def seeded(where: str, entry: Any) -> Seeded:
+    """What an object of the file says. Raises `SeedError`."""
     if not isinstance(entry, dict):
         raise SeedError(f'{where}: write an object, such as {{"topic": "orders"}}')
     fields = _Fields(where, entry)
     if "group" in entry:
-        seeded: Seeded = SeededOffset(
+        found: Seeded = SeededOffset(
             where,
             fields.take("group", str),
             fields.take("topic", str),
@@ -129,7 +131,7 @@ def _seeded(where: str, entry: Any) -> Seeded:
         )
     elif entry.keys() & {"value", "key", "value_base64", "key_base64"}:
         headers = fields.take("headers", dict, {})
-        seeded = SeededRecord(
+        found = SeededRecord(
             where,
             fields.take("topic", str),
             fields.take("partition", int, 0),
@@ -140,14 +142,14 @@ def _seeded(where: str, entry: Any) -> Seeded:
         )
     else:
         configs = fields.take("configs", dict, {})
-        seeded = SeededTopic(
+        found = SeededTopic(
             where,
             fields.take("topic", str),
             fields.take("partitions", int, None),
             {str(name): _encoded_text(value) for name, value in configs.items()},
         )
     fields.check_nothing_left()
-    return seeded
+    return found
 
 
 class _Fields:
@@ -196,17 +198,17 @@ def _encoded_text(value: Any) -> str:
 # ── Planting ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def plant(parts: Assembly, seed: Iterable[Seeded]) -> None:
+async def plant(services: Services, cluster: Cluster, seed: Iterable[Seeded]) -> None:
     """Have the broker have all of it, in its order. Raises `SeedError` at the first that is refused."""
     for (kind, *_place), entries in groupby(seed, key=_together):
         run = list(entries)
         try:
             if kind is SeededRecord:
                 for start in range(0, len(run), _BATCH_RECORDS_MAX):
-                    _append(parts, run[start : start + _BATCH_RECORDS_MAX])
+                    _append(cluster, run[start : start + _BATCH_RECORDS_MAX])
             else:
                 for entry in run:
-                    await _make(parts, entry)
+                    await _make(services, cluster, entry)
         except (ChangeRefused, NoSuchTopic) as refused:
             raise SeedError(f"{run[0].where}: {refused}") from None
 
@@ -216,8 +218,8 @@ def _together(entry: Seeded) -> tuple[Any, ...]:
     return (SeededRecord, entry.topic, entry.partition) if isinstance(entry, SeededRecord) else (type(entry), id(entry))
 
 
-def _append(parts: Assembly, run: Sequence[Any]) -> None:
-    now_ms = parts.cluster.wall_ms()
+def _append(cluster: Cluster, run: Sequence[Any]) -> None:
+    now_ms = cluster.wall_ms()
     records = [
         Record(
             number,
@@ -228,11 +230,11 @@ def _append(parts: Assembly, run: Sequence[Any]) -> None:
         )
         for number, seeded in enumerate(run)
     ]
-    append_batch(parts.cluster, run[0].topic, run[0].partition, records)
+    append_batch(cluster, run[0].topic, run[0].partition, records)
 
 
-async def _make(parts: Assembly, entry: Seeded) -> None:
+async def _make(services: Services, cluster: Cluster, entry: Seeded) -> None:
     if isinstance(entry, SeededTopic):
-        create_topic(parts.cluster, entry.topic, entry.partitions, entry.configs)
+        create_topic(cluster, entry.topic, entry.partitions, entry.configs)
     elif isinstance(entry, SeededOffset):
-        await commit_offsets(parts, entry.group_id, {(entry.topic, entry.partition): entry.offset})
+        await commit_offsets(services, cluster, entry.group_id, {(entry.topic, entry.partition): entry.offset})

@@ -52,6 +52,14 @@ def _nodes(node_ids: Sequence[int]) -> str:
     return ("node " if len(node_ids) == 1 else "nodes ") + ", ".join(map(str, node_ids))
 
 
+def _hit(details: Details) -> str:
+    """What a fault has happened to."""
+    place = f"{details['topic']}-{details['partition']}" if "partition" in details else details.get("topic", "")
+    if "api" not in details:
+        return place or ("an append" if "group_id" in details else "a connection")
+    return f"{details['api']} of {details['client_id']}{f', {place}' if place else ''}"
+
+
 def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
@@ -93,5 +101,10 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.CONNECTION_OPENED: lambda d: f"connected: {_peer(d)}",
     Kind.CONNECTION_CLOSED: lambda d: f"gone: {_peer(d)}",
     Kind.CONNECTION_REFUSED: lambda d: f"connection of {d['client_host']} refused: {d['reason']}",
+    Kind.FAULT_SET: lambda d: f"fault {d['fault_id']} set: {d['fault']}",
+    Kind.FAULT_HIT: lambda d: f"fault {d['fault_id']} hit {_hit(d)}: {d['fault']}",
+    Kind.FAULT_REMOVED: lambda d: f"fault {d['fault_id']} removed; it happened {_count(d['hits'], 'time')}",
+    Kind.REQUEST_HELD: lambda d: f"{d['api']} of {d['client_id']} held at the {d['at']} by fault {d['fault_id']}",
+    Kind.REQUEST_LET_GO: lambda d: f"{d['api']} of {d['client_id']} {d['how']} by fault {d['fault_id']}",
     Kind.TIME_ADVANCED: lambda d: f"time moved by {d['ms']} ms",
 }

@@ -1,4 +1,4 @@
-"""Faults and held requests: what a test, or somebody who tries something, has asked for, and what became of it."""
+"""What goes wrong because somebody asked for it, and what is held."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAULT_HIT: Final = Row(
     "It happened: to a request, to an append, or to somebody who connected.",
 )
 FAULT_REMOVED: Final = Row(
-    "fault.removed", "info", ("fault_id", "fault", "hits"), "It is no more. `hits`: how often it was."
+    "fault.removed", "info", ("fault_id", "fault", "hits"), "It is no more. `hits`: how often it happened."
 )
 REQUEST_HELD: Final = Row(
     "request.held",

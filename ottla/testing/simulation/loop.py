@@ -35,9 +35,8 @@ _NAMED_MAX: Final = 20
 class SimulatedFuture(asyncio.Future[Any]):
     """A future whose place in a set doesn't depend on where in memory it is."""
 
-    def __init__(self, number: int, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop=loop)
-        self._number = number
+    #: Set by the loop, which makes thousands of them.
+    _number: int
 
     def __hash__(self) -> int:
         return self._number
@@ -100,14 +99,13 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Let it become later while a callback runs, as if it had taken so long."""
         self._now_ns += round(seconds * _NS_PER_S)
 
-    def begin_the_end(self) -> list[SimulatedTask]:
-        """Let those who are left clean up, on dead hosts too, however late it becomes. Returns them, oldest first."""
+    def begin_the_end(self) -> None:
+        """Let those who are left clean up, on dead hosts too, however late it becomes."""
         self._limit_ns = None
         for host in self.network.hosts:
             host.is_dead = False
             self._ready.extend(host.never_run)
             host.never_run.clear()
-        return self.tasks
 
     def _run_once(self) -> None:
         scheduled, ready = self._scheduled, self._ready
@@ -169,7 +167,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return sorted((task for task in asyncio.all_tasks(self) if isinstance(task, SimulatedTask)), key=hash)
 
     def create_future(self) -> asyncio.Future[Any]:
-        return SimulatedFuture(next(self._numbers), self)
+        future = SimulatedFuture(loop=self)
+        future._number = next(self._numbers)
+        return future
 
     def _new_task(
         self, loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, Any], **keys: Any

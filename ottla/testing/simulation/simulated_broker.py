@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ottla.broker.state.leader_changes import move_leader
 from ottla.broker.state.timeline import History
 from ottla.testing.aio import AsyncLooking
-from ottla.testing.barriers import Hold
-from ottla.testing.broker import aim_of
-from ottla.testing.faults import Fault, Faults, caller_place
+from ottla.testing.faulting import Faulting
 
 if TYPE_CHECKING:
-    from ottla.broker.faults.engine import Faults as BrokerFaults
     from ottla.broker.server import Server
     from ottla.broker.state.conditions import Condition
     from ottla.broker.state.timeline import Timeline
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class SimulatedBroker(AsyncLooking):
+class SimulatedBroker(AsyncLooking, Faulting):
     """The broker of a simulation, as the story has it. What waits is awaited, and lasts simulated seconds."""
 
     def __init__(self, server: Server, loop: SimulatedLoop) -> None:
@@ -38,7 +35,6 @@ class SimulatedBroker(AsyncLooking):
         self._events: list[str] = []
         self._history = History(server.events, loop.now_ms)
         self._stop_recording = server.events.read(self._record)
-        self._faults = Faults(self)
 
     @property
     def bootstrap_servers(self) -> str:
@@ -71,33 +67,11 @@ class SimulatedBroker(AsyncLooking):
         """As `Broker.move_leader`."""
         move_leader(self._server.services, self._server.cluster, topic, partition, to)
 
-    def fault(self, *apis: str, **aim: Any) -> Fault:
-        """As `Broker.fault`: docs/faults.md."""
-        return self._faults.plan(Fault(self, aim_of(apis, aim), caller_place()))
-
-    def hold(self, *apis: str, **aim: Any) -> Hold:
-        """As `Broker.hold`; its waits are `wait_async`."""
-        return Hold(self, aim_of(apis, aim), caller_place())
-
-    @property
-    def faults(self) -> Faults:
-        """Those that are set."""
-        return self._faults
-
     # --- the way inside: who asks is there already ---
 
     def look(self, at: Callable[[Server], T]) -> T:
         """Call this and return what it returns."""
         return at(self._server)
-
-    def in_loop(self, function: Callable[[], T]) -> T:
-        """Call this and return what it returns."""
-        return function()
-
-    @property
-    def engine(self) -> BrokerFaults:
-        """The broker's own end of faults and holds."""
-        return self._server.faults
 
     def wait(self, condition: Condition[T], timeout_s: float) -> T:
         """Nobody can: whoever waits in the only thread there is waits for ever."""

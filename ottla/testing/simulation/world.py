@@ -4,12 +4,16 @@ While a simulation runs, in its thread and in no other, `time.time`, `time.monot
 time, `time.sleep` lets it pass, and `os.urandom`, and so `uuid.uuid4`, gives bytes by the seed. The functions of the
 module `random` are seeded for all threads, and afterwards as they were before.
 
+The garbage collector waits until the story is told: when it comes, and with it what objects do when they go, is not the
+seed's to decide. What no cycle holds goes at once, as ever.
+
 What was imported by name before (`from time import monotonic`), `datetime.now()`, `secrets` and `time.perf_counter` are
 real.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import threading
@@ -17,6 +21,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
+
+from ottla.testing.simulation.clients import dated_records
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -52,6 +58,9 @@ def simulated_world(loop: SimulatedLoop, seed: int) -> Iterator[None]:
     with ExitStack() as at_end:
         at_end.callback(random.setstate, state)
         random.seed(f"program {seed}")
+        if gc.isenabled():
+            at_end.callback(gc.enable)
+            gc.disable()
         for module, name, simulated in (
             (time, "time", lambda: (_BEGINS_NS + loop.now_ns) / _NS_PER_S),
             (time, "time_ns", lambda: _BEGINS_NS + loop.now_ns),
@@ -62,6 +71,8 @@ def simulated_world(loop: SimulatedLoop, seed: int) -> Iterator[None]:
         ):
             at_end.callback(setattr, module, name, getattr(module, name))
             setattr(module, name, _in_this_thread(simulated, module, name))
+        clock, own = SimulatedClock(loop), threading.get_ident()
+        at_end.enter_context(dated_records(clock.wall_ms, lambda: threading.get_ident() == own))
         yield
 
 

@@ -141,7 +141,7 @@ def test_predicate_that_raises_is_told_and_disturbs_nobody(broker: RunningBroker
     broken = fault(broker, api="Heartbeat", when=lambda request: request.no_such_field, throttle=0)
     client.ask(heartbeat(), 0)
     assert broken.hit_count == 0
-    assert "its predicate raised AttributeError" in broken.seen_instead()
+    assert "its function raised AttributeError" in broken.seen_instead()
 
 
 # ── Misuse ────────────────────────────────────────────────────────────────────────────────────────────────────────────

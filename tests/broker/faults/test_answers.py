@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from ottla.broker.network.apis import SERVED
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
+from ottla.protocol.messages.produce import ProduceRequest
+from ottla.protocol.registry import Api, api
 from tests.broker.faults.scene import (
     commit,
     committed,
@@ -211,6 +214,41 @@ def test_answer_is_changed_by_a_function(broker: RunningBroker, client: Client) 
     fault(broker, api="Metadata", change=rename, once=True)
     assert client.ask(metadata_request("orders"), 5).cluster_id == "elsewhere"
     assert client.ask(metadata_request("orders"), 5).cluster_id == broker.server.cluster.cluster_id
+
+
+def test_function_that_raises_leaves_the_answer_as_it_is(broker: RunningBroker, client: Client) -> None:
+    """And the fault knows."""
+    changing = fault(broker, api="Metadata", change=lambda answer: answer.nothing)
+    assert client.ask(metadata_request("orders"), 5).topics[0].error_code == ErrorCode.NONE
+    assert "its function raised AttributeError" in changing.seen_instead()
+
+
+@pytest.mark.parametrize("late", [{}, {"delay": 5}], ids=["at once", "late"])
+def test_request_without_an_answer_is_refused_by_the_end_of_its_connection(
+    broker: RunningBroker, client: Client, late: dict[str, int]
+) -> None:
+    """Produce with acks=0, as Kafka does."""
+    refused = fault(broker, api="Produce", **late, answer=ERROR)
+    client.send(produce_request(("orders", 0), acks=0), 7, answered=False)
+    broker.wait_until("it has come", lambda: refused.hit_count)
+    broker.advance(5)
+    assert client.connection.receive_rest() == (b"", False)
+    assert broker.log.named("request.failed") == []
+
+
+@pytest.mark.parametrize("api", [api(key) for key in SERVED], ids=lambda one: one.name)
+def test_every_version_of_every_api_can_be_refused(broker: RunningBroker, api: Api) -> None:
+    """In a form that its clients can read."""
+    refused = fault(broker, api=api.name, answer="COORDINATOR_LOAD_IN_PROGRESS")
+    served = SERVED[api.key]
+    for version in range(served.version_first_served, served.version_last + 1):
+        request = api.request()
+        if isinstance(request, ProduceRequest):
+            request.acks = -1
+        with Client(broker.bootstrap) as client:
+            client.send(request, version)
+            assert client.receive().canonical
+    assert refused.hit_count == served.version_last + 1 - served.version_first_served
 
 
 def test_what_is_answered_again_and_again_stays_as_it_is(broker: RunningBroker, client: Client) -> None:

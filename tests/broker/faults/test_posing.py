@@ -12,6 +12,7 @@ from ottla.broker.faults.posing import versions_of
 from ottla.broker.faults.read_releases import page, release_of
 from ottla.broker.network.apis import SERVED
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.generate.modules import KAFKA_VERSION
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from tests.broker.faults.scene import fault, metadata_request
 from tests.support.client import Client, api_of
@@ -20,7 +21,9 @@ from tests.support.running_broker import RunningBroker
 
 def test_newest_release_is_what_is_served() -> None:
     """The table comes from Kafka's schemas, and so do the APIs here, each by a way of its own."""
-    assert versions_of("4.4") == {key: (served.version_first, served.version_last) for key, served in SERVED.items()}
+    assert versions_of(KAFKA_VERSION) == {
+        key: (served.version_first, served.version_last) for key, served in SERVED.items()
+    }
 
 
 @pytest.mark.parametrize("release", RELEASES)

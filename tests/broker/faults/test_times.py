@@ -29,9 +29,6 @@ def test_it_happens_as_often_as_it_says(times: Times, happens: str, text: str) -
 
 
 def test_same_seed_has_the_same_dice() -> None:
-    """And the seed is told, whoever chose it."""
-    chosen = WithProbability(0.3)
-    assert chosen.text == f"with probability 0.3 by seed {chosen.seed}"
-    again = [pattern(WithProbability(0.3, seed), 1_000) for seed in (chosen.seed, chosen.seed, chosen.seed + 1)]
+    again = [pattern(WithProbability(0.3, seed), 1_000) for seed in (7, 7, 8)]
     assert again[0] == again[1] != again[2]
     assert 200 < again[0].count("x") < 400

@@ -6,7 +6,7 @@ import asyncio
 import errno
 import socket
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from typing import cast
 
 import pytest
@@ -87,9 +87,9 @@ def test_an_address_that_somebody_else_listens_on_meanwhile_is_refused_in_a_line
         rival.bind(("127.0.0.1", 0))
 
         class Slow(Server):
-            async def _open_data_dir(self, at_end: ExitStack) -> None:
-                await super()._open_data_dir(at_end)
+            async def _accept(self) -> None:
                 rival.listen()
+                await super()._accept()
 
         busy, free = Address("127.0.0.1", rival.getsockname()[1]), Address("127.0.0.1", 0)
         listen, control = (busy, free) if option == "--listen" else (free, busy)

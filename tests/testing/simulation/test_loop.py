@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import random
 import threading
@@ -45,6 +46,7 @@ def test_outside_everything_is_as_it_was() -> None:
     random.seed(1)
 
     async def story(_: SimulatedBroker) -> float:
+        assert not gc.isenabled()
         seen: list[float] = []
         thread = threading.Thread(target=lambda: seen.append(time.time()))
         thread.start()
@@ -55,6 +57,7 @@ def test_outside_everything_is_as_it_was() -> None:
     assert abs(tell(story)) > 86_400
     assert (time.time, time.monotonic, time.time_ns, time.monotonic_ns, time.sleep, os.urandom) == functions
     assert random.random() == expected
+    assert gc.isenabled()
 
 
 def test_time_passes_for_who_looks_at_the_clock_again_and_again() -> None:
@@ -165,3 +168,22 @@ def test_another_thread_is_refused() -> None:
         assert refused
 
     tell(story)
+
+
+def test_who_overhears_that_it_is_cancelled_is_told_again() -> None:
+    """A program that goes on after the first time does not hold up the end, and what it starts then ends too."""
+    said: list[str] = []
+
+    async def stubborn() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            said.append("no")
+        await asyncio.gather(asyncio.Event().wait())
+
+    async def story(kafka: SimulatedBroker) -> None:
+        kafka.host("ana").run(stubborn())
+        await asyncio.sleep(1)
+
+    tell(story)
+    assert said == ["no"]

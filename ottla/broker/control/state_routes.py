@@ -1,0 +1,39 @@
+"""The rows of the control API that concern the broker's state."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final, Protocol
+
+from ottla.broker.control.route import Answer, Route
+
+if TYPE_CHECKING:
+    from ottla.broker.control.state import StateControl
+
+
+class HasState(Protocol):
+    """Whoever answers all routes has one who answers these."""
+
+    @property
+    def state(self) -> StateControl: ...
+
+
+def _route(
+    method: str, path: str, does: str, answer: Callable[[StateControl, bytes], Awaitable[Answer]]
+) -> Route[HasState]:
+    async def of_state(control: HasState, wish: bytes) -> Answer:
+        return await answer(control.state, wish)
+
+    return Route(method, path, does, of_state)
+
+
+STATE_ROUTES: Final[tuple[Route[HasState], ...]] = (
+    _route("GET", "/groups/{group_id}", "one group: members, assignment, offsets, lag", lambda s, w: s.group(w)),
+    _route("GET", "/topics/{topic}", "one topic: partitions, leaders, offsets", lambda s, w: s.topic(w)),
+    _route("GET", "/records/{topic}", "the last records of a topic, decoded", lambda s, w: s.records(w)),
+    _route("GET", "/connections", "who is connected", lambda s, w: s.connections(w)),
+    _route("GET", "/timeline", "what happened last, and a table of it", lambda s, w: s.timeline(w)),
+    _route("POST", "/wait", "answered when what the body says is so", lambda s, w: s.wait(w)),
+    _route("POST", "/seed", 'make topics, records and offsets: {"entries": [...]}', lambda s, w: s.seed(w)),
+    _route("POST", "/reset", "have it as it was at its start: {}", lambda s, w: s.reset(w)),
+)
