@@ -103,7 +103,7 @@ def comparable(message: Message, labels: Labels) -> dict[str, Json]:
             is_request = type(message).__name__ == "PartitionProduceData"
             shown: Json = _sent_records(value) if is_request else _stored_batches(value, labels)
         else:
-            rule = _RULES.get(name, _value)
+            rule = _OWN_RULES.get((type(message).__qualname__, name)) or _RULES.get(name, _value)
             shown = rule(value, labels)
         result[name] = shown
     return result
@@ -229,4 +229,11 @@ _RULES: Final[Mapping[str, Callable[[Any, Labels], Json]]] = {
     "topic_id": _made_up("topic id"),
     "total_bytes": _opaque("bytes"),
     "usable_bytes": _opaque("bytes"),
+}
+
+#: The same for fields that have another meaning elsewhere: (message or struct, field).
+_OWN_RULES: Final[Mapping[tuple[str, str], Callable[[Any, Labels], Json]]] = {
+    # They grow by themselves.
+    ("DescribeQuorumResponse.PartitionData", "high_watermark"): _opaque("offset"),
+    ("DescribeQuorumResponse.ReplicaState", "log_end_offset"): _opaque("offset"),
 }

@@ -63,8 +63,6 @@ def list_config_resources(scene: Scene, version: int) -> None:
 @script(
     versions=every("DescribeQuorum"),
     exempt=[
-        Exempt("high_watermark", "there is no metadata log"),
-        Exempt("log_end_offset", "there is no metadata log"),
         Exempt("nodes", "they are shown with the address that the client uses; there are no controllers"),
     ],
 )
