@@ -92,17 +92,25 @@ SERVED: Final = {
         Served(28, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # TxnOffsetCommit
         Served(32),  # DescribeConfigs
         Served(33),  # AlterConfigs
+        Served(34),  # AlterReplicaLogDirs
         Served(35),  # DescribeLogDirs
         Served(37),  # CreatePartitions
         Served(42, Lane.MAY_WAIT),  # DeleteGroups
         Served(43),  # ElectLeaders
         Served(44),  # IncrementalAlterConfigs
+        Served(45),  # AlterPartitionReassignments
+        Served(46),  # ListPartitionReassignments
         Served(47, Lane.MAY_WAIT),  # OffsetDelete
+        Served(48),  # DescribeClientQuotas
+        Served(50),  # DescribeUserScramCredentials
+        Served(55),  # DescribeQuorum
+        Served(57),  # UpdateFeatures
         Served(60),  # DescribeCluster
         Served(61),  # DescribeProducers
         Served(65, Lane.MAY_WAIT),  # DescribeTransactions
         # v2 has a regular expression in RE2's syntax, of which nobody may be held up.
         Served(66, serve_to=1),  # ListTransactions
+        Served(74),  # ListConfigResources
         Served(75),  # DescribeTopicPartitions
     )
 }

@@ -143,6 +143,11 @@ class TransactionCoordination:
                 failed=partial(self._failed, node_id),
             )
         self._topic.take_over_all()
+        cluster.events.read(lambda _: self._follow_feature(config), [Kind.SETTINGS_CHANGED])
+
+    def _follow_feature(self, config: TransactionConfig) -> None:
+        """UpdateFeatures may have changed the level of transaction.version."""
+        config.transaction_version = self._cluster.settings["ottla.transaction.version"]
 
     @property
     def is_settled(self) -> bool:

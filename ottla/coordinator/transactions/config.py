@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class TransactionConfig:
-    """The settings of one coordinator."""
+    """The settings of all coordinators of a broker, which share this object: the level of the feature may change."""
 
     transaction_max_timeout_ms: int = 900_000
     transactional_id_expiration_ms: int = 604_800_000

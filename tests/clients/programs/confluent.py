@@ -326,6 +326,12 @@ class Confluent(Program):
             "nodes": [[node.id, node.host, node.port] for node in described.nodes],
         }
 
+    def users(self, name: str | None = None) -> dict[str, Any]:
+        """Those that have passwords, all of them or the one that is named."""
+        if name is None:
+            return dict(_wait(self.admin.describe_user_scram_credentials()))
+        return {name: str(_only(self.admin.describe_user_scram_credentials([name])))}
+
 
 _RESET = {"earliest": "earliest", "latest": "latest", "none": "error"}
 
