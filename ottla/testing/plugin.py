@@ -20,7 +20,7 @@ import pytest
 if TYPE_CHECKING:
     from ottla.testing.async_kafka import AsyncKafka
     from ottla.testing.broker import Broker
-    from ottla.testing.trace.kept import KeptTraces
+    from ottla.testing.kept_traces import KeptTraces
 
 _MARKER: Final = """\
 kafka(nodes=1, clock="system", settings={}): the broker behind the `kafka` and `async_kafka` fixtures. \
@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--kafka-trace") != "off":
         from pathlib import Path
 
-        from ottla.testing.trace.kept import KeptTraces
+        from ottla.testing.kept_traces import KeptTraces
 
         config.stash[_TRACES] = traces = KeptTraces(Path(config.getoption("--kafka-trace-dir")).absolute())
         traces.watch()
