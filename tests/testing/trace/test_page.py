@@ -167,6 +167,23 @@ def test_two_runs_are_compared(chromium: Chromium, tmp_path: Path) -> None:
         page.until("difference.innerText.includes('The two runs do not differ')")
 
 
+def test_runs_are_compared_without_requests_if_one_has_none(chromium: Chromium, tmp_path: Path) -> None:
+    """A journal knows none, and that is no difference between the runs."""
+    journal = replace(kitchen(), requests=[], has_requests=False)
+    with opened(chromium, tmp_path, kitchen(), journal) as page:
+        assert "The two runs do not differ" in page.evaluate("difference.innerText")
+
+
+def test_who_is_no_member_is_not_silent(chromium: Chromium, tmp_path: Path) -> None:
+    """A member that asks seldom is; one that was removed may ask whenever it wants."""
+    about = {"group_id": "kitchen", "member_id": member_id("bo"), "client_id": "bo"}
+    beats = [request("Heartbeat", at_ms, **about) for at_ms in (60, 30_000, 31_000, 46_000, 90_000)]
+    with opened(chromium, tmp_path, replace(kitchen(), requests=beats)) as page:
+        bo = "ottlaTrace.run.lanes.find((lane) => lane.client === 'bo')"
+        spans = page.evaluate(f"{bo}.silences.map((one) => [one.from.broker_ms, one.to.broker_ms])")
+        assert spans == [[60, 30_000]]
+
+
 def test_names_of_strangers_are_text(chromium: Chromium, tmp_path: Path) -> None:
     """Whatever a client calls itself, its group, its records: it is shown, and nothing of it runs."""
     about = {"group_id": HOSTILE, "member_id": HOSTILE}
