@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ottla.cluster.cluster import Cluster
 
 METADATA_VERSION: Final = "metadata.version"
+TRANSACTION_VERSION: Final = "transaction.version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,10 @@ class UpgradeType(IntEnum):
 _UPGRADE_TYPES: Final = frozenset(UpgradeType)
 
 #: What Kafka 4.4 finalizes in a fresh cluster, as far as this broker serves it.
-FEATURES: Final[dict[str, Feature]] = {METADATA_VERSION: Feature(7, 33)}
+FEATURES: Final[dict[str, Feature]] = {
+    METADATA_VERSION: Feature(7, 33),
+    TRANSACTION_VERSION: Feature(0, 2, "ottla.transaction.version"),
+}
 
 
 def level_of(name: str, cluster: Cluster) -> int:

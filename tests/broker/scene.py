@@ -102,6 +102,10 @@ class FakeCall:
     def answer_later(self, make: Callable[[], Message]) -> None:
         self.answer(make())
 
+    def go_on(self, work: Callable[[], Message | None]) -> None:
+        if (response := work()) is not None:
+            self.answer(response)
+
     def answer(self, response: Message) -> None:
         assert self.answered is None, "answered twice"
         self.answered = response

@@ -67,6 +67,17 @@ UNORDERED: Final = frozenset(
         ("OffsetForLeaderTopicResult", "partitions"),
         ("ProduceResponse", "responses"),
         ("TopicProduceResponse", "partition_responses"),
+        ("AddPartitionsToTxnResponse", "results_by_transaction"),
+        ("AddPartitionsToTxnResponse", "results_by_topic_v3_and_below"),
+        ("AddPartitionsToTxnResult", "topic_results"),
+        ("AddPartitionsToTxnTopicResult", "results_by_partition"),
+        ("ListTransactionsResponse", "unknown_state_filters"),
+        ("PartitionResponse", "active_producers"),
+        ("TopicData", "partitions"),
+        ("TransactionState", "topics"),
+        ("WritableTxnMarkerResult", "topics"),
+        ("WritableTxnMarkerTopicResult", "partitions"),
+        ("WriteTxnMarkersResponse", "markers"),
     }
 )
 
@@ -222,12 +233,16 @@ _RULES: Final[Mapping[str, Callable[[Any, Labels], Json]]] = {
     "log_append_time_ms": _timestamp,
     "log_dir": _opaque("directory"),
     "port": _opaque("port"),
+    "partition_error_code": _error,
     "producer_id": _producer_id,
+    "producer_id_filters": lambda value, labels: [_producer_id(one, labels) for one in value],
     "replica_directory_id": _made_up("directory id"),
     "session_id": _made_up("session"),
     "timestamp": _timestamp,
     "topic_id": _made_up("topic id"),
     "total_bytes": _opaque("bytes"),
+    "v3_and_below_producer_id": _producer_id,
+    "transaction_start_time_ms": _timestamp,
     "usable_bytes": _opaque("bytes"),
 }
 

@@ -68,6 +68,9 @@ WORDS = {
     "AddPartitionsToTxn": "transactional_id producer_id topic partition",
     "AddOffsetsToTxn": "transactional_id producer_id group",
     "EndTxn": "transactional_id producer_id",
+    "WriteTxnMarkers": "producer_id topic partition",
+    "DescribeTransactions": "transactional_id",
+    "ListTransactions": "",
     "TxnOffsetCommit": "transactional_id group producer_id member instance topic partition role",
 }
 

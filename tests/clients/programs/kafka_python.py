@@ -85,6 +85,36 @@ class KafkaPython(Program):
     def idempotence(self, idempotent: bool) -> dict[str, Any]:
         return {"enable_idempotence": idempotent}
 
+    # ── transactions ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def begin_transactional(self, transactional_id: str, timeout_ms: int = 60_000) -> None:
+        self._transactional = KafkaProducer(
+            transactional_id=transactional_id, transaction_timeout_ms=timeout_ms, linger_ms=5, **self.common
+        )
+        self._transactional.init_transactions()
+
+    def begin_transaction(self) -> None:
+        self._transactional.begin_transaction()
+
+    def write(self, topic: str, values: list[str]) -> None:
+        sent = [self._transactional.send(topic, value=raw(value)) for value in values]
+        self._transactional.flush()
+        for future in sent:
+            future.get(CALL_SECONDS_MAX)
+
+    def send_offsets(self, group: str, offsets: list[list[Any]]) -> None:
+        wanted = {
+            TopicPartition(topic, partition): self.offset_and_metadata(offset, "")
+            for topic, partition, offset in offsets
+        }
+        self._transactional.send_offsets_to_transaction(wanted, group)
+
+    def end_transaction(self, commit: bool) -> None:
+        if commit:
+            self._transactional.commit_transaction()
+        else:
+            self._transactional.abort_transaction()
+
     # ── consuming ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def subscribe(
@@ -136,7 +166,12 @@ class KafkaPython(Program):
         return next(assignor for assignor in known if getattr(assignor, "name") == name)  # noqa: B009
 
     def assign(
-        self, partitions: list[list[Any]], offset: int | None = None, group: str | None = None, reset: str = "earliest"
+        self,
+        partitions: list[list[Any]],
+        offset: int | None = None,
+        group: str | None = None,
+        reset: str = "earliest",
+        isolation: str = "read_uncommitted",
     ) -> None:
         """`offset`: where to begin in all of them; None: where the group left off, or where `reset` says."""
         self.consumer = KafkaConsumer(
@@ -144,6 +179,7 @@ class KafkaPython(Program):
             auto_offset_reset=reset,
             enable_auto_commit=False,
             fetch_max_wait_ms=FETCH_MAX_WAIT_MS,
+            **({} if isolation == "read_uncommitted" else {"isolation_level": isolation}),
             **self.common,
         )
         wanted = [TopicPartition(*partition) for partition in partitions]
