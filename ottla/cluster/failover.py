@@ -126,7 +126,7 @@ class Failover:
         Kafka: changePartitionReassignment, cancelPartitionReassignment.
         """
         cluster = self._cluster
-        assigned = [placement.assigned for placement in topic.placements]
+        assigned: dict[int, list[int]] = {}
         changes = []
         for index, target in targets.items():
             before, min_isr = topic.placements[index], _min_isr(topic, index)
@@ -141,7 +141,9 @@ class Failover:
                 changes.append((topic, index, after))
         if not changes:
             return
-        cluster.keep_topic(topic.name, topic.topic_id, topic.configs, assigned)
+        if cluster.store is not None:
+            replicas = [assigned.get(index, placement.assigned) for index, placement in enumerate(topic.placements)]
+            cluster.keep_topic(topic.name, topic.topic_id, topic.configs, replicas)
         for _, index, _ in changes:
             topic.placements[index].absent = []
         self._apply(changes)
@@ -192,6 +194,7 @@ class Failover:
         moved: list[tuple[Topic, int, int]] = []
         reassigned: list[tuple[Topic, int, list[int]]] = []
         led_anew: list[Partition] = []
+        indexes_moved: dict[Topic, list[int]] = {}
         is_different = is_imbalanced = False
         for topic, index, change in changes:
             min_isr = _min_isr(topic, index)
@@ -210,8 +213,10 @@ class Failover:
             is_imbalanced = is_imbalanced or not before.has_preferred_leader
         for partition in led_anew:
             partition.lead(partition.leader_epoch + 1)
-        for topic in {topic.name: topic for topic, _, _ in moved}.values():
-            topic.apply_configs()
+        for topic, index, _ in moved:
+            indexes_moved.setdefault(topic, []).append(index)
+        for topic, indexes in indexes_moved.items():
+            topic.apply_configs(indexes)
         for topic, index, former_leader_id in moved:
             cluster.events.tell(
                 Kind.PARTITION_LEADER_CHANGED,

@@ -185,11 +185,14 @@ class Topic:
         self.configs = dict(configs)
         self.apply_configs()
 
-    def apply_configs(self) -> None:
-        """Let the logs go by the topic's configs and the settings of the nodes that lead them, as they are now."""
+    def apply_configs(self, indexes: Iterable[int] | None = None) -> None:
+        """Let the logs go by the topic's configs and the settings of the nodes that lead them, as they are now.
+
+        `indexes`: the partitions that are concerned; None: all.
+        """
         config_of = self._log_configs()
-        for index, (partition, placement) in enumerate(zip(self.partitions, self.placements, strict=True)):
-            partition.config = config_of(_setter(placement))
+        for index in range(len(self.partitions)) if indexes is None else indexes:
+            self.partitions[index].config = config_of(_setter(self.placements[index]))
             self.hold_or_release(index)
 
     def hold_or_release(self, index: int) -> None:

@@ -6,7 +6,7 @@ Kinds without one are told by their name and details, so that what comes later i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.events.kind import Kind
@@ -46,10 +46,6 @@ def _client(details: Details) -> str:
 
 def _peer(details: Details) -> str:
     return f"{details['client_host']}:{details['client_port']} on {details['listener']}"
-
-
-def _nodes(node_ids: Sequence[int]) -> str:
-    return ("node " if len(node_ids) == 1 else "nodes ") + ", ".join(map(str, node_ids))
 
 
 def _hit(details: Details) -> str:
@@ -97,7 +93,7 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.LEADERS_MOVED: lambda d: f"another leader for {_count(d['partitions'], 'partition')}",
     Kind.PARTITION_LEADER_CHANGED: lambda d: f"{d['topic']}-{d['partition']} is led by {d['leader_id']}",
     Kind.REPLICAS_MOVED: lambda d: f"other replicas for {_count(d['partitions'], 'partition')}",
-    Kind.PARTITION_REASSIGNED: lambda d: f"{d['topic']}-{d['partition']} is on {_nodes(d['replicas'])}",
+    Kind.PARTITION_REASSIGNED: lambda d: f"{d['topic']}-{d['partition']} is on nodes {d['replicas']}",
     Kind.CONNECTION_OPENED: lambda d: f"connected: {_peer(d)}",
     Kind.CONNECTION_CLOSED: lambda d: f"gone: {_peer(d)}",
     Kind.CONNECTION_REFUSED: lambda d: f"connection of {d['client_host']} refused: {d['reason']}",
