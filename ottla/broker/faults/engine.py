@@ -78,10 +78,8 @@ class Faults:
         fault = read_hold(self._last_number + 1, wish, self._surroundings)
         hold = hold_of(fault)
         if isinstance(hold, HoldDeadlines):
-            hold.on_held = lambda held: self._tell_deadline(Kind.DEADLINE_HELD, fault, held)
-            hold.on_decided = lambda held: self._tell_deadline(
-                Kind.DEADLINE_LET_GO, fault, held, how=held.how and held.how.value, is_void=held.is_gone
-            )
+            hold.on_held = lambda held: self._tell_deadline_held(fault, held)
+            hold.on_decided = lambda held: self._tell_deadline_decided(fault, held)
         else:
             hold.on_held = lambda held: self._tell_held(fault, held)
             hold.on_decided = lambda held: self._tell_decided(fault, held)
@@ -342,16 +340,29 @@ class Faults:
             how=held.how.value,
         )
 
-    def _tell_deadline(self, kind: Kind, fault: Fault, held: HeldDeadline, **more: Any) -> None:
+    def _tell_deadline_held(self, fault: Fault, held: HeldDeadline) -> None:
         self._events.tell(
-            kind,
+            Kind.DEADLINE_HELD,
             node_id=held.node_id,
             fault_id=fault.number,
             number=held.number,
             deadline=held.at,
             group_id=held.group_id,
             member_id=held.member_id,
-            **more,
+        )
+
+    def _tell_deadline_decided(self, fault: Fault, held: HeldDeadline) -> None:
+        assert held.how is not None
+        self._events.tell(
+            Kind.DEADLINE_LET_GO,
+            node_id=held.node_id,
+            fault_id=fault.number,
+            number=held.number,
+            deadline=held.at,
+            group_id=held.group_id,
+            member_id=held.member_id,
+            how=held.how.value,
+            is_void=held.is_gone,
         )
 
 
