@@ -11,7 +11,8 @@ aimed at is held; each can be let go, refused, changed or lost by itself, in any
     with kafka.hold(timer="session", group="kitchen", member="ana-*") as held:
         kafka.advance(45_000)             # ana's session is over, and her group does not know yet
 
-Deadlines of the broker's are held in the same way: timers of groups, and the failover of a node that has died.
+Deadlines of the broker's are held in the same way: timers of groups, and the failover of a node that has died. So is
+what is appended to a topic, or written by a group: `append="__consumer_offsets"`.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ class NothingHeld(AssertionError):
 
 
 class HeldRequest:
-    """A request that is held, or its answer; or a deadline."""
+    """A request that is held, or its answer; or a deadline, or what a group writes."""
 
     def __init__(self, inside: Looks, held: Kept) -> None:
         self._inside = inside
         self._held = held
         self.number = held.number
-        #: "request" or "answer"; of deadlines "session", "join", "sync" or "failover".
+        #: "request" or "answer"; of deadlines "session", "join", "sync" or "failover"; or "append".
         self.at = held.at
         #: None for a deadline, as is `client_id`.
         self.api = held.api

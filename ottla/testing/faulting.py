@@ -39,7 +39,7 @@ class Faulting:
         """Hold each request that this is aimed at, or with at="answer" its answer, until it is let go.
 
         With timer="session" ("join", "sync") and without an API the timers of groups, when they have run out; with
-        failover=2 that others take over from node 2 when it has died.
+        failover=2 that others take over from node 2 when it has died; with append="orders" what is appended to a topic.
         """
         from ottla.testing.barriers import Hold
 

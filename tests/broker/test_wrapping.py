@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ottla.coordinator.runtime.effects import Writer
-from ottla.coordinator.runtime.owner import Log as GroupLog
+from ottla.coordinator.runtime.log import Log as GroupLog
 from ottla.coordinator.runtime.records import Record
 from ottla.log.storage.contract import LogStorage, StorageError
 from ottla.protocol.errors import ErrorCode

@@ -231,7 +231,7 @@ def test_hold_that_held_nothing_fails_the_test(kafka: Broker) -> None:
             {"timer": "join", "member": "ana"},
             'a join or a sync is of the whole group; with member= say timer="session"',
         ),
-        ({"timer": "session", "at": "answer"}, "at is for requests; a timer is held when it is due"),
+        ({"timer": "session", "at": "answer"}, "at is for requests; timer says what is held in place of them"),
         ({"timer": "session", "failover": 1}, "timer and failover are held by holds of their own"),
         ({"timer": "session", "api": "Heartbeat"}, "this happens to a timer of a group, which has no API"),
         ({"failover": "2"}, "failover is the id of a node, or a list of them, not '2'"),

@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ottla.broker.faults.aim import Target
+from ottla.broker.faults.appends import HeldAppend, HoldAppends
 from ottla.broker.faults.barrier import Held
 from ottla.broker.faults.cutting import TurnAway
 from ottla.broker.faults.deadlines import FAILOVER, HeldDeadline, HoldDeadlines, Reached
@@ -37,11 +38,12 @@ if TYPE_CHECKING:
     from ottla.broker.network.listener import Shared
     from ottla.broker.services import Services
     from ottla.cluster.cluster import Cluster
-    from ottla.coordinator.runtime.owner import Log as GroupLog
+    from ottla.coordinator.runtime.log import Log as GroupLog
     from ottla.coordinator.runtime.owner import Owner
     from ottla.coordinator.runtime.timers import MachineTimer
     from ottla.events.stream import Stream
     from ottla.log.storage.contract import LogStorage, WrapStorage
+    from ottla.protocol.errors import ErrorCode
     from ottla.protocol.primitives import Message
     from ottla.purgatory import Timer
 
@@ -80,6 +82,9 @@ class Faults:
         if isinstance(hold, HoldDeadlines):
             hold.on_held = lambda held: self._tell_deadline_held(fault, held)
             hold.on_decided = lambda held: self._tell_deadline_decided(fault, held)
+        elif isinstance(hold, HoldAppends):
+            hold.on_held = lambda held: self._tell_append_held(fault, held)
+            hold.on_decided = lambda held: self._tell_append_decided(fault, held)
         else:
             hold.on_held = lambda held: self._tell_held(fault, held)
             hold.on_decided = lambda held: self._tell_decided(fault, held)
@@ -166,13 +171,18 @@ class Faults:
                 return action
         return None
 
-    def _hit_group_append(self, group_id: str, committed: Sequence[tuple[str, int]]) -> RefuseGroupAppend | None:
+    def _hit_group_append(
+        self, group_id: str, committed: Sequence[tuple[str, int]], real: GroupLog
+    ) -> ErrorCode | None:
         for fault in self._on_group_appends:
             if fault.aim.is_of_group(group_id, committed) and not fault.is_spent and fault.times.happens():
                 self._note(fault, self._hit(group_id=group_id))
                 (action,) = fault.actions
+                if isinstance(action, HoldAppends):
+                    self._lay()
+                    raise action.hold(group_id, real)
                 assert isinstance(action, RefuseGroupAppend)
-                return action
+                return action.error
         return None
 
     # --- for deadlines ---
@@ -363,6 +373,16 @@ class Faults:
             member_id=held.member_id,
             how=held.how.value,
             is_void=held.is_gone,
+        )
+
+    def _tell_append_held(self, fault: Fault, held: HeldAppend) -> None:
+        self._events.tell(Kind.APPEND_HELD, fault_id=fault.number, number=held.number, group_id=held.group_id)
+
+    def _tell_append_decided(self, fault: Fault, held: HeldAppend) -> None:
+        assert held.how is not None
+        how = held.how.value
+        self._events.tell(
+            Kind.APPEND_LET_GO, fault_id=fault.number, number=held.number, group_id=held.group_id, how=how
         )
 
 

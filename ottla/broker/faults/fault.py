@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.broker.faults.aim import Aim, Target
+from ottla.broker.faults.appends import HoldAppends
 from ottla.broker.faults.cutting import TurnAway
 from ottla.broker.faults.deadlines import HoldDeadlines
 from ottla.broker.faults.milestones import Milestones
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ottla.protocol.primitives import Message
 
 #: What can happen, to whatever it happens to.
-AnyAction: TypeAlias = Action | TurnAway | FailAppend | RefuseGroupAppend | HoldDeadlines
+AnyAction: TypeAlias = Action | TurnAway | FailAppend | RefuseGroupAppend | HoldAppends | HoldDeadlines
 
 #: So many hits are kept, the last ones; all are counted.
 HITS_KEPT_MAX: Final = 1_000

@@ -17,7 +17,7 @@ from ottla.protocol.messages.offset_commit_key import OffsetCommitKey
 
 if TYPE_CHECKING:
     from ottla.coordinator.runtime.effects import Writer
-    from ottla.coordinator.runtime.owner import Log as GroupLog
+    from ottla.coordinator.runtime.log import Log as GroupLog
     from ottla.coordinator.runtime.records import Record
 
 #: Kafka: CoordinatorRecordType.
@@ -74,9 +74,11 @@ class FaultyGroupLog:
     """Stands around the log of the groups."""
 
     def __init__(
-        self, real: GroupLog, hit: Callable[[str, Sequence[tuple[str, int]]], RefuseGroupAppend | None]
+        self, real: GroupLog, hit: Callable[[str, Sequence[tuple[str, int]], GroupLog], ErrorCode | None]
     ) -> None:
-        """`hit`: what happens to the next append of a group and of the partitions it commits, if anything does."""
+        """`hit`: what becomes of the next append of a group and of the partitions it commits, to the real log; None: it
+        is written. May raise `AppendHeld`.
+        """
         self.real = real
         self._hit = hit
 
@@ -92,9 +94,9 @@ class FaultyGroupLog:
 
     def _refused(self, records: Sequence[Record]) -> ErrorCode | None:
         for group_id, committed in _groups_of(records).items():
-            fault = self._hit(group_id, committed)
-            if fault is not None:
-                return fault.error
+            error = self._hit(group_id, committed, self.real)
+            if error is not None:
+                return error
         return None
 
 

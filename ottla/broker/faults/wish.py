@@ -14,23 +14,25 @@ from random import Random
 from typing import Any, Final
 
 from ottla.broker.faults.aim import ROLES, Aim, Target, api_names
+from ottla.broker.faults.appends import APPEND, HoldAppends
 from ottla.broker.faults.barrier import HoldBack, Side
 from ottla.broker.faults.deadlines import FAILOVER, TIMERS, HoldDeadlines
 from ottla.broker.faults.fault import Fault
 from ottla.broker.faults.misuse import BadFault, unknown
 from ottla.broker.faults.times import SEED_MAX, First, Nth, Times, WithProbability
 from ottla.broker.faults.verbs import VERBS, Surroundings, Verb
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.classic.timers import SESSION
 
-__all__ = ["AIM_WORDS", "DEADLINE_WORDS", "TIMES_WORDS", "Surroundings", "read_fault", "read_hold"]
+__all__ = ["AIM_WORDS", "HELD_WORDS", "TIMES_WORDS", "Surroundings", "read_fault", "read_hold"]
 
 _TEXTS: Final = ("group", "member", "instance", "transactional_id", "topic", "client_id", "principal", "listener")
 _NUMBERS: Final = ("partition", "producer_id", "node")
 _PREDICATES: Final = ("connection", "when")
 #: What says at what a fault is aimed.
 AIM_WORDS: Final = ("api", *_TEXTS, *_NUMBERS, "version", "role", *_PREDICATES)
-#: What names a deadline that is held.
-DEADLINE_WORDS: Final = ("timer", FAILOVER)
+#: What is held in place of requests; one of them.
+HELD_WORDS: Final = ("timer", FAILOVER, APPEND)
 _COUNT_MAX: Final = 2**31 - 1
 
 #: What says how often; one of them.
@@ -55,13 +57,22 @@ def read_fault(number: int, wish: Mapping[str, Any], around: Surroundings) -> Fa
 
 
 def read_hold(number: int, wish: Mapping[str, Any], around: Surroundings) -> Fault:
-    """The hold that is asked for: as a fault, with `at` and without a verb; or of a deadline. Raises `BadFault`."""
-    _check_words(wish, (*AIM_WORDS, *TIMES_WORDS, *DEADLINE_WORDS, "seed", "at", "may_not_fire"))
+    """The hold that is asked for: as a fault, without a verb, with `at` or one of `HELD_WORDS`. Raises `BadFault`."""
+    _check_words(wish, (*AIM_WORDS, *TIMES_WORDS, *HELD_WORDS, "seed", "at", "may_not_fire"))
     aim = _read_aim(wish)
-    said = [word for word in DEADLINE_WORDS if wish.get(word) is not None]
-    target, action = (
-        _read_deadline(wish, said, aim, around.cluster.all_nodes) if said else (Target.REQUEST, _read_side(wish))
-    )
+    said = [word for word in HELD_WORDS if wish.get(word) is not None]
+    target: Target
+    action: HoldAppends | HoldBack | HoldDeadlines
+    if not said:
+        target, action = Target.REQUEST, _read_side(wish)
+    elif len(said) > 1:
+        raise BadFault(f"{' and '.join(said)} are held by holds of their own")
+    elif wish.get("at") is not None:
+        raise BadFault(f"at is for requests; {said[0]} says what is held in place of them")
+    elif said == [APPEND]:
+        target, action = _read_append(wish, aim)
+    else:
+        target, action = _read_deadline(wish, aim, around.cluster.all_nodes)
     aim.check(target)
     times = _read_times(wish, around.cluster.dice)
     text = f"{_aim_text(wish, aim)}: {action.text}, {times.text}"
@@ -76,15 +87,22 @@ def _read_side(wish: Mapping[str, Any]) -> HoldBack:
     return HoldBack(Side(at))
 
 
-def _read_deadline(
-    wish: Mapping[str, Any], said: Sequence[str], aim: Aim, nodes: Collection[int]
-) -> tuple[Target, HoldDeadlines]:
+def _read_append(wish: Mapping[str, Any], aim: Aim) -> tuple[Target, HoldAppends | HoldBack]:
+    """What is held of appends: what groups write, or the request that a topic's batch comes with."""
+    (topic, *more) = _list_of(wish, APPEND, str, "the name of a topic")
+    if more:
+        raise BadFault("append says one topic")
+    if topic == GROUP_TOPIC:
+        return Target.GROUP_APPEND, HoldAppends()
+    if aim.topic or aim.apis:
+        raise BadFault(f"append says which topic, such as append={topic!r}; leave topic and the API out")
+    aim.topic, aim.apis = [topic], api_names("Produce")
+    return Target.REQUEST, HoldBack(Side.REQUEST)
+
+
+def _read_deadline(wish: Mapping[str, Any], aim: Aim, nodes: Collection[int]) -> tuple[Target, HoldDeadlines]:
     """What is held of deadlines; puts the nodes that are named into the aim."""
-    if len(said) > 1:
-        raise BadFault(f"{' and '.join(said)} are held by holds of their own")
-    if wish.get("at") is not None:
-        raise BadFault(f"at is for requests; a {said[0]} is held when it is due")
-    if said == [FAILOVER]:
+    if wish.get(FAILOVER) is not None:
         if aim.node:
             raise BadFault("failover says which node, such as failover=2; leave node out")
         aim.node = _list_of(wish, FAILOVER, int, "the id of a node, or a list of them")
@@ -211,7 +229,7 @@ def _number(wish: Mapping[str, Any], word: str, least: int, most: int) -> int:
 def _aim_text(wish: Mapping[str, Any], aim: Aim) -> str:
     """Such as "Produce topic=orders partition=0", or "timer=session group=kitchen"."""
     apis = _shown(wish["api"]) if wish.get("api") is not None else ", ".join(sorted(aim.apis))
-    said = [f"{word}={_shown(wish[word])}" for word in (*DEADLINE_WORDS, *AIM_WORDS[1:]) if wish.get(word) is not None]
+    said = [f"{word}={_shown(wish[word])}" for word in (*HELD_WORDS, *AIM_WORDS[1:]) if wish.get(word) is not None]
     return " ".join([apis, *said] if apis else said) or "everything"
 
 

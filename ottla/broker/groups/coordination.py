@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ottla.broker.background import Background
     from ottla.cluster.cluster import Cluster
     from ottla.coordinator.runtime.effects import Writer
-    from ottla.coordinator.runtime.owner import Log as GroupLog
+    from ottla.coordinator.runtime.log import Log as GroupLog
     from ottla.coordinator.runtime.records import Record
     from ottla.events.stream import Event, Stream
     from ottla.log.partition import Partition

@@ -106,6 +106,8 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.FAULT_REMOVED: lambda d: f"fault {d['fault_id']} removed; it happened {_count(d['hits'], 'time')}",
     Kind.REQUEST_HELD: lambda d: f"{d['api']} of {d['client_id']} held at the {d['at']} by fault {d['fault_id']}",
     Kind.REQUEST_LET_GO: lambda d: f"{d['api']} of {d['client_id']} {d['how']} by fault {d['fault_id']}",
+    Kind.APPEND_HELD: lambda d: f"append held by fault {d['fault_id']}",
+    Kind.APPEND_LET_GO: lambda d: f"append {d['how']} by fault {d['fault_id']}",
     Kind.DEADLINE_HELD: lambda d: f"{d['deadline']} held when it was due, by fault {d['fault_id']}",
     Kind.DEADLINE_LET_GO: lambda d: f"{d['deadline']} {d['how']}{_void(d)} by fault {d['fault_id']}",
     Kind.TIME_ADVANCED: lambda d: f"time moved by {d['ms']} ms",

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from ottla.coordinator.config import GroupConfig
     from ottla.coordinator.notes import Happened, NoteReader
-    from ottla.coordinator.runtime.owner import Log, Owner
+    from ottla.coordinator.runtime.log import Log
+    from ottla.coordinator.runtime.owner import Owner
     from ottla.pacing import Pace
     from ottla.purgatory import Timer
 

@@ -26,25 +26,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Generic, Protocol
 
-from ottla.coordinator.runtime.effects import Append, Arm, Ask, Disarm, Effect, Ended, Notice, Reply, Writer
+from ottla.coordinator.runtime.effects import Append, Arm, Ask, Disarm, Effect, Ended, Notice, Reply
 from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired, Unloaded
+from ottla.coordinator.runtime.holding import AppendHeld
 from ottla.coordinator.runtime.kind import M, StepFailed
-from ottla.coordinator.runtime.records import Record
+from ottla.coordinator.runtime.log import Log
 from ottla.coordinator.runtime.shard import Shard
 from ottla.coordinator.runtime.timers import MachineTimer, Timers
 from ottla.pacing import Pace, Worker, in_one_go
 from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import Purgatory, Timer
-
-
-class Log(Protocol):
-    """The partitions of an internal topic."""
-
-    def append(self, partition: int, records: Sequence[Record], /) -> ErrorCode:
-        """Append the records as one batch: all of them or none, and say why not. What is NONE is durable."""
-
-    def append_in_transaction(self, partition: int, records: Sequence[Record], writer: Writer, /) -> ErrorCode:
-        """The same as part of a producer's transaction: they count when it is committed."""
 
 
 class NoticeSink(Protocol):
@@ -102,6 +93,8 @@ class Owner(Generic[M]):
 
     __slots__ = (
         "_appends",
+        "_decided",
+        "_held",
         "_now_ms",
         "_sharing",
         "_skew_ms",
@@ -131,6 +124,10 @@ class Owner(Generic[M]):
         self._with = surroundings
         self._timers = Timers(key, surroundings.timer, surroundings.purgatories, kind.purgatory_of, self._ran_out)
         self._appends: list[Append] = []
+        #: What is held of what was to be written; until it is decided about nothing else is done.
+        self._held: AppendHeld | None = None
+        #: Where what was held is written to; None: nothing was.
+        self._decided: Log | None = None
         self._waiter: asyncio.Future[None] | None = None
         #: Is there something in the inbox that may be long, or half done?
         self._takes_long = False
@@ -141,8 +138,13 @@ class Owner(Generic[M]):
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a step is half done."""
-        return self._worker is not None
+        """Whether a step is half done, or what it writes is held."""
+        return self._worker is not None or self._held is not None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it does nothing before somebody else does something: it has nothing to do, or may not."""
+        return self._held is not None or (not self.inbox and self._worker is None)
 
     def post(self, item: Any) -> None:
         """Put something into the inbox, and wake the task."""
@@ -181,7 +183,7 @@ class Owner(Generic[M]):
         while not self.is_ended:
             if self.inbox and not self._takes_long:
                 self._drain()
-            elif self.inbox and self._worker is None:
+            elif self.inbox and not self.is_at_work:
                 self._drain_in_slices()
             else:
                 self._waiter = loop.create_future()
@@ -189,11 +191,23 @@ class Owner(Generic[M]):
 
     def drain(self) -> None:
         """Take everything out of the inbox, now, from outside the task: what is half done is finished first."""
-        if self._worker is None:
-            in_one_go(self._drain)
-        else:
+        if self._worker is not None:
             assert self._with.pace is not None
             self._with.pace.finish(self._worker)  # and what is in the inbox with it
+        elif self._held is None:
+            in_one_go(self._drain)
+        while self._held is not None:
+            self._held.finish()
+
+    def _hold(self, held: AppendHeld) -> None:
+        """Do nothing more until it is decided about."""
+        self._held, self._takes_long = held, True
+        held.go_on = self._go_on
+
+    def _go_on(self, log: Log) -> None:
+        self._held, self._decided, self._takes_long = None, log, False
+        in_one_go(self._drain)
+        self._wake()
 
     def _drain_in_slices(self) -> None:
         assert self._with.pace is not None
@@ -203,7 +217,7 @@ class Owner(Generic[M]):
         try:
             self._drain()
         finally:
-            self._takes_long, self._worker = False, None
+            self._takes_long, self._worker = self._held is not None, None
             self._wake()
 
     def _drain(self) -> None:
@@ -214,12 +228,14 @@ class Owner(Generic[M]):
         machine, step, sharing, now_ms, inbox = self.machine, self._step, self._sharing, self._now_ms, self.inbox
         item: Any = None
         try:
+            if self._decided is not None:
+                self._write_decided(self._decided)
             while inbox and not self.is_ended:
                 item = inbox.popleft()
                 item_class = item.__class__
                 shares = item_class is sharing
                 if self._appends and not shares:
-                    self._write()  # the machine finds what was written before
+                    self._write_before(item)  # the machine finds what was written before
                 if item_class is not MachineTimer:  # a fifth of what isinstance takes, as it is an abstract class
                     self._perform(step(machine, now_ms, item))
                 elif self._timers.let_expire(item):
@@ -227,6 +243,8 @@ class Owner(Generic[M]):
                 if self._appends and not shares:
                     self._write()
             self._write()
+        except AppendHeld as held:
+            self._hold(held)
         except Exception as error:
             if self._with.failed is None:
                 raise
@@ -281,23 +299,41 @@ class Owner(Generic[M]):
         while self._appends:
             appends, self._appends = self._appends, []
             try:
-                self._write_together(appends)
+                self._write_together(appends, self._with.log)
             except Exception:
                 self._appends = appends  # for `_give_up`: what is answered already won't be answered again
                 raise
 
-    def _write_together(self, appends: Sequence[Append]) -> None:
+    def _write_decided(self, log: Log) -> None:
+        """Write what was held, and is decided about, to this log."""
+        self._decided = None
+        appends, self._appends = self._appends, []
+        try:
+            self._write_together(appends, log)
+        except Exception:
+            self._appends = appends
+            raise
+        self._write()
+
+    def _write_before(self, item: Any) -> None:
+        try:
+            self._write()
+        except AppendHeld:
+            self.inbox.appendleft(item)
+            raise
+
+    def _write_together(self, appends: Sequence[Append], log: Log) -> None:
         records = [record for append in appends for record in append.records]
         writer = appends[0].writer
         if writer is None:
-            error = self._with.log.append(self.shard.partition, records)
+            error = log.append(self.shard.partition, records)
         else:
             assert len(appends) == 1, "what is written in a transaction is a batch of its own"
-            error = self._with.log.append_in_transaction(self.shard.partition, records, writer)
+            error = log.append_in_transaction(self.shard.partition, records, writer)
         is_too_large_together = error in _TOO_LARGE and len(appends) > 1
         for append in appends:
             if is_too_large_together:
-                error = self._with.log.append(self.shard.partition, append.records)
+                error = log.append(self.shard.partition, append.records)
             self._perform(self._step(self.machine, self._now_ms, AppendCompleted(append.completion, error)))
 
     def _tell(self, effect: Notice) -> None:

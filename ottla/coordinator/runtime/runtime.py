@@ -17,7 +17,8 @@ from typing import Any, Generic, TypeAlias
 
 from ottla.coordinator.runtime.events import Loaded, Unloaded
 from ottla.coordinator.runtime.kind import M
-from ottla.coordinator.runtime.owner import KeepBack, Log, NoticeSink, Owner, Surroundings
+from ottla.coordinator.runtime.log import Log
+from ottla.coordinator.runtime.owner import KeepBack, NoticeSink, Owner, Surroundings
 from ottla.coordinator.runtime.shard import Shard
 from ottla.coordinator.runtime.sweep import Sweep, send_all
 from ottla.pacing import Pace
@@ -116,7 +117,7 @@ class Runtime(Generic[M]):
     @property
     def is_settled(self) -> bool:
         """Whether nothing is on its way in any inbox."""
-        return not any(owner.inbox or owner.is_at_work for owner in self.owners.values())
+        return all(owner.is_settled for owner in self.owners.values())
 
     @property
     def is_any_loading(self) -> bool:

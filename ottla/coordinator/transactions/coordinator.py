@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from enum import Enum
 
-    from ottla.coordinator.runtime.owner import Log, NoticeSink
+    from ottla.coordinator.runtime.log import Log
+    from ottla.coordinator.runtime.owner import NoticeSink
     from ottla.coordinator.transactions.config import TransactionConfig
     from ottla.coordinator.transactions.events import MarkersWritten, Request
     from ottla.coordinator.transactions.machine import WriteMarkers

@@ -30,6 +30,18 @@ REQUEST_LET_GO: Final = Row(
     ("fault_id", "number", "api", "client_id", "how"),
     "It was let go, refused or lost (`how`).",
 )
+APPEND_HELD: Final = Row(
+    "append.held",
+    "debug",
+    ("fault_id", "number", "group_id"),
+    "What a group writes is not written until it is let go, and the group does nothing else.",
+)
+APPEND_LET_GO: Final = Row(
+    "append.let_go",
+    "debug",
+    ("fault_id", "number", "group_id", "how"),
+    "It was let go or refused (`how`).",
+)
 DEADLINE_HELD: Final = Row(
     "deadline.held",
     "debug",
