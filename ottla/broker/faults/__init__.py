@@ -5,6 +5,7 @@
     actions    what happens: answers, losses, delays, ends of connections, a disk that fails
     fault      the three together, and what it has hit
     barrier    requests and answers that wait until somebody lets them go
+    deadlines  timers of groups and failovers that wait in the same way; appends: so does what groups write
     engine     steps in between connections and handlers, while there is anything to step in for
     wish       all of it as a script or a test says it
 

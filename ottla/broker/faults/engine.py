@@ -18,16 +18,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ottla.broker.faults.aim import Target
-from ottla.broker.faults.appends import HeldAppend, HoldAppends
-from ottla.broker.faults.barrier import Held
+from ottla.broker.faults.appends import HoldAppends
 from ottla.broker.faults.cutting import TurnAway
-from ottla.broker.faults.deadlines import FAILOVER, HeldDeadline, HoldDeadlines, Reached
+from ottla.broker.faults.deadlines import FAILOVER, HoldDeadlines, Reached
 from ottla.broker.faults.fault import Fault, Hit
 from ottla.broker.faults.keeping import Keeping
 from ottla.broker.faults.misuse import BadFault
 from ottla.broker.faults.passage import Action, Passage
 from ottla.broker.faults.storage import FailAppend, FaultyGroupLog, FaultyStorage, RefuseGroupAppend
 from ottla.broker.faults.subjects import topics, values
+from ottla.broker.faults.telling import tell_of
 from ottla.broker.faults.wish import Surroundings, read_fault, read_hold
 from ottla.coordinator.classic.timers import SESSION, kind_of, member_of
 from ottla.events.kind import Kind
@@ -79,15 +79,7 @@ class Faults:
         """Have requests, or deadlines, held from now on. Raises `BadFault`."""
         fault = read_hold(self._last_number + 1, wish, self._surroundings)
         hold = hold_of(fault)
-        if isinstance(hold, HoldDeadlines):
-            hold.on_held = lambda held: self._tell_deadline_held(fault, held)
-            hold.on_decided = lambda held: self._tell_deadline_decided(fault, held)
-        elif isinstance(hold, HoldAppends):
-            hold.on_held = lambda held: self._tell_append_held(fault, held)
-            hold.on_decided = lambda held: self._tell_append_decided(fault, held)
-        else:
-            hold.on_held = lambda held: self._tell_held(fault, held)
-            hold.on_decided = lambda held: self._tell_decided(fault, held)
+        tell_of(hold, fault, self._events)
         return self._enter(fault)
 
     def find(self, number: int) -> Fault:
@@ -324,65 +316,6 @@ class Faults:
             member_id=hit.member_id,
             topic=hit.topic,
             partition=hit.partition,
-        )
-
-    def _tell_held(self, fault: Fault, held: Held) -> None:
-        self._events.tell(
-            Kind.REQUEST_HELD,
-            node_id=held.call.node.node_id,
-            fault_id=fault.number,
-            number=held.number,
-            api=held.api,
-            client_id=held.client_id,
-            group_id=held.group_id,
-            member_id=held.member_id,
-            at=held.at,
-        )
-
-    def _tell_decided(self, fault: Fault, held: Held) -> None:
-        assert held.how is not None
-        self._events.tell(
-            Kind.REQUEST_LET_GO,
-            fault_id=fault.number,
-            number=held.number,
-            api=held.api,
-            client_id=held.client_id,
-            how=held.how.value,
-        )
-
-    def _tell_deadline_held(self, fault: Fault, held: HeldDeadline) -> None:
-        self._events.tell(
-            Kind.DEADLINE_HELD,
-            node_id=held.node_id,
-            fault_id=fault.number,
-            number=held.number,
-            deadline=held.at,
-            group_id=held.group_id,
-            member_id=held.member_id,
-        )
-
-    def _tell_deadline_decided(self, fault: Fault, held: HeldDeadline) -> None:
-        assert held.how is not None
-        self._events.tell(
-            Kind.DEADLINE_LET_GO,
-            node_id=held.node_id,
-            fault_id=fault.number,
-            number=held.number,
-            deadline=held.at,
-            group_id=held.group_id,
-            member_id=held.member_id,
-            how=held.how.value,
-            is_void=held.is_gone,
-        )
-
-    def _tell_append_held(self, fault: Fault, held: HeldAppend) -> None:
-        self._events.tell(Kind.APPEND_HELD, fault_id=fault.number, number=held.number, group_id=held.group_id)
-
-    def _tell_append_decided(self, fault: Fault, held: HeldAppend) -> None:
-        assert held.how is not None
-        how = held.how.value
-        self._events.tell(
-            Kind.APPEND_LET_GO, fault_id=fault.number, number=held.number, group_id=held.group_id, how=how
         )
 
 
