@@ -184,6 +184,8 @@ class Pace:
             Worker(self)
         worker = self._idle.pop()
         worker.switch(task)
+        if self._is_closed:
+            self._dismiss_idle()
         return worker if self._waiting and self._waiting[-1] is worker else None
 
     def finish(self, worker: Worker) -> None:
@@ -213,10 +215,17 @@ class Pace:
             self.loop_stack.switch()
 
     def close(self) -> None:
-        """Finish what is half done, and take no breath any more."""
+        """Finish what is half done, and take no breath any more. No worker outlives what it does from then on: one that
+        is left when its thread ends can't be ended, and Python's garbage collector of another thread comes upon it.
+        """
         self._is_closed = True
         while (worker := self._next_worker()) is not None:
             worker.switch()
+        self._dismiss_idle()
+
+    def _dismiss_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().switch(None)
 
     def _begin_turn(self) -> None:
         self._turn_is_begun = True
