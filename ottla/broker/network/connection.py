@@ -289,6 +289,8 @@ class Connection(ClientSocket):
             return True
         if response is not None:
             call.answer(response)
+        elif self._is_closed and not unanswered:
+            self._abandon(call)  # it was lost while a worker handled this
         return True
 
     def _take_long(self, frame: bytes) -> bool:
