@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
@@ -160,12 +160,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def _keep_trace(traces: KeptTraces, item: pytest.Item, report: pytest.TestReport) -> None:
     """Write the pages of a test that has failed; with `on`, of one that has passed too. The report says where."""
     if report.failed:
-        pages = traces.write(item.nodeid, "failed")
+        outcome: Literal["passed", "failed"] = "failed"
     elif report.when == "call" and report.passed and item.config.getoption("--kafka-trace") == "on":
-        pages = traces.write(item.nodeid, "passed")
+        outcome = "passed"
     else:
         return
-    report.sections += [(_TRACE_SECTION, str(page)) for page in pages]
+    try:
+        said = [str(page) for page in traces.write(item.nodeid, outcome)]
+    except OSError as error:
+        said = [f"cannot be written: {error}"]
+    report.sections += [(_TRACE_SECTION, text) for text in said]
 
 
 def _brokers_of(item: pytest.Item) -> list[Broker]:

@@ -4,6 +4,5 @@
                                Trace ──page──▶ one file, which a browser opens without a server
     of a file   ──of_file────▶
 
-`kept` writes pages for pytest's `--kafka-trace`. What a page does is in `viewer/`: plain JavaScript and CSS, put into
-each page as they are.
+What a page does is in `viewer/`: plain JavaScript and CSS, put into each page as they are.
 """

@@ -9,8 +9,7 @@ import pytest
 
 from ottla.broker.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
 from ottla.broker.log_dirs import MEMORY
-from ottla.cluster import features
-from ottla.cluster.features import METADATA_VERSION, TRANSACTION_VERSION, Feature
+from ottla.cluster.features import METADATA_VERSION, TRANSACTION_VERSION
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest
 from ottla.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
@@ -171,37 +170,36 @@ def supported(scene: Scene, version: int) -> dict[str, tuple[int, int]]:
 
 
 @pytest.fixture
-def scene_with_feature(monkeypatch: pytest.MonkeyPatch) -> Scene:
-    """Beside metadata.version there is `test.version`, which can have the levels 0 to 2, and has 1."""
-    monkeypatch.delitem(features.FEATURES, TRANSACTION_VERSION)
-    monkeypatch.setitem(features.FEATURES, "test.version", Feature(0, 2, "log.cleaner.threads"))
-    return Scene(settings={"log.cleaner.threads": "1"})
+def scene_with_feature() -> Scene:
+    """`transaction.version` can have the levels 0 to 2, and has 1."""
+    return Scene(settings={"ottla.transaction.version": "1"})
 
 
 def test_level_of_a_feature_goes_up_and_down(scene_with_feature: Scene) -> None:
     """Clients see it at once; level 0 is not shown, and before v4 no feature that can be off is known."""
     scene = scene_with_feature
     base = {METADATA_VERSION: (33, 33)}
-    assert finalized(scene) == {**base, "test.version": (1, 1)}
-    assert update(scene, ("test.version", 2, UP), is_trial=True).error_code == 0
-    assert finalized(scene) == {**base, "test.version": (1, 1)}
-    for level, kind, shown in ((2, UP, {"test.version": (2, 2)}), (0, DOWN, {}), (1, UP, {"test.version": (1, 1)})):
-        answer = update(scene, ("test.version", level, kind), (METADATA_VERSION, 33, UP), version=1)
+    assert finalized(scene) == {**base, TRANSACTION_VERSION: (1, 1)}
+    assert update(scene, (TRANSACTION_VERSION, 2, UP), is_trial=True).error_code == 0
+    assert finalized(scene) == {**base, TRANSACTION_VERSION: (1, 1)}
+    shown_one, shown_two = {TRANSACTION_VERSION: (1, 1)}, {TRANSACTION_VERSION: (2, 2)}
+    for level, kind, shown in ((2, UP, shown_two), (0, DOWN, {}), (1, UP, shown_one)):
+        answer = update(scene, (TRANSACTION_VERSION, level, kind), (METADATA_VERSION, 33, UP), version=1)
         assert (answer.error_code, answer.error_message) == (0, None)
-        assert [(r.feature, r.error_code) for r in answer.results] == [("test.version", 0), (METADATA_VERSION, 0)]
+        assert [(r.feature, r.error_code) for r in answer.results] == [(TRANSACTION_VERSION, 0), (METADATA_VERSION, 0)]
         assert finalized(scene) == {**base, **shown}
     assert supported(scene, 3) == {METADATA_VERSION: (7, 33)}
-    assert supported(scene, 4) == {METADATA_VERSION: (7, 33), "test.version": (0, 2)}
+    assert supported(scene, 4) == {METADATA_VERSION: (7, 33), TRANSACTION_VERSION: (0, 2)}
 
 
 @pytest.mark.parametrize(
     ("name", "level", "kind", "reason"),
     [
-        ("test.version", 0, UP, "Can't downgrade the version of this feature without setting"),
-        ("test.version", 2, DOWN, "Can't downgrade to a newer version."),
-        ("test.version", 3, UP, "Local controller 1 only supports versions 0-2"),
-        ("test.version", 1, 0, "does not support the given upgrade type"),
-        ("test.version", -1, UP, "cannot be less than 0"),
+        (TRANSACTION_VERSION, 0, UP, "Can't downgrade the version of this feature without setting"),
+        (TRANSACTION_VERSION, 2, DOWN, "Can't downgrade to a newer version."),
+        (TRANSACTION_VERSION, 3, UP, "Local controller 1 only supports versions 0-2"),
+        (TRANSACTION_VERSION, 1, 0, "does not support the given upgrade type"),
+        (TRANSACTION_VERSION, -1, UP, "cannot be less than 0"),
         ("other.version", 1, UP, "Local controller 1 does not support this feature."),
         ("other.version", 0, UP, "Feature other.version not found."),
         (METADATA_VERSION, 32, DOWN, "because it might delete metadata information"),
@@ -214,8 +212,8 @@ def test_update_that_can_not_be_says_why_and_leaves_all_as_it_was(
     """What else was asked for is not done either."""
     scene = scene_with_feature
     before = finalized(scene)
-    updates = [("test.version", 2, UP), (name, level, kind)]
-    answer = update(scene, *(updates if name != "test.version" else updates[1:]))
+    updates = [(TRANSACTION_VERSION, 2, UP), (name, level, kind)]
+    answer = update(scene, *(updates if name != TRANSACTION_VERSION else updates[1:]))
     assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION
     assert reason in answer.error_message
     assert finalized(scene) == before

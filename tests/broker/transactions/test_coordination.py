@@ -25,6 +25,7 @@ from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from ottla.protocol.messages.update_features import UpdateFeaturesRequest
 from ottla.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from ottla.protocol.primitives import Message
 from tests.broker.scene import WALL_MS, FakeCall, Scene
@@ -279,3 +280,14 @@ async def test_after_a_bug_the_ids_are_read_anew(monkeypatch: pytest.MonkeyPatch
         assert await scene.state() == ("Ongoing", 1)
         await scene.end()
         assert await scene.state() == ("CompleteCommit", 0)
+
+
+async def test_the_coordinator_follows_the_level_of_the_feature() -> None:
+    """After UpdateFeatures has lowered it, new transactions are of the older kind, without a restart."""
+    async with running() as scene:
+        (coordinator,) = scene.services.transaction_coordination.of_node.values()
+        assert coordinator.config.transaction_version == 2
+        update = UpdateFeaturesRequest.FeatureUpdateKey("transaction.version", 1, upgrade_type=2)
+        answer = await scene.tell(UpdateFeaturesRequest(1000, [update]), 2)
+        assert answer.error_code == ErrorCode.NONE
+        assert coordinator.config.transaction_version == 1

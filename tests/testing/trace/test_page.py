@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from ottla.testing import Broker
 from ottla.testing.trace.document import Trace
 from ottla.testing.trace.page import write_page
 from tests.support.browser import Chromium, Page, browser, find_browser
+from tests.support.patience import PATIENCE_SECONDS
+from tests.testing.consuming import consuming
 from tests.testing.trace.scenes import HOSTILE, crowd, event, joined, kitchen, member_id, request
 
 _LINES = "[...document.querySelectorAll('#list .line .what')].map((line) => line.textContent)"
@@ -167,6 +171,23 @@ def test_two_runs_are_compared(chromium: Chromium, tmp_path: Path) -> None:
         page.until("difference.innerText.includes('The two runs do not differ')")
 
 
+def test_runs_are_compared_without_requests_if_one_has_none(chromium: Chromium, tmp_path: Path) -> None:
+    """A journal knows none, and that is no difference between the runs."""
+    journal = replace(kitchen(), requests=[], has_requests=False)
+    with opened(chromium, tmp_path, kitchen(), journal) as page:
+        assert "The two runs do not differ" in page.evaluate("difference.innerText")
+
+
+def test_who_is_no_member_is_not_silent(chromium: Chromium, tmp_path: Path) -> None:
+    """A member that asks seldom is; one that was removed may ask whenever it wants."""
+    about = {"group_id": "kitchen", "member_id": member_id("bo"), "client_id": "bo"}
+    beats = [request("Heartbeat", at_ms, **about) for at_ms in (60, 30_000, 31_000, 46_000, 90_000)]
+    with opened(chromium, tmp_path, replace(kitchen(), requests=beats)) as page:
+        bo = "ottlaTrace.run.lanes.find((lane) => lane.client === 'bo')"
+        spans = page.evaluate(f"{bo}.silences.map((one) => [one.from.broker_ms, one.to.broker_ms])")
+        assert spans == [[60, 30_000]]
+
+
 def test_names_of_strangers_are_text(chromium: Chromium, tmp_path: Path) -> None:
     """Whatever a client calls itself, its group, its records: it is shown, and nothing of it runs."""
     about = {"group_id": HOSTILE, "member_id": HOSTILE}
@@ -222,6 +243,24 @@ def test_fifty_thousand_events_are_there_and_answer(chromium: Chromium, tmp_path
         page.until("ottlaTrace.list.items.length < 5000 && ottlaTrace.list.items.length > 100")
         page.evaluate("ottlaTrace.axis.zoom(0.01); ottlaTrace.lanes.redraw()")
         page.until("!ottlaTrace.lanes.isDue")
+
+
+def test_real_consumer_is_traced(chromium: Chromium, tmp_path: Path) -> None:
+    """From what a broker has recorded to what is on the page: its subscription, its assignment, the record it got."""
+    got = Event()
+    with Broker(record_requests=True) as kafka:
+        kafka.topic("orders").create().produce("soup")
+        with consuming(kafka.bootstrap_servers, "kitchen", "orders", on_message=lambda _consumer, _message: got.set()):
+            assert got.wait(PATIENCE_SECONDS)
+        kafka.wait_until_idle()
+    with opened(chromium, tmp_path, kafka.trace("kitchen")) as page:
+        for api, wanted in (("JoinGroup", "metadata"), ("SyncGroup", "assigned_partitions"), ("Fetch", "soup")):
+            has = f"JSON.stringify([item.request, item.answer]).includes('{wanted}')"
+            found = f"ottlaTrace.run.items.find((item) => item.api === '{api}' && {has})"
+            page.evaluate(f"ottlaTrace.select({found})")
+            assert wanted in page.evaluate("details.innerText")
+        ana = "ottlaTrace.run.lanes.find((lane) => lane.client === 'ana' && lane.kind === 'member')"
+        assert page.evaluate(f"{ana}.spans.map((life) => life.to.text)") == ["removed: member_left"]
 
 
 def test_trace_without_anything_is_a_page_too(chromium: Chromium, tmp_path: Path) -> None:

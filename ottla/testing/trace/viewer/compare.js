@@ -1,4 +1,5 @@
-// What two runs differ in first: step by step, for each group, for the broker, and for what each client asked.
+// What two runs differ in first: step by step, for each group, for the broker, and for what each client asked, where
+// both know it.
 //
 // Steps are told without what differs from run to run anyway: times, ports, durations, and random parts of ids. Repeated
 // requests count once, and what clients ask all the time not at all.
@@ -6,7 +7,8 @@
 const VARYING = /^(duration_ms|client_port|client_host|topic_id|assignment_bytes|member_ids?|leader|replaced_member_id|fault_id|number|group_sequence|seq|correlation_id)$/;
 
 function compareRuns(one, other) {
-  const [first, second] = [tracksOf(one), tracksOf(other)];
+  const hasRequests = one.trace.has_requests && other.trace.has_requests;
+  const [first, second] = [tracksOf(one, hasRequests), tracksOf(other, hasRequests)];
   const differences = [];
   for (const name of new Set([...first.keys(), ...second.keys()])) {
     const difference = firstDifference(name, first.get(name) ?? [], second.get(name) ?? []);
@@ -23,11 +25,11 @@ function firstDifference(name, here, there) {
   return null;
 }
 
-function tracksOf(run) {
+function tracksOf(run, hasRequests) {
   const tracks = new Map();
   const aliases = new Map();
   for (const item of run.items) {
-    if (item.category === "connections" || item.category === "polls") continue;
+    if (item.category === "connections" || item.category === "polls" || (!isEvent(item) && !hasRequests)) continue;
     const step = isEvent(item) ? eventStep(item, aliases) : item.text;
     const name = item.group_id && isEvent(item) ? `group ${item.group_id}` : isEvent(item) ? "broker" : `requests of ${item.client_id}`;
     if (!tracks.has(name)) tracks.set(name, []);

@@ -62,10 +62,13 @@ function addSilenceBefore(lane, removed, run) {
 // Between two requests of a member, if they were recorded. One who waits for the answer to a join is not silent.
 function addSilences(lane) {
   if (!lane.sessionTimeoutMs) return;
+  let isMember = false;
   let former = null;
   for (const item of lane.items) {
-    if (item.kind === "group.member.removed") former = null;
-    if (isEvent(item)) continue;
+    if (item.kind === "group.member.joined") isMember = true;
+    if (item.kind === "group.member.removed") isMember = false;
+    if (!isMember) former = null;
+    if (!isMember || isEvent(item)) continue;
     const isWaiting = former && (former.api === "JoinGroup" || former.api === "SyncGroup");
     if (former && !isWaiting && item.broker_ms - former.broker_ms > lane.sessionTimeoutMs * SILENT_SHARE)
       lane.silences.push({ from: former, to: item });
