@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from greenlet import getcurrent, greenlet
 
 from ottla.pacing import (
     ACTIVE_MAX,
@@ -319,3 +320,18 @@ def test_nothing_is_counted_outside() -> None:
     assert charge_records(10**12)
     assert charge_fault()
     assert list(paced(range(100))) == list(range(100))
+
+
+def test_no_stack_is_left_when_all_is_over() -> None:
+    """Another thread would take it down later, and that may crash Python."""
+    loop = Loop()
+    stacks: list[greenlet] = []
+
+    def work() -> None:
+        stacks.append(getcurrent())
+
+    loop.pace.run(work)
+    assert not stacks[0].dead
+    loop.pace.close()
+    loop.pace.run(work)
+    assert [stack.dead for stack in stacks] == [True, True]
