@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -127,11 +128,15 @@ class Hold:
     @property
     def first(self) -> HeldRequest:
         """The first of them. Raises `NothingHeld` if there is none."""
-        held = self.all
+        return self.of(client_id="*")
+
+    def of(self, *, client_id: str) -> HeldRequest:
+        """The first of them that this client has sent; a `*` stands for anything. Raises `NothingHeld`."""
+        held = [request for request in self.all if fnmatchcase(request.client_id or "", client_id)]
         if not held:
-            raise NothingHeld(
-                f"nothing is held by {self._fault}; {self._inside.look(lambda _: self._fault.seen_instead())}"
-            )
+            whose = "" if client_id == "*" else f" of {client_id}"
+            instead = self._inside.look(lambda _: self._fault.seen_instead())
+            raise NothingHeld(f"nothing{whose} is held by {self._fault}; {instead}")
         return held[0]
 
     @property

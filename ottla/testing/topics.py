@@ -52,6 +52,11 @@ class TopicLooks:
         self._inside.look(lambda server: changes.create_topic(server.cluster, self.name, partitions, texts))
         return self
 
+    def grow(self, *, partitions: int) -> Self:
+        """Have it get more partitions, until there are so many. Raises `NoSuchTopic`, `ChangeRefused`."""
+        self._inside.look(lambda server: changes.grow_topic(server.cluster, self.name, partitions))
+        return self
+
     def delete(self) -> None:
         """Delete it. Raises `NoSuchTopic`."""
         self._inside.look(lambda server: changes.delete_topic(server.cluster, self.name))

@@ -74,6 +74,20 @@ def test_first_that_waits_is_decided_about(broker: Broker, client: Client) -> No
         assert not cy.connection.has_received
 
 
+def test_what_one_client_has_sent_is_decided_about(broker: Broker, client: Client) -> None:
+    """Whoever came first."""
+    with broker.hold("ApiVersions") as held, Client(broker.bootstrap_servers, client_id="bo") as bo:
+        for number, one in enumerate((client, bo), 1):
+            one.send(ApiVersionsRequest(), 1)
+            held.wait(number)
+        held.of(client_id="bo").let_go()
+        assert bo.receive().message.error_code == ErrorCode.NONE
+        assert not client.connection.has_received
+        with pytest.raises(NothingHeld, match="nothing of bo is held by fault"):
+            held.of(client_id="bo")
+        assert held.of(client_id="a*").client_id == "ana"
+
+
 def test_timeline_shows_faults_and_what_was_held() -> None:
     """Among all else, in words."""
     with Broker() as kafka, Client(kafka.bootstrap_servers, client_id="ana") as client:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from aiokafka import AIOKafkaConsumer
 
+from ottla.broker.state.groups import GroupView, MemberView
 from ottla.testing import Broker, NotInTime
 from ottla.testing.groups import Group
 from tests.testing.consuming import consuming
@@ -186,3 +187,25 @@ def test_idle_is_when_no_group_rebalances() -> None:
 
 def test_group_prints_as_what_it_is(kafka: Broker) -> None:
     assert repr(Group(kafka, "nobody")) == "there is no group nobody"
+
+
+def test_member_is_found_by_any_of_its_names() -> None:
+    """As long as one is called so, and no more."""
+    view = GroupView(
+        "kitchen",
+        "Stable",
+        1,
+        coordinator=1,
+        members=(_member("ana-1", None, "ana", (0,)), _member("ana-2", "oven", "ana", (1, 2))),
+    )
+    assert view.member("ana-1") is view.members[0]
+    assert view.member("oven") is view.member("*-2") is view.members[1]
+    assert view.assigned == {("orders", 0), ("orders", 1), ("orders", 2)}
+    with pytest.raises(LookupError, match="2 members are called ana; group kitchen is Stable"):
+        view.member("ana")
+    with pytest.raises(LookupError, match="no members are called bo; group kitchen is Stable"):
+        view.member("bo")
+
+
+def _member(member_id: str, instance: str | None, client_id: str, partitions: tuple[int, ...]) -> MemberView:
+    return MemberView(member_id, instance, client_id, "/127.0.0.1", ("orders",), {"orders": partitions}, 0, 0, None)

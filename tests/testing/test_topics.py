@@ -101,3 +101,19 @@ def test_what_kafka_would_refuse_is_refused(kafka: Broker) -> None:
     with pytest.raises(ChangeRefused, match="INVALID_RECORD"):
         kafka.topic("keys").create(configs={"cleanup.policy": "compact"}).produce("no key")
     assert small.produce() == []
+
+
+def test_topic_grows_and_keeps_what_it_has(kafka: Broker) -> None:
+    """It never gets fewer; what is not there can't grow."""
+    orders = kafka.topic("growing").create(partitions=1)
+    orders.produce("soup")
+    assert sorted(orders.grow(partitions=3).leaders) == [0, 1, 2]
+    assert [record.text for record in orders.produce("bread", partition=2)] == ["bread"]
+    assert len(orders.records()) == 2
+    for partitions in (3, 2, 0):
+        with pytest.raises(
+            ChangeRefused, match=f"topic growing has 3 partitions, and can only get more, not {partitions}"
+        ):
+            orders.grow(partitions=partitions)
+    with pytest.raises(NoSuchTopic):
+        kafka.topic("nowhere").grow(partitions=2)

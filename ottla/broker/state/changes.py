@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ottla.broker.coordinators import group_coordinator
 from ottla.broker.state.topics import Record, TopicView, find_log, find_topic, look_at_topic
+from ottla.cluster.placement import place
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_creation import BROKER_DEFAULT, NewTopic, check_new_name, create_on_demand, place_new_topic
 from ottla.cluster.topic_names import GROUP_TOPIC
@@ -48,6 +49,20 @@ def create_topic(
         cluster.create_topic(name, assignment, checked)
     except Refused as refused:
         raise ChangeRefused(f"topic {name} is refused: {refused.error_code.name}: {refused.message}") from None
+    return look_at_topic(cluster, name)
+
+
+def grow_topic(cluster: Cluster, name: str, partitions: int) -> TopicView:
+    """Have a topic get more partitions, until there are so many. Raises `NoSuchTopic`, `ChangeRefused`."""
+    topic = find_topic(cluster, name)
+    have, replicas = len(topic.partitions), len(topic.placements[0].assigned)
+    if partitions <= have:
+        raise ChangeRefused(f"topic {name} has {have} partitions, and can only get more, not {partitions}")
+    try:
+        added = place(cluster.node_ids, cluster.partitions_placed, partitions - have, replicas, cluster.node_ids_down)
+        cluster.add_partitions(topic, added)
+    except Refused as refused:
+        raise ChangeRefused(f"topic {name} stays as it is: {refused.error_code.name}: {refused.message}") from None
     return look_at_topic(cluster, name)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.protocol.consumer import PROTOCOL_TYPE, read_assignment, read_subscribed_topics
@@ -42,6 +43,11 @@ class MemberView:
     last_heartbeat_ms: int | None
     """When its session last began anew, as a date; None: it has joined just now, or waits for an answer."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """By which a test may call it."""
+        return self.member_id, self.group_instance_id or "", self.client_id
+
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
@@ -68,6 +74,26 @@ class GroupView:
     def total_lag(self) -> int:
         """Over all partitions."""
         return sum(self.lag.values())
+
+    @property
+    def assigned(self) -> frozenset[Place]:
+        """What members were given, taken together."""
+        return frozenset(
+            (topic, index)
+            for member in self.members
+            for topic, indexes in member.assignment.items()
+            for index in indexes
+        )
+
+    def member(self, name: str) -> MemberView:
+        """The one with this member id, group instance id or client id; a `*` stands for anything.
+
+        Raises `LookupError` if there is none, or more than one.
+        """
+        found = [one for one in self.members if any(fnmatchcase(text, name) for text in one.names)]
+        if len(found) != 1:
+            raise LookupError(f"{len(found) or 'no'} members are called {name}; {self}")
+        return found[0]
 
     def __str__(self) -> str:
         if self.coordinator is None:
