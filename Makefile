@@ -66,6 +66,7 @@ bench-pipeline: $(STAMP)  ## measure the Spark jobs (ONLY=lag,rebalances SCALE=0
 docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables
 	@$(BIN)/python -m ottla.broker.docs docs
 	@$(BIN)/python -m ottla.coordinator.groups.tables > docs/groups.md
+	@$(BIN)/python -m ottla.coordinator.transactions.tables > docs/transactions.md
 
 .PHONY: check
 check: lint  ## the quick half of `make test`: lint, types, imports, the tests that need no process and no client

@@ -14,6 +14,7 @@ from bench.figures import (
     restart,
     start,
     stored,
+    trace,
     worst,
 )
 from bench.figures.figure import Figure, Row, Values
@@ -33,4 +34,5 @@ ALL: list[Figure] = [
     stored.FIGURE,
     worst.FIGURE,
     fixture.FIGURE,
+    trace.FIGURE,
 ]

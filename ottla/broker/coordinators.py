@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.coordinator.java_hash import partition_for
 
 if TYPE_CHECKING:
@@ -30,10 +30,9 @@ def group_coordinator(cluster: Cluster, group_id: str) -> Node | None:
 
 
 def transaction_coordinator(cluster: Cluster, transactional_id: str) -> Node | None:
-    """The node that would coordinate a transaction, were there any: partitions of their log are dealt out in turn.
-
-    None while no node is up.
-    """
-    nodes = list(cluster.nodes.values())
-    index = partition_for(transactional_id, cluster.settings["transaction.state.log.num.partitions"])
-    return nodes[index % len(nodes)] if nodes else None
+    """The node that coordinates a transactional id. None while there is no such partition, or no node leads it."""
+    topic = cluster.topics.get(TRANSACTION_TOPIC)
+    index = partition_for(transactional_id, cluster.transaction_partitions_count)
+    if topic is None or index >= len(topic.placements):
+        return None
+    return cluster.nodes.get(topic.placements[index].leader_id)

@@ -2,7 +2,7 @@
 
     python -m ottla.broker.docs docs
 
-docs/groups.md comes from `ottla.coordinator.groups.tables`.
+docs/groups.md comes from `ottla.coordinator.groups.tables`, docs/transactions.md from the same of transactions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The log's lines: a reader of the stream of events that writes those of the log's level and above.
 
-A group whose log takes no record is told of with each commit, many times a second. Who reads the log hears it once
-for a reason, until it has not happened for a minute.
+A group whose log takes no record is told of with each commit, many times a second, and so is a transactional id. Who
+reads the log hears it once for a reason, until it has not happened for a minute.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ if TYPE_CHECKING:
     from ottla.broker.structured_log import Log
     from ottla.events.stream import Event, Stream
 
-#: What a group's log refused so long ago is told again.
+#: Events that are told with each write that fails, and the key that says whose it was.
+_UNWRITTEN: Final = {Kind.GROUP_WRITE_FAILED: "group_id", Kind.TRANSACTION_WRITE_FAILED: "transactional_id"}
+#: What a log refused so long ago is told again.
 _QUIET_MS: Final = 60_000
 
 
 def write_log_lines(events: Stream, log: Log) -> None:
     """Have what happens from now on in the log, as far as it is of its level."""
-    #: By group id, and what could not be written.
+    #: By group id, or transactional id, and what could not be written.
     unwritten: Setbacks[tuple[str, object]] = Setbacks(events.now_ms, _QUIET_MS)
 
     def write(event: Event) -> None:
         details = event.details
-        if event.kind is Kind.GROUP_WRITE_FAILED and not unwritten.failed(
-            (details["group_id"], details.get("what")), str(details.get("error"))
+        if event.kind in _UNWRITTEN and not unwritten.failed(
+            (details[_UNWRITTEN[event.kind]], details.get("what")), str(details.get("error"))
         ):
             return
         assert event.kind.level is not None

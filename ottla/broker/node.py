@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.fetching.fetch_session import FetchSessionCache
+    from ottla.broker.groups.coordination import GroupCoordination
     from ottla.broker.services import Services
+    from ottla.broker.transactions.coordination import TransactionCoordination
     from ottla.cluster.address import Address
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.failover import Failover
     from ottla.cluster.node import Node
     from ottla.coordinator.groups.coordinator import Coordinator
+    from ottla.coordinator.transactions.coordinator import TransactionCoordinator
     from ottla.pacing import Pace
     from ottla.purgatory import Clock, Timer
     from ottla.settings.settings import Layer, NodeSettings
@@ -41,6 +44,21 @@ class BrokerNode:
     def coordinator(self) -> Coordinator:
         """Of the groups whose partitions of __consumer_offsets it leads."""
         return self._services.group_coordination.of_node[self.node_id]
+
+    @property
+    def group_coordination(self) -> GroupCoordination:
+        """The group coordinators, at whichever node."""
+        return self._services.group_coordination
+
+    @cached_property
+    def transactions(self) -> TransactionCoordination:
+        """The transaction coordinators, at whichever node."""
+        return self._services.transaction_coordination
+
+    @cached_property
+    def transaction_coordinator(self) -> TransactionCoordinator:
+        """Of the transactional ids whose partitions of __transaction_state it leads."""
+        return self.transactions.of_node[self.node_id]
 
     @cached_property
     def delayed_operations(self) -> DelayedOperations:

@@ -24,7 +24,7 @@ from ottla.broker.stopping import Stopping
 from ottla.cluster.address import Address
 from ottla.cluster.failover import NodeState
 from ottla.cluster.node import UnknownNode
-from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.events.kind import Kind
 from ottla.events.stream import Stream
 from ottla.purgatory import Clock, SystemClock, Timer
@@ -248,7 +248,7 @@ class Server:
         """What moves the virtual clock."""
         from ottla.broker.state.clock_hand import ClockHand
 
-        return ClockHand(self.parts, self._stopping.is_set)
+        return ClockHand(self.parts, lambda: self.connections, self._stopping.is_set)
 
     async def reset(self) -> None:
         """Have it as it was at its start, with the clients that are connected. See `state.reset`."""
@@ -373,9 +373,14 @@ class Server:
         return [*self._listeners, *([] if self._control is None else [self._control])]
 
     def _read_groups(self) -> None:
-        """Begin to read the groups of a restarted broker, so that the sessions of those who don't come back end too."""
+        """Begin to read the groups of a restarted broker, so that the sessions of those who don't come back end too.
+
+        And its transactions: what was decided is carried out, and what nobody ends is aborted in time.
+        """
         if GROUP_TOPIC in self.cluster.topics:
             _ = self.services.group_coordination
+        if TRANSACTION_TOPIC in self.cluster.topics:
+            _ = self.services.transaction_coordination
 
     async def _until_closed(self, listeners: Sequence[Listener | ControlListener]) -> None:
         """Let the last answers leave, for clients that take them."""

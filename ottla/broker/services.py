@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ottla.broker.background import Background
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.groups.coordination import GroupCoordination, WrapGroupLog
+    from ottla.broker.transactions.coordination import TransactionCoordination
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.failover import Failover
     from ottla.pacing import Pace
@@ -115,6 +116,15 @@ class Services:
                 self.pace,
                 wrap_group_log=self._wrap_group_log,
             )
+        )
+
+    @cached_property
+    def transaction_coordination(self) -> TransactionCoordination:
+        """The transaction coordinators of all nodes."""
+        from ottla.broker.transactions.coordination import TransactionCoordination
+
+        return self.enter(
+            TransactionCoordination(self._cluster, self._timer, self._tasks, self.background, self.group_coordination)
         )
 
     @cached_property

@@ -68,6 +68,8 @@ class Cluster:
         #: How many partitions the group log has: what it had at the start counts, then the setting. Kafka:
         #: GroupCoordinatorService.startup.
         self.group_partitions_count: int = settings["offsets.topic.num.partitions"]
+        #: The same of the log of transactions. Kafka: TransactionStateManager.startup.
+        self.transaction_partitions_count: int = settings["transaction.state.log.num.partitions"]
         #: How many partitions were ever placed: the next one goes to the next node.
         self.partitions_placed = 0
         self._wrap_storage = wrap_storage

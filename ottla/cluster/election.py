@@ -70,7 +70,7 @@ def elect(
             last_known_elr = []
         elif not last_known_elr:
             last_known_elr = [before.leader_id]
-    return Placement(before.replicas, leader_id, in_sync, elr, last_known_elr)
+    return Placement(before.replicas, leader_id, in_sync, elr, last_known_elr, before.adding, before.removing)
 
 
 def _find_leader(

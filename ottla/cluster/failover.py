@@ -9,18 +9,20 @@ it, it is in sync, and so the high watermarks of its partitions stand still: ack
 
 Leaders go back to the first replica of each partition, which spreads them evenly, when ElectLeaders says so, or within
 leader.imbalance.check.interval.seconds. What an election comes to is `election`'s; here it is brought about. Logs are
-shared by all nodes, so nobody has anything to catch up with.
+shared by all nodes, so nobody has anything to catch up with, and a reassignment (`reassignment`) is complete at once if
+the new replicas are up.
 
 Kafka: ReplicationControlManager, BrokerHeartbeatManager.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from ottla.cluster.election import Election, catch_up, elect, remove_node
+from ottla.cluster.reassignment import complete, reassign, revert
 from ottla.cluster.topic import NO_LEADER, Placement, Topic
 from ottla.events.kind import Kind
 from ottla.purgatory import Alarm
@@ -28,6 +30,7 @@ from ottla.purgatory import Alarm
 if TYPE_CHECKING:
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.node import Node
+    from ottla.log.partition import Partition
     from ottla.purgatory import Timer
 
 _MS_PER_SECOND = 1000
@@ -109,11 +112,41 @@ class Failover:
         assigned = [placement.assigned for placement in topic.placements]
         assigned[index] = replicas
         self._cluster.keep_topic(topic.name, topic.topic_id, topic.configs, assigned)
-        before.replicas, before.absent = replicas, []
+        before.replicas, before.absent, before.adding, before.removing = replicas, [], [], []
         before.isr = [replica for replica in before.isr if replica in replicas]
         if node_id not in before.isr:
             before.isr = sorted([*before.isr, node_id])
         self.elect(topic, index, Election.PREFERRED)
+
+    def reassign(self, topic: Topic, targets: Mapping[int, Sequence[int] | None]) -> None:
+        """Have partitions of a topic on these nodes, by their numbers; None: end the reassignment that is going on.
+
+        What can't be complete now is when the nodes are up. Checks nothing. Raises `Refused` if it can't be kept.
+
+        Kafka: changePartitionReassignment, cancelPartitionReassignment.
+        """
+        cluster = self._cluster
+        assigned: dict[int, list[int]] = {}
+        changes = []
+        for index, target in targets.items():
+            before, min_isr = topic.placements[index], _min_isr(topic, index)
+            if target is not None:
+                start = reassign(before, target)
+                after = elect(start, cluster.nodes, min_isr)
+            else:
+                start, isr = revert(before)
+                after = elect(start, cluster.nodes, min_isr, _election(topic, index), isr=isr)
+            assigned[index] = start.assigned
+            if after != before or before.absent:
+                changes.append((topic, index, after))
+        if not changes:
+            return
+        if cluster.store is not None:
+            replicas = [assigned.get(index, placement.assigned) for index, placement in enumerate(topic.placements)]
+            cluster.keep_topic(topic.name, topic.topic_id, topic.configs, replicas)
+        for _, index, _ in changes:
+            topic.placements[index].absent = []
+        self._apply(changes)
 
     def balance(self) -> None:
         """Let the first replica of each partition lead, where that may be.
@@ -150,8 +183,7 @@ class Failover:
         active = self._cluster.nodes
         changes = []
         for topic, index, placement in self._placements():
-            config = topic.partitions[index].config
-            election = Election.UNCLEAN if config.unclean_leader_election_enable else Election.ONLINE
+            election = _election(topic, index)
             changes.append((topic, index, change(placement, active, _min_isr(topic, index), election)))
         self._apply(changes)
 
@@ -160,21 +192,31 @@ class Failover:
         cluster = self._cluster
         caught_up = cluster.nodes.keys() - cluster.silent_node_ids
         moved: list[tuple[Topic, int, int]] = []
+        reassigned: list[tuple[Topic, int, list[int]]] = []
+        led_anew: list[Partition] = []
+        indexes_moved: dict[Topic, list[int]] = {}
         is_different = is_imbalanced = False
         for topic, index, change in changes:
-            after = catch_up(change, caught_up, _min_isr(topic, index))
+            min_isr = _min_isr(topic, index)
+            after = complete(catch_up(change, caught_up, min_isr), cluster.nodes, min_isr)
             before = topic.placements[index]
             if after != before:
                 is_different = True
                 if after.leader_id != before.leader_id:
                     moved.append((topic, index, before.leader_id))
+                if after.leader_id != before.leader_id or not set(before.replicas) <= set(after.replicas):
+                    led_anew.append(topic.partitions[index])
+                if after.replicas != before.replicas:
+                    reassigned.append((topic, index, before.replicas))
                 before.become(after)
                 topic.hold_or_release(index)
             is_imbalanced = is_imbalanced or not before.has_preferred_leader
+        for partition in led_anew:
+            partition.lead(partition.leader_epoch + 1)
         for topic, index, _ in moved:
-            topic.partitions[index].lead(topic.partitions[index].leader_epoch + 1)
-        for topic in {topic.name: topic for topic, _, _ in moved}.values():
-            topic.apply_configs()
+            indexes_moved.setdefault(topic, []).append(index)
+        for topic, indexes in indexes_moved.items():
+            topic.apply_configs(indexes)
         for topic, index, former_leader_id in moved:
             cluster.events.tell(
                 Kind.PARTITION_LEADER_CHANGED,
@@ -186,9 +228,26 @@ class Failover:
             )
         if moved:
             cluster.events.tell(Kind.LEADERS_MOVED, partitions=len(moved))
+        self._tell_reassigned(reassigned)
         if is_imbalanced:
             self._arm_balancing()
         return is_different
+
+    def _tell_reassigned(self, reassigned: Sequence[tuple[Topic, int, list[int]]]) -> None:
+        tell = self._cluster.events.tell
+        for topic, index, former_replicas in reassigned:
+            placement = topic.placements[index]
+            tell(
+                Kind.PARTITION_REASSIGNED,
+                topic=topic.name,
+                partition=index,
+                replicas=placement.replicas,
+                former_replicas=former_replicas,
+                adding_replicas=placement.adding or None,
+                removing_replicas=placement.removing or None,
+            )
+        if reassigned:
+            tell(Kind.REPLICAS_MOVED, partitions=len(reassigned))
 
     def _arm_balancing(self) -> None:
         settings, timer = self._cluster.settings, self._timer
@@ -199,6 +258,11 @@ class Failover:
         for topic in self._cluster.topics.values():
             for index, placement in enumerate(topic.placements):
                 yield topic, index, placement
+
+
+def _election(topic: Topic, index: int) -> Election:
+    """Which one is held when nodes go and come."""
+    return Election.UNCLEAN if topic.partitions[index].config.unclean_leader_election_enable else Election.ONLINE
 
 
 def _min_isr(topic: Topic, index: int) -> int:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ottla.cluster.refused import Refused
-from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.cluster.uuids import uuid_of, uuid_text
 from ottla.events.kind import Kind
 from ottla.log.storage.contract import StorageError
@@ -45,8 +45,9 @@ LEADER_EPOCHS_PER_RESTART: Final = 2
 class EmptyCluster(Protocol):
     """What a cluster must be able to take in, to be made again."""
 
-    #: How many partitions the group log has.
+    #: How many partitions the group log has, and the log of transactions.
     group_partitions_count: int
+    transaction_partitions_count: int
 
     @property
     def settings(self) -> Settings:
@@ -178,6 +179,8 @@ class ClusterStore:
         self._is_restoring = False
         if (group_topic := cluster.topics.get(GROUP_TOPIC)) is not None:
             cluster.group_partitions_count = len(group_topic.partitions)
+        if (transaction_topic := cluster.topics.get(TRANSACTION_TOPIC)) is not None:
+            cluster.transaction_partitions_count = len(transaction_topic.partitions)
 
     def _forget_deleted(self, latest: Collection[Change], changes: Sequence[Change]) -> None:
         known = {

@@ -40,13 +40,22 @@ class Placement:
     elr: list[int] = field(default_factory=list)
     #: While nobody leads: who did last. A list, as Kafka answers it.
     last_known_elr: list[int] = field(default_factory=list)
+    #: While it is being reassigned: those of the replicas that it is going to, and those that it is leaving.
+    adding: list[int] = field(default_factory=list)
+    removing: list[int] = field(default_factory=list)
     #: The nodes it was assigned to, while there are none of them and another stands in: `replicas` is that one then.
     absent: list[int] = field(default_factory=list, compare=False)
 
     @property
     def assigned(self) -> list[int]:
         """The nodes it is to be on, be they there or not."""
+        if self.removing:
+            return [replica for replica in self.replicas if replica not in self.removing]
         return self.absent or self.replicas
+
+    @property
+    def is_being_reassigned(self) -> bool:
+        return bool(self.adding or self.removing)
 
     @property
     def has_preferred_leader(self) -> bool:
@@ -54,6 +63,9 @@ class Placement:
 
     def become(self, other: Placement) -> None:
         """Be as `other` from now on. Operations that wait for the partition hold this one."""
+        if self.replicas != other.replicas:
+            self.replicas, self.absent = other.replicas, []
+        self.adding, self.removing = other.adding, other.removing
         self.leader_id, self.isr, self.elr, self.last_known_elr = (
             other.leader_id,
             other.isr,
@@ -173,11 +185,14 @@ class Topic:
         self.configs = dict(configs)
         self.apply_configs()
 
-    def apply_configs(self) -> None:
-        """Let the logs go by the topic's configs and the settings of the nodes that lead them, as they are now."""
+    def apply_configs(self, indexes: Iterable[int] | None = None) -> None:
+        """Let the logs go by the topic's configs and the settings of the nodes that lead them, as they are now.
+
+        `indexes`: the partitions that are concerned; None: all.
+        """
         config_of = self._log_configs()
-        for index, (partition, placement) in enumerate(zip(self.partitions, self.placements, strict=True)):
-            partition.config = config_of(_setter(placement))
+        for index in range(len(self.partitions)) if indexes is None else indexes:
+            self.partitions[index].config = config_of(_setter(self.placements[index]))
             self.hold_or_release(index)
 
     def hold_or_release(self, index: int) -> None:

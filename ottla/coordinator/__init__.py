@@ -7,6 +7,7 @@ without a clock, without dice. The rooms, each of which knows only those below i
     classic/    the machine of JoinGroup and SyncGroup. A good order to read in: states, situations and decisions (the
                 tables), group, step, rebalance; then join, sync, heartbeat, leave: one kind of request each
     offsets/    what groups of every kind commit
+    transactions/    the transaction coordinator of a node, in a topic of its own
     notes, config, write_errors, java_hash    what they all speak of
     runtime/    what drives machines of any kind, and loads them from an internal topic: all of asyncio is here
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final, Self
 
-from ottla.events.kinds import broker, faults, groups, network, nodes, storage, topics
+from ottla.events.kinds import broker, faults, groups, network, nodes, storage, topics, transactions
 from ottla.events.kinds.row import Level, Row
 
 
@@ -68,6 +68,8 @@ class Kind(Enum):
     LEADERS_MOVED = nodes.LEADERS_MOVED
     NODE_DIED = nodes.NODE_DIED
     PARTITION_LEADER_CHANGED = nodes.PARTITION_LEADER_CHANGED
+    REPLICAS_MOVED = nodes.REPLICAS_MOVED
+    PARTITION_REASSIGNED = nodes.PARTITION_REASSIGNED
 
     # Connections and requests
 
@@ -94,7 +96,6 @@ class Kind(Enum):
     TOPIC_GROWN = topics.TOPIC_GROWN
     TOPIC_DELETED = topics.TOPIC_DELETED
     TOPIC_AUTOCREATION_REFUSED = topics.TOPIC_AUTOCREATION_REFUSED
-    TRANSACTION_REFUSED = topics.TRANSACTION_REFUSED
 
     # Storage
 
@@ -146,6 +147,23 @@ class Kind(Enum):
     GROUP_LOG_LOAD_FAILED = groups.GROUP_LOG_LOAD_FAILED
     GROUP_LOG_RECORDS_IGNORED = groups.GROUP_LOG_RECORDS_IGNORED
     GROUP_WRITE_FAILED = groups.GROUP_WRITE_FAILED
+
+    # Transactions
+
+    TRANSACTION_PRODUCER_INITIALIZED = transactions.TRANSACTION_PRODUCER_INITIALIZED
+    TRANSACTION_PRODUCER_FENCED = transactions.TRANSACTION_PRODUCER_FENCED
+    TRANSACTION_BEGAN = transactions.TRANSACTION_BEGAN
+    TRANSACTION_PARTITIONS_ADDED = transactions.TRANSACTION_PARTITIONS_ADDED
+    TRANSACTION_PREPARED = transactions.TRANSACTION_PREPARED
+    TRANSACTION_COMMITTED = transactions.TRANSACTION_COMMITTED
+    TRANSACTION_ABORTED = transactions.TRANSACTION_ABORTED
+    TRANSACTION_ID_EXPIRED = transactions.TRANSACTION_ID_EXPIRED
+    TRANSACTION_WRITE_FAILED = transactions.TRANSACTION_WRITE_FAILED
+    TRANSACTIONS_FAILED = transactions.TRANSACTIONS_FAILED
+    TRANSACTIONS_RECOVERED = transactions.TRANSACTIONS_RECOVERED
+    TRANSACTION_LOG_LOADED = transactions.TRANSACTION_LOG_LOADED
+    TRANSACTION_LOG_LOAD_FAILED = transactions.TRANSACTION_LOG_LOAD_FAILED
+    TRANSACTION_LOG_RECORDS_IGNORED = transactions.TRANSACTION_LOG_RECORDS_IGNORED
 
 
 #: Every kind by its name.

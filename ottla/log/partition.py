@@ -24,7 +24,7 @@ from ottla.log.replay import note_batch, recover
 from ottla.log.retention import removable_segments
 from ottla.log.storage.contract import LogState, LogStorage, Replacement, StorageError
 from ottla.log.storage.segment import RELATIVE_OFFSET_MAX, Segment
-from ottla.log.transaction_marker import TransactionMarker, build_marker
+from ottla.log.transaction_marker import EndedTransaction, TransactionMarker, build_marker
 from ottla.protocol.batch_error import BatchError, RecordFault
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.record_validation import prepare_append
@@ -178,6 +178,11 @@ class Partition(ReadableLog):
         if error:
             return self._refuse(error)
         return self._append(self._placed(batch), read_header(batch), self.log_end_offset, wall_ms, wall_ms, marker)
+
+    def append_ended(self, ended: EndedTransaction, wall_ms: int) -> AppendResult:
+        """The same, as a coordinator tells of it."""
+        marker, version = ended.marker, ended.transaction_version
+        return self.append_marker(marker, ended.producer_id, ended.producer_epoch, version, wall_ms)
 
     def _placed(self, batch: bytes) -> bytearray:
         placed = bytearray(batch)

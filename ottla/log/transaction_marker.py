@@ -30,6 +30,15 @@ class TransactionMarker(NamedTuple):
     coordinator_epoch: int
 
 
+class EndedTransaction(NamedTuple):
+    """A transaction that is over, as a coordinator tells the partitions that were part of it."""
+
+    producer_id: int
+    producer_epoch: int
+    marker: TransactionMarker
+    transaction_version: int
+
+
 def build_marker(marker: TransactionMarker, producer_id: int, producer_epoch: int, timestamp_ms: int) -> bytes:
     """The control batch for one producer's transaction."""
     key, value = _KEY.pack(0, marker.is_commit), _VALUE.pack(0, marker.coordinator_epoch)

@@ -15,8 +15,6 @@ from ottla.settings.setting import READ_ONLY, Setting
 from ottla.settings.values import parse_value
 
 _ROWS: Final = """
-add.partitions.to.txn.retry.backoff.max.ms int 100 0..
-add.partitions.to.txn.retry.backoff.ms int 20 1..
 alter.config.policy.class.name class - -
 alter.log.dirs.replication.quota.window.num int 11 1..
 alter.log.dirs.replication.quota.window.size.seconds int 1 1..
@@ -320,14 +318,8 @@ ssl.truststore.location string - - per-broker
 ssl.truststore.password password - - per-broker
 ssl.truststore.type string JKS - per-broker
 telemetry.max.bytes int 1048576 1..
-transaction.abort.timed.out.transaction.cleanup.interval.ms int 10000 1..
-transaction.remove.expired.transaction.cleanup.interval.ms int 3600000 1..
 transaction.state.log.load.buffer.size int 5242880 1..
-transaction.state.log.min.isr int 2 1..
-transaction.state.log.replication.factor short 3 1..
-transaction.state.log.segment.bytes int 104857600 1..
 transaction.two.phase.commit.enable boolean false -
-transactional.id.expiration.ms int 604800000 1..
 unclean.leader.election.interval.ms long 300000 1.. internal
 unstable.api.versions.enable boolean false - internal
 unstable.feature.versions.enable boolean false - internal

@@ -218,7 +218,61 @@ _TRANSACTIONS: Final = (
     _read_only(
         "transaction.max.timeout.ms", "int", 900_000, "Longest transaction timeout one may ask for.", at_least=1
     ),
+    _read_only(
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+        "int",
+        10_000,
+        "How often transactions are looked for that are open for too long.",
+        at_least=1,
+    ),
+    _read_only(
+        "transactional.id.expiration.ms",
+        "int",
+        604_800_000,
+        "When an unused transactional id is forgotten.",
+        at_least=1,
+    ),
+    _read_only(
+        "transaction.remove.expired.transaction.cleanup.interval.ms",
+        "int",
+        3_600_000,
+        "How often such ids are looked for.",
+        at_least=1,
+    ),
     _read_only("transaction.state.log.num.partitions", "int", 50, "Partitions of __transaction_state.", at_least=1),
+    _read_only(
+        "transaction.state.log.replication.factor",
+        "short",
+        3,
+        "Its replicas; no more than there are nodes.",
+        at_least=1,
+    ),
+    _read_only("transaction.state.log.min.isr", "int", 2, "Its min.insync.replicas.", at_least=1),
+    _read_only(
+        "transaction.state.log.segment.bytes", "int", 100 * _MIB, "Size at which its segments are closed.", at_least=1
+    ),
+    _read_only(
+        "add.partitions.to.txn.retry.backoff.ms",
+        "int",
+        20,
+        "Pause before a partition is added again, while the last transaction is being completed.",
+        at_least=1,
+    ),
+    _read_only(
+        "add.partitions.to.txn.retry.backoff.max.ms",
+        "int",
+        100,
+        "For how long that is tried before the producer is told.",
+        at_least=0,
+    ),
+    _read_only(
+        "ottla.transaction.version",
+        "int",
+        2,
+        "The feature transaction.version: 2 lets clients raise their epoch with each transaction, 1 and 0 do not.",
+        at_least=0,
+        at_most=2,
+    ),
     _cluster_wide(
         "transaction.partition.verification.enable",
         "boolean",

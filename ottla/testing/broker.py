@@ -29,7 +29,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeVar
 
 from ottla.testing.clockwork import Clockwork
 from ottla.testing.faulting import Faulting
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ottla.broker.server import Server
     from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import History, Timeline
+    from ottla.testing.trace.document import Trace
 
 T = TypeVar("T")
 
@@ -87,6 +88,9 @@ class BrokerNode:
 class Broker(Looking, Clockwork, Faulting):
     """A running broker, and what a test may do with it."""
 
+    #: Called with each broker of this process before it starts; None: nobody wants to know.
+    on_start: ClassVar[Callable[[Broker], object] | None] = None
+
     def __init__(
         self,
         *,
@@ -126,7 +130,7 @@ class Broker(Looking, Clockwork, Faulting):
         self._listen = _words(listen)
         self._advertise = _words(advertise)
         self._log_level = log_level
-        self._record_requests = record_requests
+        self.record_requests = record_requests
         self._seed = None if seed is None else Path(seed)
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
@@ -150,7 +154,7 @@ class Broker(Looking, Clockwork, Faulting):
             settings=self._settings,
             listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
             log_level=self._log_level,
-            record_requests=self._record_requests,
+            record_requests=self.record_requests,
             autojump_threshold_ms=self._autojump_threshold_ms,
         )
         other._beginning = self.snapshot()
@@ -189,6 +193,8 @@ class Broker(Looking, Clockwork, Faulting):
         """Start it and return when it accepts connections. Raises what kept it from starting."""
         if self._thread is not None:
             raise RuntimeError("this broker has been started already; make another one")
+        if Broker.on_start is not None:
+            Broker.on_start(self)
         self._thread = threading.Thread(target=self._run, name="ottla", daemon=True)
         self._thread.start()
         self._ready.result(_PATIENCE_S)
@@ -215,12 +221,28 @@ class Broker(Looking, Clockwork, Faulting):
 
     def timeline_since(self, mark: int) -> Timeline:
         """What has happened since this mark, be the broker running or not."""
-        history = self._history
-        if history is None:
-            raise RuntimeError("this broker has not been started: use it in a with block, or call start()")
-        if self._thread is None or not self._thread.is_alive():
+        history = self._known_history
+        if not self.is_running:
             return history.timeline(mark)
         return self.look(lambda _server: history.timeline(mark))
+
+    def trace(self, title: str = "Ottla", outcome: Literal["passed", "failed"] | None = None) -> Trace:
+        """What has happened since the start, with the requests, if they are recorded; be the broker running or not."""
+        from ottla.testing.trace.of_broker import trace_of
+
+        def traced(server: Server) -> Trace:
+            return trace_of(history, server.recorder, title=title, outcome=outcome)
+
+        history = self._known_history
+        if not self.is_running:
+            return traced(self._running)
+        return self.look(traced)
+
+    def write_trace(self, path: str | Path, title: str = "Ottla") -> None:
+        """Write that as a page to look at in a browser: see docs/trace.md. Raises `OSError`."""
+        from ottla.testing.trace.page import write_page
+
+        write_page(Path(path), [self.trace(title).as_json()], title)
 
     def _move(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
         return self.call(work(self._running))
@@ -230,6 +252,12 @@ class Broker(Looking, Clockwork, Faulting):
         if self._thread is None or not self._thread.is_alive():
             raise RuntimeError("this broker has stopped")
         return asyncio.run_coroutine_threadsafe(work(server), self._loop)
+
+    @property
+    def _known_history(self) -> History:
+        if self._history is None:
+            raise RuntimeError("this broker has not been started: use it in a with block, or call start()")
+        return self._history
 
     @property
     def _running(self) -> Server:
@@ -277,7 +305,7 @@ class Broker(Looking, Clockwork, Faulting):
 
         server = self._running
         self._history = History(server.events, server.clock.now_ms())
-        if self._record_requests:
+        if self.record_requests:
             server.record_requests()
         self._ready.set_result(None)
 

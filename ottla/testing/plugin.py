@@ -13,20 +13,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
 if TYPE_CHECKING:
     from ottla.testing.async_kafka import AsyncKafka
     from ottla.testing.broker import Broker
+    from ottla.testing.kept_traces import KeptTraces
 
 _MARKER: Final = """\
 kafka(nodes=1, clock="system", settings={}): the broker behind the `kafka` and `async_kafka` fixtures. \
 nodes: brokers in the cluster; clock: "virtual" has time stand still until kafka.advance(ms); \
 settings: broker settings by Kafka's names. All that ottla.testing.Broker takes."""
 _SECTION: Final = "What the broker has to tell"
+_TRACE_SECTION: Final = "Trace of the broker"
 _SHARED: Final = pytest.StashKey["Broker"]()
+_TRACES: Final = pytest.StashKey["KeptTraces"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,6 +37,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--ottla-seed", type=int, metavar="SEED", help="tell only this seed of each test that is @simulated()"
     )
+    group.addoption(
+        "--kafka-trace",
+        choices=("off", "on", "retain-on-failure"),
+        default="off",
+        help="write a page of what the broker saw: of each test that uses one, or of those that fail",
+    )
+    group.addoption("--kafka-trace-dir", default="kafka-traces", metavar="DIR", help="where those pages go")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,6 +52,20 @@ def pytest_configure(config: pytest.Config) -> None:
         from ottla.testing.simulation import seeds
 
         seeds.chosen = seed
+    if config.getoption("--kafka-trace") != "off":
+        from pathlib import Path
+
+        from ottla.testing.kept_traces import KeptTraces
+
+        config.stash[_TRACES] = traces = KeptTraces(Path(config.getoption("--kafka-trace-dir")).absolute())
+        traces.watch()
+        config.add_cleanup(traces.stop)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if (traces := item.config.stash.get(_TRACES, None)) is not None:
+        traces.begin_test()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -128,7 +152,24 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
         if TIMELINE_TITLE not in report.longreprtext:
             report.sections += [(_SECTION, str(broker.timeline.short())) for broker in _brokers_of(item)]
+    if (traces := item.config.stash.get(_TRACES, None)) is not None:
+        _keep_trace(traces, item, report)
     return report
+
+
+def _keep_trace(traces: KeptTraces, item: pytest.Item, report: pytest.TestReport) -> None:
+    """Write the pages of a test that has failed; with `on`, of one that has passed too. The report says where."""
+    if report.failed:
+        outcome: Literal["passed", "failed"] = "failed"
+    elif report.when == "call" and report.passed and item.config.getoption("--kafka-trace") == "on":
+        outcome = "passed"
+    else:
+        return
+    try:
+        said = [str(page) for page in traces.write(item.nodeid, outcome)]
+    except OSError as error:
+        said = [f"cannot be written: {error}"]
+    report.sections += [(_TRACE_SECTION, text) for text in said]
 
 
 def _brokers_of(item: pytest.Item) -> list[Broker]:

@@ -62,6 +62,11 @@ class SentCall:
     def answer_later(self, make: Callable[[], Message]) -> None:
         self.answer(make())
 
+    def go_on(self, handle: Callable[[], Message | None]) -> None:
+        response = handle()
+        if response is not None:
+            self.answer(response)
+
     def answer_nothing(self) -> None:
         assert not self.is_answered, "answered twice"
         self.is_answered = True

@@ -13,10 +13,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any, cast
 
 from ottla.broker.assembly import assemble
-from ottla.broker.authorizer import ANONYMOUS, AllowAll, Authorizer
+from ottla.broker.authorizer import (
+    ANONYMOUS,
+    AclOperation,
+    AclResourceType,
+    AllowAll,
+    Authorizer,
+    Principal,
+)
 from ottla.broker.housekeeping import Housekeeping
 from ottla.broker.log_lines import write_log_lines
 from ottla.broker.network.call import Call
@@ -55,6 +63,24 @@ class Log:
         return [keys for name, keys in self.events if name == event]
 
 
+class AllowsNothing:
+    """Lets nobody do anything, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[AclOperation, AclResourceType, str]] = []
+
+    def allows(
+        self,
+        principal: Principal,
+        client_host: str,
+        operation: AclOperation,
+        resource_type: AclResourceType,
+        resource_name: str,
+    ) -> bool:
+        self.asked.append((operation, resource_type, resource_name))
+        return False
+
+
 class FakeCall:
     """What a handler sees of a call; the answer goes to `answered`."""
 
@@ -69,10 +95,16 @@ class FakeCall:
         self.principal = ANONYMOUS
         self.authorizer = authorizer
         self.is_brief = False
+        #: What the client has said of itself is kept with it.
+        self.connection = SimpleNamespace()
         self.answered: Message | None = None
 
     def answer_later(self, make: Callable[[], Message]) -> None:
         self.answer(make())
+
+    def go_on(self, work: Callable[[], Message | None]) -> None:
+        if (response := work()) is not None:
+            self.answer(response)
 
     def answer(self, response: Message) -> None:
         assert self.answered is None, "answered twice"

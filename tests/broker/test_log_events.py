@@ -19,6 +19,7 @@ from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.server import Server
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.notes import Cause, Happened, Note
+from ottla.coordinator.transactions.notes import Happened as HappenedToTransaction
 from ottla.events.kind import KINDS, Kind
 from ottla.events.stream import Stream
 from ottla.protocol.errors import ErrorCode
@@ -85,9 +86,9 @@ def test_every_detail_is_in_the_table() -> None:
 
 
 def test_every_kind_and_key_of_the_table_is_told_somewhere() -> None:
-    """By a call in the sources, or from a note about a group."""
+    """By a call in the sources, or from a note about a group or a transaction."""
     told = {kind.value: set(COMMON.get(kind, ())) for kind in Kind}
-    for happened in Happened:
+    for happened in (*Happened, *HappenedToTransaction):
         kind = KINDS[happened.value]
         told[kind.value] |= {*kind.keys, *kind.keys_unlogged}
     for kind, _, names in calls():
@@ -190,7 +191,8 @@ async def test_running_broker_logs_nothing_else() -> None:
         await asyncio.to_thread(visit, server.bootstrap)
         server.stop()
     told = {entry["event"] for entry in capture.entries}
-    assert {"request.handled", "topic.created", "connection.refused", "transaction.refused"} <= told
+    assert {"request.handled", "topic.created", "connection.refused"} <= told
+    assert {"transaction.producer.initialized"} <= told
     assert {"group.rebalance.started", "group.rebalance.joined", "group.member.removed", "group.emptied"} <= told
     for entry in capture.entries:
         kind = KINDS[entry.pop("event")]
@@ -202,7 +204,8 @@ def visit(bootstrap: str) -> None:
     """Do a bit of everything."""
     with Client(bootstrap) as client:
         client.ask(CreateTopicsRequest([CreateTopicsRequest.CreatableTopic("orders", 1, 1)], 1000), 5)
-        client.ask(InitProducerIdRequest("transactional", 1000), 1)
+        client.ask(FindCoordinatorRequest("transactional", 1), 1)
+        assert client.ask(InitProducerIdRequest("transactional", 1000), 1).error_code == ErrorCode.NONE
         client.ask(FindCoordinatorRequest("g"), 1)
         protocols = [JoinGroupRequest.JoinGroupRequestProtocol("range", b"")]
         joined = client.ask(JoinGroupRequest("g", 10_000, 10_000, "", None, "consumer", protocols), 3)

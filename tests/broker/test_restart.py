@@ -11,6 +11,7 @@ import pytest
 from ottla.broker import assembly, server
 from ottla.cluster.store import ClusterStore
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.delete_records import DeleteRecordsRequest
@@ -347,3 +348,27 @@ def test_logs_are_looked_after_however_long_their_recovery_took(
     with restarts.broker(clock=clock) as broker, Client(broker.bootstrap):
         broker.advance(60_000)
         assert {event["topic"] for event in broker.log.named("log.cleaned")} == {"orders", "prices"}
+
+
+def test_reassigned_partitions_stay_where_they_are(restarts: Restarts) -> None:
+    """With what was appended before and after; what waits for a node that is down is complete, for all are up then."""
+    asked = AlterPartitionReassignmentsRequest
+
+    def reassign(client: Client, index: int, *replicas: int) -> None:
+        topic = asked.ReassignableTopic("orders", [asked.ReassignablePartition(index, list(replicas))])
+        (answer,) = client.ask(asked(1000, True, [topic]), 1).responses
+        assert answer.partitions[0].error_code == 0
+
+    def replicas(broker: RunningBroker) -> list[list[int]]:
+        return [placement.replicas for placement in broker.server.cluster.topics["orders"].placements]
+
+    with restarts.broker(nodes=3) as broker, Client(broker.bootstrap) as client:
+        create(client, "orders", 2)
+        produce(client, "orders", batch_of(5))
+        reassign(client, 0, 2, 1)
+        broker.run(broker.server.stop_node(3))
+        reassign(client, 1, 3)
+        assert replicas(broker) == [[2, 1], [3, 2]]
+    with restarts.broker(nodes=3) as broker, Client(broker.bootstrap_on(2, "PLAINTEXT")) as client:
+        assert replicas(broker) == [[2, 1], [3]]
+        assert fetch(client, "orders", 0).high_watermark == 5

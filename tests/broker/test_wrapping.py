@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ottla.coordinator.runtime.effects import Writer
 from ottla.coordinator.runtime.owner import Log as GroupLog
 from ottla.coordinator.runtime.records import Record
 from ottla.log.storage.contract import LogStorage, StorageError
@@ -73,6 +74,9 @@ class RefusingGroupLog:
 
     def append(self, partition: int, records: Sequence[Record], /) -> ErrorCode:
         return self.reason or self._real.append(partition, records)
+
+    def append_in_transaction(self, partition: int, records: Sequence[Record], writer: Writer, /) -> ErrorCode:
+        return self.reason or self._real.append_in_transaction(partition, records, writer)
 
 
 def test_group_log_refuses_when_it_is_told_to() -> None:

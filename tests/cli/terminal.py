@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 PROGRAM: Final = Path(sys.executable).with_name("ottla")
-SECONDS_MAX: Final = 30.0
+SECONDS_MAX: Final = 120.0
 
 
 def ottla(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:

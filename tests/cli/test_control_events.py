@@ -107,7 +107,7 @@ def test_connections_and_what_is_refused_of_them_are_sent(script: Script[Running
 
 
 def test_requests_that_are_refused_are_sent() -> None:
-    """An answer that can't be written, and a transaction that somebody wanted."""
+    """An answer that can't be written; and a transactional id that is given out."""
     query = "?kind=request.refused&kind=transaction.*"
     with (
         RunningBroker(with_control=True) as broker,
@@ -117,6 +117,7 @@ def test_requests_that_are_refused_are_sent() -> None:
         group_id = "g" * 32_767
         client.ask(FindCoordinatorRequest(group_id, 0), 2)
         client.ask(DescribeGroupsRequest([group_id]), 6)
+        client.ask(FindCoordinatorRequest("payments", 1), 2)
         client.ask(InitProducerIdRequest("payments", 1_000), 1)
         refused, transaction = next_event(answer), next_event(answer)
         assert (refused["kind"], refused["node_id"]) == ("request.refused", 1)

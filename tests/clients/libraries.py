@@ -71,6 +71,7 @@ KAFKA_PYTHON_2_0_2: Final = Library(
     lacks=frozenset(
         (
             "idempotence",
+            "begin_transactional",
             "static membership",
             "change_topic_config",
             "set_group_offset",

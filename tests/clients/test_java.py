@@ -1,8 +1,8 @@
 """Apache Kafka's own consumer, in Java: the client whose habits the coordinator was written for.
 
 It comes with the jars that the comparison with Kafka fetches, and is run from its source by `java`; where either is
-missing the tests are skipped and say so. One small story, for eager and cooperative members; what the other libraries
-play in many tests stands beside this file.
+missing the tests are skipped and say so. Two small stories, one of eager and cooperative members and one of
+transactions; what the other libraries play in many tests stands beside this file.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from typing import Final
 
 import pytest
 
-from tests.clients.conftest import MakeTopic
+from tests.clients.conftest import MakeTopic, unique_name
+from tests.support.backstage import Backstage
 from tests.support.kafka_process import class_path, missing_tools
+from tests.support.ottla_process import ottla
 
-_PROGRAM: Final = Path(__file__).parent / "programs" / "TwoMembers.java"
+_PROGRAMS: Final = Path(__file__).parent / "programs"
 _SECONDS_MAX: Final = 90.0
 
 
@@ -40,7 +42,7 @@ def test_two_java_consumers_share(
     """
     done = subprocess.run(
         ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-         "-cp", class_path(), _PROGRAM, bootstrap, make_topic(partitions=6), group,
+         "-cp", class_path(), _PROGRAMS / "TwoMembers.java", bootstrap, make_topic(partitions=6), group,
          f"org.apache.kafka.clients.consumer.{assignor}"],
         capture_output=True, text=True, check=False, timeout=_SECONDS_MAX,
     )  # fmt: skip
@@ -54,3 +56,41 @@ def test_two_java_consumers_share(
         "committed 60",
     ], done.stderr
     assert done.returncode == 0
+
+
+def copies(bootstrap: str, *arguments: str) -> None:
+    """Run the program that copies a topic, and look at what it says."""
+    done = subprocess.run(
+        ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
+         "-cp", class_path(), _PROGRAMS / "Copier.java", bootstrap, *arguments],
+        capture_output=True, text=True, check=False, timeout=_SECONDS_MAX,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [
+        "committed 40",
+        "copied exactly once",
+        "open: Ongoing with 1",
+        "ana is fenced",
+        "closed: CompleteCommit with 0",
+        "listed: Ongoing",
+        "ended by hand",
+        "cy is fenced",
+    ], done.stderr
+    assert done.returncode == 0
+
+
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+def test_a_java_producer_copies_exactly_once(bootstrap: str, make_topic: MakeTopic, group: str) -> None:
+    """Records and offsets in transactions, half of them aborted; then it is fenced, and one that hangs is ended."""
+    copies(bootstrap, make_topic(), make_topic(), group, unique_name("tx"))
+
+
+@pytest.mark.own_broker
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_java_producer_without_transactions_of_version_2(version: int) -> None:
+    """It adds partitions by itself then, and its epoch stays."""
+    settings = {"offsets.topic.num.partitions": "5", "ottla.transaction.version": str(version)}
+    with ottla(settings) as broker, Backstage(broker.bootstrap) as behind:
+        for topic in ("source", "target"):
+            behind.create_topic(topic)
+        copies(broker.bootstrap, "source", "target", "group", "tx")

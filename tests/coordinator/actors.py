@@ -22,7 +22,7 @@ from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.step import step
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.notes import Happened
-from ottla.coordinator.offsets.events import OffsetCommitRequested, OffsetFetchRequested
+from ottla.coordinator.offsets.events import OffsetCommitRequested, OffsetFetchRequested, TxnOffsetCommitRequested
 from ottla.coordinator.runtime.effects import Append, Effect, Reply
 from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired
 from ottla.protocol.errors import ErrorCode
@@ -32,12 +32,14 @@ from ottla.protocol.messages.leave_group import LeaveGroupRequest
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 from ottla.protocol.messages.sync_group import SyncGroupRequest
+from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from ottla.protocol.primitives import ZERO_UUID
 
 LATEST_JOIN = 9
 LATEST_LEAVE = 5
 LATEST_COMMIT = 10
 LATEST_FETCH = 10
+LATEST_TXN_COMMIT = 6
 
 #: A subscription to the topic "orders", as every consumer's metadata begins: version, topics, user data.
 ORDERS = b"\x00\x00" + b"\x00\x00\x00\x01" + b"\x00\x06orders" + b"\xff\xff\xff\xff"
@@ -232,6 +234,39 @@ class Actor:
             return OffsetCommitRequested(Name(token or f"{self} commit"), request, version)
 
         return Line(f"{self} commits", event)
+
+    def commits_in_transaction(
+        self, offsets: Topics, *, producer_id: int = 1, version: int = LATEST_TXN_COMMIT, **fields: Any
+    ) -> Line:
+        """As `commits`, but part of this producer's transaction."""
+
+        def event() -> Event:
+            plain: Any = self.commits(offsets, **fields)().request  # type: ignore[union-attr]
+            request = TxnOffsetCommitRequest(
+                "tx",
+                "group",
+                producer_id,
+                0,
+                plain.generation_id_or_member_epoch,
+                plain.member_id,
+                plain.group_instance_id,
+                [
+                    TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(
+                        topic.name,
+                        topic.topic_id,
+                        [
+                            TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(
+                                p.partition_index, p.committed_offset, p.committed_leader_epoch, p.committed_metadata
+                            )
+                            for p in topic.partitions
+                        ],
+                    )
+                    for topic in plain.topics
+                ],
+            )
+            return TxnOffsetCommitRequested(Name(f"{self} commit in transaction"), request, version, None)
+
+        return Line(f"{self} commits in transaction", event)
 
     # ── What it expects ───────────────────────────────────────────────────────────────────────────────────────────────
 

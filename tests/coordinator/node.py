@@ -12,6 +12,7 @@ from ottla.coordinator.classic.events import Event
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.coordinator.notes import Happened, Note
+from ottla.coordinator.runtime.effects import Writer
 from ottla.coordinator.runtime.records import Record
 from ottla.coordinator.runtime.runtime import exhaust
 from ottla.pacing import Pace
@@ -52,6 +53,9 @@ class MemoryLog:
         if self.error is ErrorCode.NONE:
             self.batches[partition].append(list(records))
         return self.error
+
+    def append_in_transaction(self, partition: int, records: Sequence[Record], _writer: Writer, /) -> ErrorCode:
+        return self.append(partition, records)
 
     def records(self, partition: int) -> list[Record]:
         return [record for batch in self.batches[partition] for record in batch]

@@ -124,16 +124,24 @@ class Stage:
         return lines[situation]
 
     def commit(self, situation: CommitSituation) -> Line:
-        offsets = {("orders", 0): 7}
-        lines: Mapping[CommitSituation, Line] = {
-            CommitSituation.WITHOUT_GENERATION: self.eve.commits(offsets),
-            CommitSituation.UNKNOWN_INSTANCE: self.bo.commits(offsets, group_instance_id="nobody's"),
-            CommitSituation.FENCED_INSTANCE: self.bo.commits(offsets, group_instance_id="cy's"),
-            CommitSituation.UNKNOWN_MEMBER: self.pat.commits(offsets, generation_id_or_member_epoch=1),
-            CommitSituation.OTHER_GENERATION: self.bo.commits(offsets, generation_id_or_member_epoch=0),
-            CommitSituation.CURRENT: self.bo.commits(offsets),
+        actor, fields = self._committer(situation)
+        return actor.commits({("orders", 0): 7}, **fields)
+
+    def commit_in_transaction(self, situation: CommitSituation) -> Line:
+        actor, fields = self._committer(situation)
+        return actor.commits_in_transaction({("orders", 0): 7}, **fields)
+
+    def _committer(self, situation: CommitSituation) -> tuple[Actor, dict[str, Any]]:
+        """Who commits, and what it says that isn't so."""
+        who: Mapping[CommitSituation, tuple[Actor, dict[str, Any]]] = {
+            CommitSituation.WITHOUT_GENERATION: (self.eve, {}),
+            CommitSituation.UNKNOWN_INSTANCE: (self.bo, {"group_instance_id": "nobody's"}),
+            CommitSituation.FENCED_INSTANCE: (self.bo, {"group_instance_id": "cy's"}),
+            CommitSituation.UNKNOWN_MEMBER: (self.pat, {"generation_id_or_member_epoch": 1}),
+            CommitSituation.OTHER_GENERATION: (self.bo, {"generation_id_or_member_epoch": 0}),
+            CommitSituation.CURRENT: (self.bo, {}),
         }
-        return lines[situation]
+        return who[situation]
 
     def leave(self, situation: LeaveSituation) -> Line:
         lines: Mapping[LeaveSituation, Line] = {

@@ -25,6 +25,7 @@ SITUATIONS = {
     "test_heartbeat": MemberSituation,
     "test_leave": LeaveSituation,
     "test_offset_commit": CommitSituation,
+    "test_offset_commit_in_a_transaction": CommitSituation,
 }
 
 

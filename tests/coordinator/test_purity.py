@@ -28,7 +28,7 @@ FORBIDDEN = {
     "uuid",
 }
 #: It hands the timer of its node to the runtime, and reads the date when a group is made.
-HANDS_OVER = {HERE / "groups" / "coordinator.py": {"ottla.purgatory"}}
+HANDS_OVER = {HERE / room / "coordinator.py": {"ottla.purgatory"} for room in ("groups", "transactions")}
 
 
 @pytest.mark.parametrize("path", PURE, ids=lambda path: str(path.relative_to(HERE)))

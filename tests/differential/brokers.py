@@ -6,8 +6,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
+from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
+from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from tests.differential.scene import Scene
 from tests.support.kafka_process import kafka
 from tests.support.ottla_process import ottla
@@ -21,6 +24,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "offset.metadata.max.bytes": "64",
     "offsets.topic.num.partitions": "3",
     "transaction.state.log.num.partitions": "3",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
     # The records of scripts have dates of long ago: the first look for old ones would delete them in the middle of it.
     "log.initial.task.delay.ms": "86400000",
 }
@@ -52,8 +56,13 @@ def load_coordinators(bootstrap: str) -> None:
             found = scene.stagehand.ask(FindCoordinatorRequest(key="warm", key_type=key_type), 3)
             if found.error_code != 0:
                 return False
+        if scene.stagehand.ask(InitProducerIdRequest(None, 1_000), 4).error_code != 0:
+            return False  # the first block of producer ids is on its way
         described = scene.stagehand.ask(DescribeGroupsRequest(groups=groups), 4)
-        return all(group.error_code == 0 for group in described.groups)
+        transactions = scene.stagehand.ask(DescribeTransactionsRequest(groups), 0).transaction_states
+        return all(group.error_code == 0 for group in described.groups) and all(
+            transaction.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND for transaction in transactions
+        )
 
     try:
         scene.until(loaded, what="every coordinator is loaded")

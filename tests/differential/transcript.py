@@ -43,6 +43,8 @@ UNORDERED: Final = frozenset(
         ("DescribeConfigsResponse", "results"),
         ("DescribeConfigsResult", "configs"),
         ("AlterConfigsResponse", "responses"),
+        ("AlterReplicaLogDirsResponse", "results"),
+        ("AlterReplicaLogDirTopicResult", "partitions"),
         ("IncrementalAlterConfigsResponse", "responses"),
         ("CreatePartitionsResponse", "results"),
         ("CreateTopicsResponse", "topics"),
@@ -54,6 +56,7 @@ UNORDERED: Final = frozenset(
         ("DescribedGroup", "members"),
         ("DescribeLogDirsResult", "topics"),
         ("DescribeLogDirsTopic", "partitions"),
+        ("DescribeUserScramCredentialsResponse", "results"),
         ("JoinGroupResponse", "members"),
         ("ListGroupsResponse", "groups"),
         ("ListOffsetsResponse", "topics"),
@@ -64,6 +67,17 @@ UNORDERED: Final = frozenset(
         ("OffsetForLeaderTopicResult", "partitions"),
         ("ProduceResponse", "responses"),
         ("TopicProduceResponse", "partition_responses"),
+        ("AddPartitionsToTxnResponse", "results_by_transaction"),
+        ("AddPartitionsToTxnResponse", "results_by_topic_v3_and_below"),
+        ("AddPartitionsToTxnResult", "topic_results"),
+        ("AddPartitionsToTxnTopicResult", "results_by_partition"),
+        ("ListTransactionsResponse", "unknown_state_filters"),
+        ("PartitionResponse", "active_producers"),
+        ("TopicData", "partitions"),
+        ("TransactionState", "topics"),
+        ("WritableTxnMarkerResult", "topics"),
+        ("WritableTxnMarkerTopicResult", "partitions"),
+        ("WriteTxnMarkersResponse", "markers"),
     }
 )
 
@@ -100,7 +114,7 @@ def comparable(message: Message, labels: Labels) -> dict[str, Json]:
             is_request = type(message).__name__ == "PartitionProduceData"
             shown: Json = _sent_records(value) if is_request else _stored_batches(value, labels)
         else:
-            rule = _RULES.get(name, _value)
+            rule = _OWN_RULES.get((type(message).__qualname__, name)) or _RULES.get(name, _value)
             shown = rule(value, labels)
         result[name] = shown
     return result
@@ -213,14 +227,28 @@ _RULES: Final[Mapping[str, Callable[[Any, Labels], Json]]] = {
     "error_message": _opaque("text"),
     "batch_index_error_message": _opaque("text"),
     "host": _host,
+    "last_caught_up_timestamp": _timestamp,
+    "last_fetch_timestamp": _timestamp,
     "last_timestamp": _timestamp,
     "log_append_time_ms": _timestamp,
     "log_dir": _opaque("directory"),
     "port": _opaque("port"),
+    "partition_error_code": _error,
     "producer_id": _producer_id,
+    "producer_id_filters": lambda value, labels: [_producer_id(one, labels) for one in value],
+    "replica_directory_id": _made_up("directory id"),
     "session_id": _made_up("session"),
     "timestamp": _timestamp,
     "topic_id": _made_up("topic id"),
     "total_bytes": _opaque("bytes"),
+    "v3_and_below_producer_id": _producer_id,
+    "transaction_start_time_ms": _timestamp,
     "usable_bytes": _opaque("bytes"),
+}
+
+#: The same for fields that have another meaning elsewhere: (message or struct, field).
+_OWN_RULES: Final[Mapping[tuple[str, str], Callable[[Any, Labels], Json]]] = {
+    # They grow by themselves.
+    ("DescribeQuorumResponse.PartitionData", "high_watermark"): _opaque("offset"),
+    ("DescribeQuorumResponse.ReplicaState", "log_end_offset"): _opaque("offset"),
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import select
 import socket
 import struct
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
@@ -25,6 +26,7 @@ from tests.cli.terminal import serving
 from tests.pressure.stage import create_topic, is_served, memory_mib
 from tests.support.batches import batch
 from tests.support.client import API, Client
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.running_broker import Loop, RunningBroker, every_loop
 
 #: What the broker may hold for one client, besides one answer.
@@ -72,12 +74,18 @@ class Flood:
         """Send so many, numbered from 0."""
         self._socket.sendall(b"".join(map(numbered(name, version, request), range(count))))
 
-    def pour(self, name: str, version: int, request: Message) -> int:
-        """Send until the broker has taken nothing for a while; returns how many, the one that was begun included."""
+    def pour(self, name: str, version: int, request: Message, is_full: Callable[[], bool]) -> int:
+        """Send until the broker is full and has taken nothing for a while; returns how many, the one that was begun
+        included.
+        """
         frame = numbered(name, version, request)
         self._socket.setblocking(False)
         count = 0
-        while select.select([], [self._socket], [], SATED_SECONDS)[1]:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while (takes_more := select.select([], [self._socket], [], SATED_SECONDS)[1]) or not is_full():
+            assert time.monotonic() < deadline, "the broker is never full"
+            if not takes_more:
+                continue
             if not self._rest:
                 self._rest = memoryview(frame(count))
                 count += 1
@@ -143,8 +151,12 @@ def test_small_answers(loop: Loop, name: str, version: int, request_: Message) -
     """Requests without end: the broker stops taking them. When their client reads, all are answered, in order."""
     with RunningBroker(loop) as broker, Client(broker.bootstrap) as bo, Flood(broker.bootstrap) as flood:
         assert bo.ask(FindCoordinatorRequest("g", 0), 2).error_code == 0
-        count = flood.pour(name, version, request_)
-        assert 0 < broker.look(lambda: held_bytes(broker, flood)) < HELD_BYTES_MAX
+
+        def held() -> int:
+            return broker.look(lambda: held_bytes(broker, flood))
+
+        count = flood.pour(name, version, request_, lambda: held() > 0)
+        assert held() < HELD_BYTES_MAX
         assert is_served(bo)
         assert flood.drink(count) == list(range(count))
 

@@ -44,7 +44,6 @@ _HARMLESS: Final = frozenset(
         "node.missed",
         "request.refused",
         "topic.autocreation.refused",
-        "transaction.refused",
     )
 )
 

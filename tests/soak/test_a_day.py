@@ -184,6 +184,8 @@ def held_after_a_rest(broker: Broker) -> Held:
         backstage.until(
             lambda: sum(broker._running.connection_counts.values()) == 1, "those who went without a word are missed"
         )
+    assert broker._history is not None
+    broker._history._recorder.clear()  # what is kept for the timeline is bounded by itself
     gc.collect()
 
     async def look() -> Held:

@@ -33,6 +33,16 @@ def test_a_session_of_45_s_ends_at_once(kafka: Broker) -> None:
         kitchen.assert_rebalances(because="session_expired", member=member.member_id)
 
 
+def test_heartbeat_that_comes_while_time_moves_keeps_no_session_alive(kafka: Broker) -> None:
+    """It is of after the move, however many deadlines there are on the way."""
+    kitchen = kafka.group("kitchen")
+    restless = {"session.timeout.ms": 45_000, "heartbeat.interval.ms": 1, "fetch.wait.max.ms": 500}
+    with consuming(kafka.bootstrap_servers, "kitchen", "orders", settings=restless):
+        (member,) = kitchen.wait_for_assignment().members
+        kafka.advance(45_000)
+        kitchen.assert_rebalances(because="session_expired", member=member.member_id)
+
+
 def test_time_goes_on_until_something_is_so(kafka: Broker) -> None:
     """From deadline to deadline, and no further; a condition that is true moves nothing."""
     kitchen = kafka.group("kitchen")

@@ -16,6 +16,7 @@ from ottla.protocol.messages.group_metadata_key import GroupMetadataKey
 from ottla.protocol.messages.offset_commit_key import OffsetCommitKey
 
 if TYPE_CHECKING:
+    from ottla.coordinator.runtime.effects import Writer
     from ottla.coordinator.runtime.owner import Log as GroupLog
     from ottla.coordinator.runtime.records import Record
 
@@ -81,11 +82,20 @@ class FaultyGroupLog:
 
     def append(self, partition: int, records: Sequence[Record], /) -> ErrorCode:
         """As the real one, or what was asked for in its place."""
+        refused = self._refused(records)
+        return self.real.append(partition, records) if refused is None else refused
+
+    def append_in_transaction(self, partition: int, records: Sequence[Record], writer: Writer, /) -> ErrorCode:
+        """The same of what is part of a transaction."""
+        refused = self._refused(records)
+        return self.real.append_in_transaction(partition, records, writer) if refused is None else refused
+
+    def _refused(self, records: Sequence[Record]) -> ErrorCode | None:
         for group_id, committed in _groups_of(records).items():
             fault = self._hit(group_id, committed)
             if fault is not None:
                 return fault.error
-        return self.real.append(partition, records)
+        return None
 
 
 def _groups_of(records: Sequence[Record]) -> dict[str, list[tuple[str, int]]]:

@@ -31,6 +31,7 @@ _WORDS: Final[Mapping[str, frozenset[str]]] = {
 _ODD_WORDS: Final[Mapping[tuple[str, str], str]] = {
     ("DescribeGroupsRequest", "groups"): "group",
     ("DeleteGroupsRequest", "groups_names"): "group",
+    ("DescribeTransactionsRequest", "transactional_ids"): "transactional_id",
 }
 #: What the leader sends for the others does not make the request theirs.
 _NOT_WALKED: Final = frozenset({"assignments"})

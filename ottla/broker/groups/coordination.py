@@ -1,10 +1,9 @@
 """Group coordinators on their nodes: each coordinates the groups in the partitions of __consumer_offsets it leads.
 
-When that topic is made its partitions are handed out, and when it is deleted nobody coordinates any group until it is
-made anew. When a partition gets another leader, that node takes it over and reads its groups from the log; the one
-before has resigned by then. What the groups write is appended here, as one batch of the broker's own.
+A node that comes to lead one reads its groups from the log (`internal_topic`). What the groups write is appended here,
+as one batch of the broker's own, and so are the markers of transactions that have committed offsets.
 
-Kafka: BrokerMetadataPublisher (who is told of partitions won and lost), CoordinatorPartitionWriter.
+Kafka: CoordinatorPartitionWriter, GroupCoordinatorService.completeTransaction.
 """
 
 from __future__ import annotations
@@ -13,16 +12,18 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from ottla.broker.groups.loading import GroupLoading
+from ottla.broker.groups.loading import Loading
 from ottla.broker.groups.notes import NotesToStream
+from ottla.broker.internal_topic import InternalTopic
 from ottla.broker.rounds import PAUSE_MS_MIN
-from ottla.cluster.topic import NO_LEADER
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.cluster.uuids import uuid_of
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
+from ottla.coordinator.runtime.runtime import PartitionState
 from ottla.events.kind import Kind
 from ottla.events.setbacks import Setbacks, reason_of
+from ottla.log.producer_state import Verification
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch
 from ottla.purgatory import Alarm
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
 
     from ottla.broker.background import Background
     from ottla.cluster.cluster import Cluster
-    from ottla.cluster.topic import Topic
+    from ottla.coordinator.runtime.effects import Writer
     from ottla.coordinator.runtime.owner import Log as GroupLog
     from ottla.coordinator.runtime.records import Record
-    from ottla.events.stream import Event
+    from ottla.events.stream import Event, Stream
     from ottla.log.partition import Partition
+    from ottla.log.transaction_marker import EndedTransaction
     from ottla.pacing import Pace
     from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
@@ -67,6 +69,26 @@ class GroupLogOnTopic:
         batch = build_batch(records, timestamp_ms=wall_ms)
         return log.append_internal(batch, wall_ms).error
 
+    def append_in_transaction(self, partition: int, records: Sequence[Record], writer: Writer) -> ErrorCode:
+        """The same as part of a producer's transaction."""
+        topic = self._cluster.topics.get(GROUP_TOPIC)
+        if topic is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        log = topic.partitions[partition]
+        if topic.placements[partition].has_too_few_in_sync(log.config.min_insync_replicas):
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        wall_ms = self._cluster.wall_ms()
+        batch = build_batch(
+            records,
+            timestamp_ms=wall_ms,
+            producer_id=writer.producer_id,
+            producer_epoch=writer.producer_epoch,
+            is_transactional=True,
+        )
+        verification = writer.verification
+        assert verification is None or isinstance(verification, Verification)
+        return log.append_internal(batch, wall_ms, verification).error
+
 
 def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
     """The coordinator's part of the settings, for a group log of so many partitions."""
@@ -80,6 +102,25 @@ def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
         offsets_retention_check_interval_ms=max(PAUSE_MS_MIN, settings["offsets.retention.check.interval.ms"]),
         offsets_topic_num_partitions=partitions_count,
     )
+
+
+class GroupTidings:
+    """Tells what became of a partition of __consumer_offsets."""
+
+    def __init__(self, events: Stream) -> None:
+        self._events = events
+
+    def loaded(self, partition: int, machines: int, duration_ms: int) -> None:
+        self._events.tell(Kind.GROUP_LOG_LOADED, partition=partition, groups=machines, duration_ms=duration_ms)
+
+    def failed(self, partition: int, reason: str, raised: Exception | None) -> None:
+        self._events.tell(Kind.GROUP_LOG_LOAD_FAILED, raised=raised, partition=partition, reason=reason)
+
+    def ignored(self, partition: int, record_type: int, records: int) -> None:
+        self._events.tell(Kind.GROUP_LOG_RECORDS_IGNORED, partition=partition, record_type=record_type, records=records)
+
+    def all_read(self) -> None:
+        self._events.tell(Kind.GROUPS_LOADED)
 
 
 class GroupCoordination:
@@ -101,9 +142,10 @@ class GroupCoordination:
         if wrap_group_log is not None:
             group_log = wrap_group_log(group_log)
         notes = NotesToStream(cluster.events)
+        self._cluster = cluster
         self._timer = timer
         self._events = cluster.events
-        self._loading = GroupLoading(background, cluster.events)
+        self._loading = Loading(background, "group loading", GroupTidings(cluster.events), cluster.events)
         self._setbacks: Setbacks[str] = Setbacks(timer.now_ms, _QUIET_MS)
         self.of_node = {
             node_id: Coordinator(
@@ -118,13 +160,9 @@ class GroupCoordination:
             )
             for node_id in cluster.all_nodes
         }
-        self._cluster = cluster
-        events = cluster.events
-        events.read(self._topic_created, [Kind.TOPIC_CREATED])
-        events.read(self._topic_deleted, [Kind.TOPIC_DELETED])
-        events.read(self._leader_changed, [Kind.PARTITION_LEADER_CHANGED])
-        events.read(self._node_died, [Kind.NODE_DIED])
-        self._take_over_all()
+        self._topic = InternalTopic(cluster, GROUP_TOPIC, self.take_over, self.resign)
+        cluster.events.read(self._topic_deleted, [Kind.TOPIC_DELETED])
+        self._topic.take_over_all()
 
     @property
     def is_settled(self) -> bool:
@@ -152,26 +190,22 @@ class GroupCoordination:
         """A node does not lead this partition any more: who waits in its groups is told to look for the coordinator."""
         self.of_node[node_id].runtime.unload(partition)
 
-    def _leader_changed(self, event: Event) -> None:
-        if event.details["topic"] != GROUP_TOPIC:
-            return
-        index, former_leader_id = event.details["partition"], event.details["former_leader_id"]
-        if former_leader_id != NO_LEADER:
-            self.resign(index, former_leader_id)
-        self._let_leader_take_over(self._cluster.topics[GROUP_TOPIC], index)
+    def on_partition_read(self, tell: Callable[[], object]) -> None:
+        """Have this called each time a partition's groups were read, or can't be."""
+        self._loading.on_each.append(tell)
 
-    def _let_leader_take_over(self, topic: Topic, index: int) -> None:
-        leader_id = topic.placements[index].leader_id
-        if leader_id != NO_LEADER and leader_id not in self._cluster.silent_node_ids:
-            self.take_over(topic.partitions[index], leader_id)
+    def end_transaction(self, log: Partition, node_id: int, ended: EndedTransaction) -> ErrorCode:
+        """Write a marker to this partition of __consumer_offsets, and have what it says come to count, or not.
 
-    def _node_died(self, event: Event) -> None:
-        """Its groups have no coordinator until it is missed, though clients are told of it."""
-        assert event.node_id is not None
-        topic = self._cluster.topics.get(GROUP_TOPIC)
-        for index, placement in enumerate(topic.placements if topic is not None else ()):
-            if placement.leader_id == event.node_id:
-                self.resign(index, event.node_id)
+        NOT_LEADER_OR_FOLLOWER while the node does not coordinate its groups.
+        """
+        coordinator = self.of_node[node_id]
+        if coordinator.runtime.state_of(log.index) is not PartitionState.ACTIVE:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        error = log.append_ended(ended, self._cluster.wall_ms()).error
+        if error is ErrorCode.NONE:
+            coordinator.end_transaction(log.index, ended.producer_id, is_commit=ended.marker.is_commit)
+        return error
 
     def _group_failed(self, node_id: int, group_id: str, error: Exception) -> None:
         """A group has met a bug. It is read anew from its log, at once or, if it fails again, later.
@@ -186,7 +220,7 @@ class GroupCoordination:
         self._timer.add_in(recovery, 0 if setbacks.failures(group_id) == 1 else setbacks.backoff_ms(group_id))
 
     def _recover(self, node_id: int, group_id: str) -> None:
-        coordinator, topic = self.of_node[node_id], self._cluster.topics.get(GROUP_TOPIC)
+        coordinator, topic = self.of_node[node_id], self._topic.topic
         if topic is None or not coordinator.runtime.is_given_up(group_id):
             return
 
@@ -198,22 +232,8 @@ class GroupCoordination:
 
         self._loading.recover(coordinator.runtime, topic.partitions[coordinator.partition_of(group_id)], group_id, then)
 
-    def _topic_created(self, event: Event) -> None:
-        if event.details["topic"] == GROUP_TOPIC:
-            self._take_over_all()
-
-    def _take_over_all(self) -> None:
-        """Hand the partitions of the group log out, if it is there."""
-        topic = self._cluster.topics.get(GROUP_TOPIC)
-        for index in range(len(topic.partitions) if topic is not None else 0):
-            assert topic is not None
-            self._let_leader_take_over(topic, index)
-
     def _topic_deleted(self, event: Event) -> None:
         name, topic_id = event.details["topic"], uuid_of(event.details["topic_id"])
-        for coordinator in self.of_node.values():
-            if name == GROUP_TOPIC:
-                for index in range(event.details["partitions"]):
-                    coordinator.runtime.unload(index)
-            else:
+        if name != GROUP_TOPIC:
+            for coordinator in self.of_node.values():
                 coordinator.topics_deleted({name: topic_id})

@@ -1,9 +1,9 @@
-"""Reading groups back: a partition of __consumer_offsets, record by record, as a job in the background.
+"""Reading back what coordinators keep: a partition of an internal topic, record by record, as a job in the background.
 
-    batches ──▶ records ──▶ Shard.replay ──▶ groups come to life ──▶ clients find them
+    batches ──▶ records ──▶ Shard.replay ──▶ machines come to life ──▶ clients find them
 
 Partitions are read one after another, in the order in which they were asked for. Until one is read its clients are
-told to wait. One that can't be read is refused from then on, and the log says why. A group that has met a bug of ours
+told to wait. One that can't be read is refused from then on, and the log says why. A machine that has met a bug of ours
 is read anew the same way, alone.
 
 Kafka: CoordinatorLoaderImpl.
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from ottla.coordinator.runtime.records import CorruptRecordError
 from ottla.events.kind import Kind
@@ -27,7 +27,8 @@ from ottla.protocol.records import batch_spans, read_header
 
 if TYPE_CHECKING:
     from ottla.broker.background import Background
-    from ottla.coordinator.runtime.runtime import Loading, Runtime
+    from ottla.coordinator.runtime.runtime import Loading as RuntimeLoading
+    from ottla.coordinator.runtime.runtime import Runtime
     from ottla.coordinator.runtime.shard import Shard
     from ottla.events.stream import Stream
     from ottla.log.job import Job
@@ -37,14 +38,35 @@ if TYPE_CHECKING:
 READ_BYTES: Final = 256 * 1024
 _RECORDS_PER_STEP: Final = 16
 
-#: Called when a group was read anew, or with what was raised, while that is being handled.
+#: Called when a machine was read anew, or with what was raised, while that is being handled.
 Then: TypeAlias = Callable[[Exception | None], None]
 
 
-class GroupLoading:
-    """The partitions of the group log that are being read, or are to be."""
+class Tidings(Protocol):
+    """Tells what became of a partition of one topic."""
 
-    def __init__(self, background: Background, events: Stream) -> None:
+    def loaded(self, partition: int, machines: int, duration_ms: int) -> None:
+        """It was read."""
+
+    def failed(self, partition: int, reason: str, raised: Exception | None) -> None:
+        """It can't be read. `raised`: by a bug of ours."""
+
+    def ignored(self, partition: int, record_type: int, records: int) -> None:
+        """It has records of an unknown type."""
+
+    def all_read(self) -> None:
+        """For the first time there is nothing more to be read."""
+
+
+class Loading:
+    """The partitions of one internal topic that are being read, or are to be."""
+
+    def __init__(self, background: Background, name: str, tidings: Tidings, events: Stream) -> None:
+        """`name`: of the job."""
+        self._name = name
+        self._tidings = tidings
+        #: Called each time a partition was read, or can't be.
+        self.on_each: list[Callable[[], object]] = []
         self._background = background
         self._now_ms = events.now_ms
         self._events = events
@@ -60,31 +82,37 @@ class GroupLoading:
         if log.log_start_offset == log.log_end_offset:
             for _ in job:
                 pass
+            self._tell_each()
             return
         self._read_soon(job)
 
-    def recover(self, runtime: Runtime[Any], log: Partition, group_id: str, then: Then) -> None:
-        """Read a group anew that was given up. `then` is told when it is there again, or what failed."""
-        self._read_soon(self._recover(runtime, log, group_id, then))
+    def recover(self, runtime: Runtime[Any], log: Partition, key: str, then: Then) -> None:
+        """Read a machine anew that was given up. `then` is told when it is there again, or what failed."""
+        self._read_soon(self._recover(runtime, log, key, then))
 
     def _read_soon(self, job: Job) -> None:
         self._waiting.append(job)
         if not self._is_reading:
             self._is_reading = True
-            self._background.start(self._read_all(), "group loading")
+            self._background.start(self._read_all(), self._name)
 
     def _read_all(self) -> Job:
         while self._waiting:
             try:
                 yield from self._waiting.popleft()
-            except Exception as error:  # in what is said of it, or in bringing a group to life again
-                self._events.tell(Kind.JOB_FAILED, raised=error, job="group loading", reason=reason_of(error))
+            except Exception as error:  # in what is said of it, or in bringing a machine to life again
+                self._events.tell(Kind.JOB_FAILED, raised=error, job=self._name, reason=reason_of(error))
+            self._tell_each()
         self._is_reading = False
         if not self._has_loaded:
             self._has_loaded = True
-            self._events.tell(Kind.GROUPS_LOADED)
+            self._tidings.all_read()
 
-    def _load(self, runtime: Runtime[Any], loading: Loading[Any], log: Partition) -> Job:
+    def _tell_each(self) -> None:
+        for tell in self.on_each:
+            tell()
+
+    def _load(self, runtime: Runtime[Any], loading: RuntimeLoading[Any], log: Partition) -> Job:
         """Go on as long as the partition is still to be loaded there."""
         index, begun_ms = log.index, self._now_ms()
         try:
@@ -94,30 +122,29 @@ class GroupLoading:
                 yield
         except (BatchError, CorruptRecordError, StorageError) as error:
             runtime.fail_loading(index, loading)
-            self._events.tell(Kind.GROUP_LOG_LOAD_FAILED, partition=index, reason=str(error))
+            self._tidings.failed(index, str(error), None)
             return
         except Exception as error:
             runtime.fail_loading(index, loading)
-            self._events.tell(Kind.GROUP_LOG_LOAD_FAILED, raised=error, partition=index, reason=reason_of(error))
+            self._tidings.failed(index, reason_of(error), error)
             return
         shard = loading.shard
         for record_type, records in shard.unknown_types.items():
-            self._events.tell(Kind.GROUP_LOG_RECORDS_IGNORED, partition=index, record_type=record_type, records=records)
-        if shard.machines:
-            groups, duration_ms = len(shard.machines), self._now_ms() - begun_ms
-            self._events.tell(Kind.GROUP_LOG_LOADED, partition=index, groups=groups, duration_ms=duration_ms)
+            self._tidings.ignored(index, record_type, records)
+        if shard.machines and log.log_start_offset < log.log_end_offset:
+            self._tidings.loaded(index, len(shard.machines), self._now_ms() - begun_ms)
 
-    def _recover(self, runtime: Runtime[Any], log: Partition, group_id: str, then: Then) -> Job:
-        """Go on as long as the group is still to be read there."""
-        if not runtime.is_given_up(group_id):
+    def _recover(self, runtime: Runtime[Any], log: Partition, key: str, then: Then) -> Job:
+        """Go on as long as the machine is still to be read there."""
+        if not runtime.is_given_up(key):
             return  # its partition was unloaded while others were read
-        shard = runtime.start_recovery(group_id)
+        shard = runtime.start_recovery(key)
         try:
             for _ in chain([None], replay_log(log, shard)):
-                if not runtime.is_given_up(group_id):
+                if not runtime.is_given_up(key):
                     return
                 yield
-            is_back = runtime.finish_recovery(group_id, shard)
+            is_back = runtime.finish_recovery(key, shard)
         except Exception as error:
             then(error)
             return
@@ -125,7 +152,7 @@ class GroupLoading:
             then(None)
 
 
-def _steps(runtime: Runtime[Any], loading: Loading[Any], log: Partition) -> Iterator[None]:
+def _steps(runtime: Runtime[Any], loading: RuntimeLoading[Any], log: Partition) -> Iterator[None]:
     yield from replay_log(log, loading.shard)
     yield from runtime.finish_loading(log.index, loading)
 

@@ -15,10 +15,12 @@ either of them is not this broker's. Kafka: ApiVersionsRequest.isValid, KafkaApi
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from ottla.broker.network.apis import SERVED
 from ottla.broker.network.call import Call
+from ottla.cluster.features import FEATURES, level_of
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import API_VERSIONS_KEY
 from ottla.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -26,21 +28,10 @@ from ottla.protocol.primitives import Message
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
-#: What Kafka 4.4 finalizes in a fresh cluster, as far as this broker serves it. Clients look for transaction.version
-#: and group.version here; neither is listed because neither KIP-890 nor KIP-848 is served.
-_METADATA_VERSION: Final = ("metadata.version", 7, 33)
 #: Any number that never falls; Java clients pass over features whose epoch is negative.
 _FEATURES_EPOCH: Final = 1
-#: What everybody is told. Nobody changes it, so it is encoded once.
-_SERVED: Final = ApiVersionsResponse(
-    ErrorCode.NONE,
-    [ApiVersionsResponse.ApiVersion(api.key, api.version_first, api.version_last) for api in SERVED.values()],
-    supported_features=[ApiVersionsResponse.SupportedFeatureKey(*_METADATA_VERSION)],
-    finalized_features_epoch=_FEATURES_EPOCH,
-    finalized_features=[
-        ApiVersionsResponse.FinalizedFeatureKey(_METADATA_VERSION[0], _METADATA_VERSION[2], _METADATA_VERSION[2])
-    ],
-)
+#: Before this version a feature whose lowest level is 0 can't be listed as supported.
+_LEVEL_0_FROM_VERSION: Final = 4
 #: A client that has just begun knows no node.
 _NO_NODE_ID: Final = -1
 
@@ -52,7 +43,29 @@ def handle(request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
         return ApiVersionsResponse(ErrorCode.REBOOTSTRAP_REQUIRED)
     call.connection.client_id = call.client_id
     call.connection.client_software = f"{request.client_software_name} {request.client_software_version}".strip()
-    return _SERVED
+    cluster = call.node.cluster
+    levels = tuple(level_of(name, cluster) for name in FEATURES)
+    return _served(levels, with_level_0=call.api_version >= _LEVEL_0_FROM_VERSION)
+
+
+@cache
+def _served(levels: tuple[int, ...], *, with_level_0: bool) -> ApiVersionsResponse:
+    """What everybody is told while the features are at these levels. Nobody changes it, so it is encoded once."""
+    return ApiVersionsResponse(
+        ErrorCode.NONE,
+        [ApiVersionsResponse.ApiVersion(api.key, api.version_first, api.version_last) for api in SERVED.values()],
+        supported_features=[
+            ApiVersionsResponse.SupportedFeatureKey(name, feature.level_min, feature.level_max)
+            for name, feature in FEATURES.items()
+            if feature.level_min or with_level_0
+        ],
+        finalized_features_epoch=_FEATURES_EPOCH,
+        finalized_features=[
+            ApiVersionsResponse.FinalizedFeatureKey(name, level, level)
+            for name, level in zip(FEATURES, levels, strict=True)
+            if level
+        ],
+    )
 
 
 def _is_valid(request: ApiVersionsRequest, version: int) -> bool:

@@ -11,17 +11,14 @@ Errors: none of its own. Kafka: KafkaApis.handleDescribeLogDirsRequest, ReplicaM
 from __future__ import annotations
 
 import os
-from typing import Final
 
+from ottla.broker.log_dirs import log_dir
 from ottla.broker.network.call import Call
 from ottla.cluster.cluster import Cluster
 from ottla.cluster.topic import Topic
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
-
-#: The name of the one directory.
-MEMORY: Final = "memory"
 
 
 def handle(request: DescribeLogDirsRequest, call: Call) -> DescribeLogDirsResponse:
@@ -46,10 +43,10 @@ def refuse(request: DescribeLogDirsRequest, error_code: ErrorCode) -> DescribeLo
 
 def _directory(cluster: Cluster) -> tuple[str, int, int]:
     """(path, size, what is left of it); sizes that the system does not tell are -1, as with Kafka."""
+    path = log_dir(cluster)
     if cluster.store is None:
         account = cluster.logs.bytes
-        return MEMORY, account.bytes_max, account.bytes_max - account.bytes_held
-    path = cluster.store.data_dir.path
+        return path, account.bytes_max, account.bytes_max - account.bytes_held
     try:
         file_system = os.statvfs(path)
     except OSError:

@@ -1,7 +1,7 @@
 """FindCoordinator (api key 10), v0–v6: which node coordinates a group, or a transactional id.
 
 The answer follows from the name alone: it hashes to a partition of __consumer_offsets (or of __transaction_state),
-whose leader coordinates it. The first to ask for a group's coordinator has the offsets topic created. Kafka answers
+whose leader coordinates it. The first to ask has that topic created. Kafka answers
 COORDINATOR_NOT_AVAILABLE until that is done; here it is done at once, so the first answer is already the right one
 (docs/differences.md). The name itself is not looked at, even an empty one has a coordinator.
 
@@ -9,7 +9,7 @@ v1 adds key_type, throttle_time_ms and error_message, v3 is flexible, v4 takes m
 allow new errors and key types. In v1–v3 success has the error message "NONE", later ones have an empty one.
 
 Errors: COORDINATOR_NOT_AVAILABLE if nobody leads the partition, its leader advertises no address on the client's
-listener, the offsets topic can't be created, or it was made with too few partitions;
+listener, the topic can't be created, or it was made with too few partitions;
 INVALID_REQUEST for a key type that is none, or is not known to the version, and for share groups, which are not served.
 Kafka: KafkaApis.getCoordinator, FindCoordinatorResponse.
 """
@@ -21,7 +21,7 @@ from typing import Final
 from ottla.broker.coordinators import group_coordinator, transaction_coordinator
 from ottla.broker.network.call import Call
 from ottla.cluster.address import Address
-from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -66,14 +66,12 @@ def _find(key: str, key_type: int, call: Call) -> tuple[int, Address] | ErrorCod
     cluster = call.node.cluster
     if key_type == _SHARE:
         return ErrorCode.INVALID_REQUEST
-    if key_type == _TRANSACTION:
-        node = transaction_coordinator(cluster, key)
-    else:
-        if GROUP_TOPIC not in cluster.topics:
-            from ottla.cluster.topic_creation import create_on_demand
+    topic = TRANSACTION_TOPIC if key_type == _TRANSACTION else GROUP_TOPIC
+    if topic not in cluster.topics:
+        from ottla.cluster.topic_creation import create_on_demand
 
-            create_on_demand(cluster, GROUP_TOPIC)
-        node = group_coordinator(cluster, key)
+        create_on_demand(cluster, topic)
+    node = transaction_coordinator(cluster, key) if key_type == _TRANSACTION else group_coordinator(cluster, key)
     if node is None or call.listener_name not in node.addresses:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     return node.node_id, node.addresses[call.listener_name]

@@ -14,7 +14,8 @@ Kafka: KafkaApis.handleOffsetCommitRequest, OffsetMetadataManager.commitOffset.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeAlias
 
 from ottla.broker.network.call import Call
 from ottla.cluster.topic_names import GROUP_TOPIC
@@ -23,12 +24,16 @@ from ottla.coordinator.offsets.events import OffsetCommitRequested
 from ottla.pacing import FEW_ELEMENTS, paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from ottla.protocol.primitives import ZERO_UUID
 
 _TOPIC_IDS_FROM: Final = 10
 #: A committed offset in a batch of the group log, in its shortest form and without any text.
 _RECORD_BYTES_MIN: Final = 41
 
+_Committed: TypeAlias = (
+    OffsetCommitRequest.OffsetCommitRequestPartition | TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition
+)
 _Answered = OffsetCommitResponse.OffsetCommitResponseTopic
 _AnsweredPartition = OffsetCommitResponse.OffsetCommitResponsePartition
 
@@ -73,13 +78,13 @@ def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | N
     if call.is_brief:
         commit = OffsetCommitRequested(token, request, call.api_version)
     else:
-        is_too_large = _is_too_large(request, call)
-        commit = OffsetCommitRequested(token, request, call.api_version, is_long=True, is_too_large=is_too_large)
+        too_large = is_too_large(request, call)
+        commit = OffsetCommitRequested(token, request, call.api_version, is_long=True, is_too_large=too_large)
     call.node.coordinator.submit(request.group_id, commit, is_long=commit.is_long)
     return None
 
 
-def _is_too_large(request: OffsetCommitRequest, call: Call) -> bool:
+def is_too_large(request: OffsetCommitRequest | TxnOffsetCommitRequest, call: Call) -> bool:
     """Whether the group log has no room in a batch for this, by the least that it would take.
 
     To find that out by writing it would hold the group's task, and everybody, for long.
@@ -92,7 +97,8 @@ def _is_too_large(request: OffsetCommitRequest, call: Call) -> bool:
     metadata_max = coordinator.config.offset_metadata_max_bytes // 2  # beyond, it may be too long to be written
     for topic in request.topics:
         size = _RECORD_BYTES_MIN + len(request.group_id) + len(topic.name)
-        for partition in paced(topic.partitions):
+        partitions: Sequence[_Committed] = topic.partitions
+        for partition in paced(partitions):
             metadata = partition.committed_metadata
             if not metadata or len(metadata) <= metadata_max:
                 bytes_left -= size + len(metadata or "")

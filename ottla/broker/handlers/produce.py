@@ -13,14 +13,15 @@ INVALID_RECORD, CORRUPT_MESSAGE, UNSUPPORTED_COMPRESSION_TYPE; INVALID_REQUIRED_
 broker's own topics, unless the client calls itself __admin_client; NOT_LEADER_OR_FOLLOWER; NOT_ENOUGH_REPLICAS; what
 `Partition.append_as_leader` finds; REQUEST_TIMED_OUT. On all partitions: TRANSACTIONAL_ID_AUTHORIZATION_FAILED for a
 transactional batch without transactional_id, INVALID_PRODUCER_ID_MAPPING for those of two producers, CORRUPT_MESSAGE
-for a first batch that can't even be asked whether it is transactional. Transactions are not coordinated yet: their
-batches are answered as if nobody had added the partition, INVALID_TXN_STATE.
+for a first batch that can't even be asked whether it is transactional. What a transaction's
+coordinator says to its batches is in `admission`.
 Kafka: KafkaApis.handleProduceRequest, ProduceRequest.validateRecords, ReplicaManager.handleProduceAppend.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ottla.broker.delayed.produce import DelayedProduce, PendingAcks
 from ottla.broker.network.call import Call, CloseConnection
@@ -30,6 +31,7 @@ from ottla.broker.partition_access import current_leader, find_partition
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
 from ottla.log.partition_answers import AppendResult
+from ottla.log.producer_state import Verification
 from ottla.pacing import paced
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.errors import NONE, ErrorCode
@@ -37,6 +39,9 @@ from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse
 from ottla.protocol.primitives import Buffer
 from ottla.protocol.record_validation import only_batch
 from ottla.protocol.records import BATCH_OVERHEAD, COMPRESSION_MASK, TRANSACTIONAL_FLAG, BatchHeader, batch_spans
+
+if TYPE_CHECKING:
+    from ottla.coordinator.transactions.transaction import TopicPartition
 
 _Topic = ProduceResponse.TopicProduceResponse
 _Partition = ProduceResponse.PartitionProduceResponse
@@ -54,6 +59,10 @@ _ATTRIBUTES_AT: Final = 22
 
 #: A partition as the request names it: (topic's name, or from v13 on its id; number).
 Key: TypeAlias = tuple[str | bytes, int]
+#: A transactional producer: id and epoch.
+Producer: TypeAlias = tuple[int, int]
+
+_UNVERIFIED: Final[Mapping[Key, Verification]] = {}
 
 
 class _Sent(NamedTuple):
@@ -80,15 +89,57 @@ def is_long(request: ProduceRequest, _node: BrokerNode) -> bool:
 
 
 def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
-    acks = request.acks
     try:
-        sent, results = _sort_out(request, call)
+        sent, results, producer = _sort_out(request, call)
     except Refused as refused:
         return refuse(request, refused.error_code, refused.message)
+    if producer is not None:
+        _admit(request, call, sent, results, producer)
+        return None
+    return _append_all(request, call, sent, results, _UNVERIFIED)
+
+
+def _admit(
+    request: ProduceRequest, call: Call, sent: dict[Key, _Sent], results: dict[Key, AppendResult], producer: Producer
+) -> None:
+    """Append transactional batches when the coordinator of the transaction has let them in."""
+    from ottla.broker.admission import Admission, Batch
+
+    assert request.transactional_id is not None, "it was asked for"
+    node_id = call.node.node_id
+    keys: dict[TopicPartition, Key] = {}
+    batches: dict[TopicPartition, Batch] = {}
+    for key, (topic, header, _) in sent.items():
+        if header.is_transactional and header.has_producer_id:
+            place = topic.name, key[1]
+            keys[place] = key
+            is_led_here = topic.placements[key[1]].leader_id == node_id
+            batches[place] = Batch(topic.partitions[key[1]], header, is_led_here)
+
+    def then(refused: dict[TopicPartition, AppendResult], verified: dict[TopicPartition, Verification]) -> None:
+        for place, result in refused.items():
+            results[keys[place]] = result
+            del sent[keys[place]]
+        verifications = {keys[place]: verification for place, verification in verified.items()}
+        call.go_on(lambda: _append_all(request, call, sent, results, verifications))
+
+    Admission(call, request.transactional_id, producer, batches, then).begin()
+
+
+def _append_all(
+    request: ProduceRequest,
+    call: Call,
+    sent: dict[Key, _Sent],
+    results: dict[Key, AppendResult],
+    verifications: Mapping[Key, Verification],
+) -> ProduceResponse | None:
+    """Append what may be, and answer with what was refused before, now or when the acknowledgements are there."""
+    acks = request.acks
     lagging: list[PendingAcks] = []
     appended = {}
     for key in list(sent) if call.is_brief else paced(list(sent), 1):
-        appended[key] = _append(key[1], sent.pop(key), acks, call, lagging)  # which lets go of what is in the log
+        verification = verifications.get(key) if verifications else None
+        appended[key] = _append(key[1], sent.pop(key), acks, call, lagging, verification)  # and lets go of it
     results = appended | results
     if acks == _ACKS_NONE:
         failed = [f"{key[0]!r}-{key[1]}: {result.error.name}" for key, result in results.items() if result.error]
@@ -121,8 +172,11 @@ def refuse(request: ProduceRequest, error_code: int, message: str | None = None)
     )
 
 
-def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], dict[Key, AppendResult]]:
-    """What may be appended, and what is refused already. Raises `Refused` if that is the whole request."""
+def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], dict[Key, AppendResult], Producer | None]:
+    """(what may be appended, what is refused already, whose transaction it is part of, if it is of one).
+
+    Raises `Refused` if that is the whole request.
+    """
     cluster, version, is_brief = call.node.cluster, call.api_version, call.is_brief
     sent: dict[Key, _Sent] = {}
     refused: dict[Key, AppendResult] = {}
@@ -163,9 +217,8 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
     for key in without_records:
         sent.pop(key, None)
         refused.setdefault(key, AppendResult(ErrorCode.INVALID_RECORD))
-    if is_transactional:
-        _check_transaction(request, sent)
-    return sent, refused
+    producer = _check_transaction(request, sent) if is_transactional else None
+    return sent, refused, producer
 
 
 def _begins_transactional(records: Buffer | None) -> bool:
@@ -181,8 +234,8 @@ def _begins_transactional(records: Buffer | None) -> bool:
     return first is not None and first.magic == 2 and records[_ATTRIBUTES_AT] & TRANSACTIONAL_FLAG != 0
 
 
-def _check_transaction(request: ProduceRequest, sent: dict[Key, _Sent]) -> None:
-    """What holds for all batches of a transaction together. Raises `Refused`."""
+def _check_transaction(request: ProduceRequest, sent: dict[Key, _Sent]) -> Producer | None:
+    """What holds for all batches of a transaction together, and whose it is. Raises `Refused`."""
     if request.transactional_id is None:
         raise Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     headers = [batch.header for batch in sent.values()]
@@ -195,9 +248,12 @@ def _check_transaction(request: ProduceRequest, sent: dict[Key, _Sent]) -> None:
         raise Refused(
             ErrorCode.INVALID_PRODUCER_ID_MAPPING, "a request's transactional batches must be of one producer"
         )
+    return next(iter(producers), None)
 
 
-def _append(index: int, sent: _Sent, acks: int, call: Call, lagging: list[PendingAcks]) -> AppendResult:
+def _append(
+    index: int, sent: _Sent, acks: int, call: Call, lagging: list[PendingAcks], verification: Verification | None
+) -> AppendResult:
     """Append a batch; if not all replicas have it that should, it joins `lagging`."""
     node = call.node
     topic, header, batch = sent
@@ -210,7 +266,7 @@ def _append(index: int, sent: _Sent, acks: int, call: Call, lagging: list[Pendin
         return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     if acks == _ACKS_ALL and placement.has_too_few_in_sync(partition.config.min_insync_replicas):
         return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=partition.log_start_offset)
-    result = partition.append_as_leader(batch, header, node.clock.wall_ms())
+    result = partition.append_as_leader(batch, header, node.clock.wall_ms(), verification)
     if acks == _ACKS_ALL and not result.error and partition.high_watermark <= result.last_offset:
         lagging.append(PendingAcks(partition, placement, result))
     return result

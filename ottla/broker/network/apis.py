@@ -47,6 +47,7 @@ class Served:
         lane: Lane = Lane.AT_ONCE,
         advertise_from: int | None = None,
         *,
+        serve_to: int | None = None,
         repeats: bool = False,
         brief_bytes_max: int = 0,
     ) -> None:
@@ -57,7 +58,7 @@ class Served:
         self.brief_bytes_max = brief_bytes_max
         self.version_first_served = codec.version_first
         self.version_first = codec.version_first if advertise_from is None else advertise_from
-        self.version_last = codec.version_last
+        self.version_last = codec.version_last if serve_to is None else serve_to
 
 
 SERVED: Final = {
@@ -82,18 +83,34 @@ SERVED: Final = {
         Served(19),  # CreateTopics
         Served(20),  # DeleteTopics
         Served(21),  # DeleteRecords
-        Served(22, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # InitProducerId
+        Served(22, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # InitProducerId
         Served(23),  # OffsetForLeaderEpoch
+        Served(24, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # AddPartitionsToTxn
+        Served(25, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # AddOffsetsToTxn
+        Served(26, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # EndTxn
+        Served(27),  # WriteTxnMarkers
+        Served(28, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # TxnOffsetCommit
         Served(32),  # DescribeConfigs
         Served(33),  # AlterConfigs
+        Served(34),  # AlterReplicaLogDirs
         Served(35),  # DescribeLogDirs
         Served(37),  # CreatePartitions
         Served(42, Lane.MAY_WAIT),  # DeleteGroups
         Served(43),  # ElectLeaders
         Served(44),  # IncrementalAlterConfigs
+        Served(45),  # AlterPartitionReassignments
+        Served(46),  # ListPartitionReassignments
         Served(47, Lane.MAY_WAIT),  # OffsetDelete
+        Served(48),  # DescribeClientQuotas
+        Served(50),  # DescribeUserScramCredentials
+        Served(55),  # DescribeQuorum
+        Served(57),  # UpdateFeatures
         Served(60),  # DescribeCluster
         Served(61),  # DescribeProducers
+        Served(65, Lane.MAY_WAIT),  # DescribeTransactions
+        # v2 has a regular expression in RE2's syntax, of which nobody may be held up.
+        Served(66, serve_to=1),  # ListTransactions
+        Served(74),  # ListConfigResources
         Served(75),  # DescribeTopicPartitions
     )
 }

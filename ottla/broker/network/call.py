@@ -204,6 +204,18 @@ class Call:
         else:
             self.answer(response)
 
+    def go_on(self, handle: Callable[[], Message | None]) -> None:
+        """Go on handling the request, now that what was waited for is there; as a handler, it may leave the answer for
+        later, and it may raise.
+        """
+        try:
+            response = handle()
+        except Exception as error:
+            self.fail_by(error)
+        else:
+            if response is not None:
+                self.answer(response)
+
     def _refuse_costly(self, costly: TooCostly) -> None:
         self.connection.refuse(f"{self.route.name} v{self.api_version} would be answered with too much: {costly}")
 
@@ -283,6 +295,9 @@ class LongCall(Call):
 
     def answer_later(self, make: Callable[[], Message]) -> None:
         self.connection.pace.run(partial(super().answer_later, make))
+
+    def go_on(self, handle: Callable[[], Message | None]) -> None:
+        self.connection.pace.run(partial(super().go_on, handle))
 
 
 def has_long_text(value: object) -> bool:

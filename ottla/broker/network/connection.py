@@ -54,6 +54,7 @@ class Connection(ClientSocket):
         "_has_been_active",
         "_has_ended",
         "_is_at_work",
+        "_is_held",
         "_is_taking_up",
         "_kept",
         "_last_bytes",
@@ -105,6 +106,8 @@ class Connection(ClientSocket):
         self._is_taking_up = False
         #: Is a request being worked off that has not gone to its handler, or not come back from it?
         self._is_at_work = False
+        #: While the virtual clock moves, for one.
+        self._is_held = False
         self._flush_is_due = False
         self._has_ended = False
         #: For `is_idle`: has anything come since the last look, and what was still to be sent then.
@@ -228,7 +231,7 @@ class Connection(ClientSocket):
         if kept is not None:
             self._take_up(kept, len(kept))
             self._hasten()
-        if self._kept is not None or self._writing_is_paused or self._is_closed:
+        if self._kept is not None or self._is_held or self._writing_is_paused or self._is_closed:
             return
         if not self._has_ended:
             self._transport.resume_reading()
@@ -369,6 +372,18 @@ class Connection(ClientSocket):
         """Whether anything came since this, or `is_idle`, was last asked."""
         was_active, self._has_been_active = self._has_been_active, False
         return was_active or self._is_at_work
+
+    def hold(self) -> None:
+        """Read nothing more until `let_go`. Who waits is answered meanwhile."""
+        self._is_held = True
+        if not self._is_closed:
+            self._transport.pause_reading()
+
+    def let_go(self) -> None:
+        """Read on, unless something else is in the way."""
+        self._is_held = False
+        if self._kept is None:
+            self._go_on()
 
     def wait_for_answers(self) -> None:
         """Take up nothing more until all that was taken up is answered, whatever its lane."""

@@ -1,12 +1,14 @@
 """The hand that moves a broker's virtual clock: by so much, to the next deadline, or until something is so.
 
 One move at a time: who comes meanwhile waits. Each deadline on the way has its consequences at its own time, and the
-broker has settled when a move is over. Clients live in real time: what they do about it comes later.
+broker has settled when a move is over. Clients live in real time: what they do about it comes later. So nothing is read
+from them while the clock moves, or a heartbeat that comes just then would count half-way and keep a session alive.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from ottla.broker.state.waiting import NotInTime
@@ -14,9 +16,10 @@ from ottla.broker.stopping import Stopping
 from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from ottla.broker.assembly import Assembly
+    from ottla.broker.network.connection import Connection
     from ottla.broker.state.conditions import Condition
 
 T = TypeVar("T")
@@ -25,8 +28,11 @@ T = TypeVar("T")
 class ClockHand:
     """Moves the clock of one broker. Each method raises `Stopping` at the deadline at which the broker is stopped."""
 
-    def __init__(self, parts: Assembly, is_stopping: Callable[[], bool]) -> None:
+    def __init__(
+        self, parts: Assembly, connections: Callable[[], list[Connection]], is_stopping: Callable[[], bool]
+    ) -> None:
         self._parts = parts
+        self._connections = connections
         self._is_stopping = is_stopping
         self._moving = asyncio.Lock()
 
@@ -34,7 +40,8 @@ class ClockHand:
         """Move it on; returns when all that was due has happened, each thing at its own time."""
         async with self._moving:
             self._keep_date(ms)
-            await self._parts.timer.advance(ms, settled=self._is_settled)
+            async with self._clients_held():
+                await self._parts.timer.advance(ms, settled=self._is_settled)
             self._parts.events.tell(Kind.TIME_ADVANCED, ms=ms)
 
     async def advance_to_next(self, limit_ms: int) -> int:
@@ -58,10 +65,24 @@ class ClockHand:
 
     async def _to_next(self, limit_ms: int) -> int:
         self._keep_date(limit_ms)
-        moved_ms = await self._parts.timer.advance_to_next(limit_ms, settled=self._is_settled)
+        async with self._clients_held():
+            moved_ms = await self._parts.timer.advance_to_next(limit_ms, settled=self._is_settled)
         self._keep_date(0)
         self._parts.events.tell(Kind.TIME_ADVANCED, ms=moved_ms)
         return moved_ms
+
+    @asynccontextmanager
+    async def _clients_held(self) -> AsyncIterator[None]:
+        """What has come until now is of before; what comes meanwhile is of after."""
+        await self._parts.timer.advance(0, settled=self._is_settled)
+        held = self._connections()
+        for connection in held:
+            connection.hold()
+        try:
+            yield
+        finally:
+            for connection in held:
+                connection.let_go()
 
     def _keep_date(self, ahead_ms: int) -> None:
         """A broker that is started again must not go back in time."""

@@ -92,6 +92,8 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.NODE_STARTED: lambda _d: "started",
     Kind.LEADERS_MOVED: lambda d: f"another leader for {_count(d['partitions'], 'partition')}",
     Kind.PARTITION_LEADER_CHANGED: lambda d: f"{d['topic']}-{d['partition']} is led by {d['leader_id']}",
+    Kind.REPLICAS_MOVED: lambda d: f"other replicas for {_count(d['partitions'], 'partition')}",
+    Kind.PARTITION_REASSIGNED: lambda d: f"{d['topic']}-{d['partition']} is on nodes {d['replicas']}",
     Kind.CONNECTION_OPENED: lambda d: f"connected: {_peer(d)}",
     Kind.CONNECTION_CLOSED: lambda d: f"gone: {_peer(d)}",
     Kind.CONNECTION_REFUSED: lambda d: f"connection of {d['client_host']} refused: {d['reason']}",

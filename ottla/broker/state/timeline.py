@@ -37,6 +37,7 @@ _MINOR: Final = frozenset(
         Kind.CONNECTION_CLOSED,
         Kind.SETTINGS_CHANGED,
         Kind.LEADERS_MOVED,
+        Kind.REPLICAS_MOVED,
     )
 )
 _INTERNAL: Final = "__"
@@ -82,9 +83,10 @@ class History:
     """What happens in one broker from when this is made, or since the broker was put back to its start."""
 
     def __init__(self, events: Stream, now_ms: int, kept_max: int = EVENTS_MAX) -> None:
-        #: In nanoseconds of the machine's clock, as all instants here.
-        self._began_ns = perf_counter_ns()
-        self._began_ms = now_ms
+        #: What `real_s` counts from, in nanoseconds of the machine's clock, as all instants here.
+        self.began_ns = perf_counter_ns()
+        #: What `broker_s` counts from.
+        self.began_ms = now_ms
         self._recorder = Recorder(events, events_max=kept_max)
         self._stop_clearing = events.read(lambda _event: self._recorder.clear(), [Kind.BROKER_RESET])
 
@@ -104,8 +106,8 @@ class History:
     def _moment(self, at_ns: int, event: Event) -> Moment:
         return Moment(
             event.sequence,
-            (at_ns - self._began_ns) / 1e9,
-            (event.now_ms - self._began_ms) / 1000,
+            (at_ns - self.began_ns) / 1e9,
+            (event.now_ms - self.began_ms) / 1000,
             event.wall_ms,
             event.kind.value,
             event.details,

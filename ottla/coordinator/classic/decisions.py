@@ -99,6 +99,19 @@ OFFSET_COMMIT: Final[Table[CommitSituation, Answer]] = {
 }
 
 
+_TXN_COMMITS: Final = {situation: answer.error for situation, answer in _commits(_E.NONE, Answer(_E.NONE)).items()}
+
+#: TxnOffsetCommit: older producers say nothing of members, so the group's state is of no interest.
+#: Kafka: ClassicGroup.validateOffsetCommit, OffsetMetadataManager.validateTransactionalOffsetCommit.
+TXN_OFFSET_COMMIT: Final[Table[CommitSituation, ErrorCode]] = {
+    _EMPTY: {**_TXN_COMMITS, CommitSituation.CURRENT: _E.UNKNOWN_MEMBER_ID},
+    _PREPARING: _TXN_COMMITS,
+    _COMPLETING: _TXN_COMMITS,
+    _STABLE: _TXN_COMMITS,
+    _DEAD: _all_alike(CommitSituation, _E.COORDINATOR_NOT_AVAILABLE),
+}
+
+
 # ── JoinGroup ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

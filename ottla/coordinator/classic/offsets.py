@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ottla.coordinator.classic.decisions import DELETE_GROUP, EXPIRY, OFFSET_COMMIT, OFFSET_DELETE
+from ottla.coordinator.classic.decisions import DELETE_GROUP, EXPIRY, OFFSET_COMMIT, OFFSET_DELETE, TXN_OFFSET_COMMIT
 from ottla.coordinator.classic.ending import end_deleted, end_unwritten
 from ottla.coordinator.classic.members import keep_alive
 from ottla.coordinator.classic.records import group_tombstone
@@ -23,6 +23,11 @@ from ottla.coordinator.classic.subscription import is_subscribed
 from ottla.coordinator.notes import Cause, Happened, note
 from ottla.coordinator.offsets import answers, removal
 from ottla.coordinator.offsets.commit import keep_offsets, refuse_unwritten, write_offsets
+from ottla.coordinator.offsets.commit_in_transaction import (
+    keep_pending_offsets,
+    refuse_pending,
+    write_pending_offsets,
+)
 from ottla.coordinator.offsets.expiry import is_expired
 from ottla.coordinator.runtime.effects import Reply
 from ottla.coordinator.write_errors import WRITE_ERRORS
@@ -31,8 +36,14 @@ from ottla.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from ottla.coordinator.classic.group import Group
     from ottla.coordinator.offsets.commit import OffsetsWritten
+    from ottla.coordinator.offsets.commit_in_transaction import PendingOffsetsWritten
     from ottla.coordinator.offsets.committed import CommittedOffset
-    from ottla.coordinator.offsets.events import DeleteRequested, OffsetCommitRequested, OffsetDeleteRequested
+    from ottla.coordinator.offsets.events import (
+        DeleteRequested,
+        OffsetCommitRequested,
+        OffsetDeleteRequested,
+        TxnOffsetCommitRequested,
+    )
     from ottla.coordinator.offsets.removal import TombstonesWritten
     from ottla.coordinator.runtime.effects import Effects
 
@@ -61,6 +72,32 @@ def offsets_written(group: Group, now_ms: int, written: OffsetsWritten, error: E
     """The offsets are in the log; or they are not, and a group that was there only for them never was."""
     keep_offsets(group, written, error, effects)
     if error and written.creates_group:
+        end_unwritten(group, now_ms, WRITE_ERRORS.get(error, error), effects)
+
+
+def commit_offsets_in_transaction(group: Group, now_ms: int, event: TxnOffsetCommitRequested, effects: Effects) -> None:
+    """Write the offsets down as part of the transaction, or say why not. No session goes on by it."""
+    request = event.request
+    creates_group, group.is_unwritten = group.is_unwritten, False
+    if creates_group:
+        note(group, effects, Happened.GROUP_CREATED, cause=Cause.COMMIT)
+    error = TXN_OFFSET_COMMIT[group.state][situate_commit(group, request)]
+    if error is not ErrorCode.NONE:
+        effects.append(Reply(event.token, answers.transactional_commit_refused(request, error)))
+    elif event.is_too_large:
+        refuse_pending(group, event, ErrorCode.MESSAGE_TOO_LARGE, effects)
+        if creates_group:
+            end_unwritten(group, now_ms, WRITE_ERRORS[ErrorCode.MESSAGE_TOO_LARGE], effects)
+    else:
+        write_pending_offsets(group, now_ms, event, creates_group, effects)
+
+
+def pending_offsets_written(
+    group: Group, now_ms: int, written: PendingOffsetsWritten, error: ErrorCode, effects: Effects
+) -> None:
+    """They are in the log, as part of the transaction; or a group that was there only for them never was."""
+    keep_pending_offsets(group, written, error, effects)
+    if error is not ErrorCode.NONE and written.creates_group:
         end_unwritten(group, now_ms, WRITE_ERRORS.get(error, error), effects)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.classic.group import Group
     from ottla.protocol.messages.leave_group import LeaveGroupRequest
     from ottla.protocol.messages.offset_commit import OffsetCommitRequest
+    from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 _ID_FIRST: Final = 4
 
@@ -219,7 +220,7 @@ class CommitSituation(Enum):
     __hash__ = object.__hash__
 
 
-def situate_commit(group: Group, request: OffsetCommitRequest) -> CommitSituation:
+def situate_commit(group: Group, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> CommitSituation:
     """Who commits? Kafka: ClassicGroup.validateOffsetCommit."""
     generation_id = request.generation_id_or_member_epoch
     if generation_id < 0:

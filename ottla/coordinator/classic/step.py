@@ -26,6 +26,7 @@ from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.sync import AssignmentsWritten, assignments_written, sync
 from ottla.coordinator.classic.timers import JOIN_TIMER, SYNC_TIMER, member_of, purgatory_of
 from ottla.coordinator.offsets.commit import OffsetsWritten
+from ottla.coordinator.offsets.commit_in_transaction import PendingOffsetsWritten
 from ottla.coordinator.offsets.events import (
     DeleteRequested,
     OffsetCommitRequested,
@@ -33,6 +34,8 @@ from ottla.coordinator.offsets.events import (
     OffsetFetchRequested,
     SweepDue,
     TopicsDeleted,
+    TransactionEnded,
+    TxnOffsetCommitRequested,
 )
 from ottla.coordinator.offsets.fetch import fetch
 from ottla.coordinator.offsets.removal import TombstonesWritten, topics_deleted
@@ -79,6 +82,10 @@ _EVENTS: Final[Mapping[type, Callable[[Group, int, Any, Effects], object]]] = {
     events.HeartbeatRequested: heartbeat,
     OffsetCommitRequested: offsets.commit_offsets,
     OffsetFetchRequested: lambda group, _now_ms, event, effects: fetch(group.offsets, event, effects),
+    TxnOffsetCommitRequested: offsets.commit_offsets_in_transaction,
+    TransactionEnded: lambda group, _now_ms, event, _effects: group.offsets.end_transaction(
+        event.producer_id, is_commit=event.is_commit
+    ),
     events.JoinRequested: join,
     events.SyncRequested: lambda group, _now_ms, event, effects: sync(group, event, effects),
     events.LeaveRequested: leave,
@@ -98,6 +105,7 @@ _EVENTS: Final[Mapping[type, Callable[[Group, int, Any, Effects], object]]] = {
 #: What a completed append does: (group, now_ms, completion, error, effects).
 _COMPLETIONS: Final[Mapping[type[Completion], Callable[[Group, int, Any, ErrorCode, Effects], None]]] = {
     OffsetsWritten: offsets.offsets_written,
+    PendingOffsetsWritten: offsets.pending_offsets_written,
     AssignmentsWritten: assignments_written,
     StaticMemberWritten: static_member_written,
     TombstonesWritten: offsets.tombstones_written,

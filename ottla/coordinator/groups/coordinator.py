@@ -19,7 +19,7 @@ from ottla.coordinator.classic.timers import REBALANCES, SESSIONS
 from ottla.coordinator.groups.refusals import REFUSALS, Outside, creates_group, refusal
 from ottla.coordinator.groups.shard import GroupShard
 from ottla.coordinator.java_hash import partition_for
-from ottla.coordinator.offsets.events import SweepDue, TopicsDeleted
+from ottla.coordinator.offsets.events import SweepDue, TopicsDeleted, TransactionEnded, TxnOffsetCommitRequested
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.runtime.runtime import PartitionState, Runtime, Tasks, exhaust
 from ottla.protocol.errors import ErrorCode
@@ -100,6 +100,8 @@ class Coordinator:
 
         `is_long`: it may be much work, which is done in slices then.
         """
+        if type(event) is TxnOffsetCommitRequested:
+            self._note_transaction(group_id, event)
         owner = self._owners.get(group_id)
         if owner is not None and group_id and (type(event) is not JoinRequested or self._allows_session(event)):
             if is_long:
@@ -117,6 +119,22 @@ class Coordinator:
         owner = self._owners[group_id]
         owner.post(event)
         owner.drain()
+
+    def end_transaction(self, partition: int, producer_id: int, *, is_commit: bool) -> None:
+        """A producer's transaction is over, says its marker in a partition that is active here."""
+        shard = self.runtime.shard(partition)
+        assert isinstance(shard, GroupShard)
+        ended = TransactionEnded(producer_id, is_commit)
+        for group_id in shard.groups_of_transaction(producer_id):
+            if (owner := self._owners.get(group_id)) is not None:
+                owner.post(ended)
+
+    def _note_transaction(self, group_id: str, event: TxnOffsetCommitRequested) -> None:
+        partition = self.partition_of(group_id)
+        if self.runtime.state_of(partition) is PartitionState.ACTIVE:
+            shard = self.runtime.shard(partition)
+            assert isinstance(shard, GroupShard)
+            shard.note_transaction(event.request.producer_id, group_id)
 
     def list_groups(self, request: ListGroupsRequest) -> ListGroupsResponse:
         """ListGroups (api key 16). As long as one partition is being loaded, the answer is only that."""

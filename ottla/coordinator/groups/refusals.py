@@ -4,7 +4,8 @@
     counts; FAILED is for the request at which a group has met a bug
 
 Made-up ids end here and leave nothing behind. Two requests create the group that is absent: a JoinGroup without
-member id, and a commit without generation. Kafka: GroupCoordinatorService; GroupIdNotFoundException elsewhere.
+member id, and a commit without generation, in a transaction or not. Kafka: GroupCoordinatorService;
+GroupIdNotFoundException elsewhere.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from ottla.coordinator.offsets.events import (
     OffsetCommitRequested,
     OffsetDeleteRequested,
     OffsetFetchRequested,
+    TxnOffsetCommitRequested,
 )
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_fetch import OffsetFetchResponse
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from ottla.protocol.primitives import Message
 
 _COMMIT_WITH_NOT_FOUND: Final = 9
+_TRANSACTIONAL_COMMIT_WITH_NOT_FOUND: Final = 6
 
 
 class Outside(Enum):
@@ -79,6 +82,7 @@ REFUSALS: Final[Mapping[type[Request], Mapping[Outside, ErrorCode | None]]] = {
     LeaveRequested: _row(_E.INVALID_GROUP_ID, _E.UNKNOWN_MEMBER_ID),
     # For these the group "" is as good as any: it is where consumers without a group id once kept their offsets.
     OffsetCommitRequested: _row(None, _E.GROUP_ID_NOT_FOUND),
+    TxnOffsetCommitRequested: _row(_E.INVALID_GROUP_ID, _E.GROUP_ID_NOT_FOUND),
     OffsetFetchRequested: _row(None, _E.NONE),
     OffsetDeleteRequested: _row(_E.INVALID_GROUP_ID, _E.GROUP_ID_NOT_FOUND),
     DescribeRequested: _row(None, _E.GROUP_ID_NOT_FOUND),
@@ -90,7 +94,9 @@ def creates_group(event: Request) -> bool:
     """Whether the group that is absent comes into being by this."""
     if isinstance(event, JoinRequested):
         return not event.request.member_id
-    return isinstance(event, OffsetCommitRequested) and event.request.generation_id_or_member_epoch < 0
+    if isinstance(event, OffsetCommitRequested | TxnOffsetCommitRequested):
+        return event.request.generation_id_or_member_epoch < 0
+    return False
 
 
 def refusal(group_id: str, event: Request, outside: Outside) -> Message:
@@ -118,6 +124,14 @@ def _commit(_group_id: str, event: OffsetCommitRequested, outside: Outside, erro
     return offset_answers.commit_refused(event.request, error)
 
 
+def _transactional_commit(
+    _group_id: str, event: TxnOffsetCommitRequested, outside: Outside, error: ErrorCode
+) -> Message:
+    if outside is Outside.ABSENT and event.api_version < _TRANSACTIONAL_COMMIT_WITH_NOT_FOUND:
+        error = ErrorCode.ILLEGAL_GENERATION
+    return offset_answers.transactional_commit_refused(event.request, error)
+
+
 def _fetch(group_id: str, event: OffsetFetchRequested, outside: Outside, error: ErrorCode) -> Message:
     """A group that is absent has committed nothing, which is no error."""
     if outside is Outside.ABSENT:
@@ -137,6 +151,7 @@ _SHAPES: Final[Mapping[type[Request], Callable[[str, Any, Outside, ErrorCode], M
     HeartbeatRequested: lambda _group_id, _event, _outside, error: answers.HEARTBEATS[error],
     LeaveRequested: _leave,
     OffsetCommitRequested: _commit,
+    TxnOffsetCommitRequested: _transactional_commit,
     OffsetFetchRequested: _fetch,
     OffsetDeleteRequested: lambda _group_id, _event, _outside, error: offset_answers.offset_delete_refused(error),
     DescribeRequested: _describe,

@@ -61,8 +61,16 @@ class GroupShard(Shard[Group]):
     def kind_of(self, _machine: Group) -> Kind[Group]:
         return CLASSIC
 
+    def note_transaction(self, producer_id: int, group_id: str) -> None:
+        """A producer's transaction is about to commit offsets of this group."""
+        self._of_transaction.setdefault(producer_id, set()).add(group_id)
+
+    def groups_of_transaction(self, producer_id: int) -> set[str]:
+        """The groups that the producer's transaction, which is over, has committed offsets of, or was about to."""
+        return self._of_transaction.pop(producer_id, set())
+
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        for group_id in self._of_transaction.pop(producer_id, ()):
+        for group_id in self.groups_of_transaction(producer_id):
             if (group := self.machines.get(group_id)) is not None:
                 group.offsets.end_transaction(producer_id, is_commit=is_commit)
 
@@ -83,7 +91,7 @@ class GroupShard(Shard[Group]):
             group.offsets.keep(topic, partition, committed)
         else:
             group.offsets.pending.add(producer_id, (topic, partition), committed)
-            self._of_transaction.setdefault(producer_id, set()).add(group_id)
+            self.note_transaction(producer_id, group_id)
 
     def _replay_group(self, key: bytes, value: bytes | None, _producer_id: int) -> None:
         group_id = read_group_id(key)

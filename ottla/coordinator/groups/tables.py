@@ -22,6 +22,7 @@ from ottla.coordinator.offsets.events import (
     OffsetCommitRequested,
     OffsetDeleteRequested,
     OffsetFetchRequested,
+    TxnOffsetCommitRequested,
 )
 from ottla.coordinator.write_errors import FETCH_WRITE_ERRORS, GROUP_WRITE_ERRORS, WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
@@ -37,8 +38,9 @@ protocols in it are to this group. Errors have Kafka's names; `NONE` is success.
 """
 
 _COMMIT_NOTE: Final = """\
-Before v9 an OffsetCommit in a generation of a group that does not exist is answered ILLEGAL_GENERATION. A JoinGroup
-without member id, and an OffsetCommit without generation, create the group that does not exist.
+Before v9 an OffsetCommit in a generation of a group that does not exist is answered ILLEGAL_GENERATION, as is a
+TxnOffsetCommit before v6. A JoinGroup without member id, and a commit without generation, create the group that does
+not exist.
 """
 
 _SESSION_NOTE: Final = "† The member's session begins anew.\n"
@@ -50,6 +52,7 @@ _APIS: Final[Mapping[type[Request], str]] = {
     events.HeartbeatRequested: "Heartbeat",
     events.LeaveRequested: "LeaveGroup",
     OffsetCommitRequested: "OffsetCommit",
+    TxnOffsetCommitRequested: "TxnOffsetCommit",
     OffsetFetchRequested: "OffsetFetch",
     OffsetDeleteRequested: "OffsetDelete",
     events.DescribeRequested: "DescribeGroups",
@@ -67,6 +70,7 @@ def document() -> str:
         _table("SyncGroup", decisions.SYNC),
         _table("LeaveGroup, member by member", decisions.LEAVE, first="who is to leave"),
         _table("OffsetCommit", decisions.OFFSET_COMMIT, note=_SESSION_NOTE),
+        _table("TxnOffsetCommit", decisions.TXN_OFFSET_COMMIT),
         _table("OffsetDelete", decisions.OFFSET_DELETE, first="group"),
         _deletion(),
         _table("From when on the retention of a committed offset counts", decisions.EXPIRY, first="group"),

@@ -13,6 +13,7 @@ from ottla.protocol.messages.delete_groups import DeleteGroupsResponse
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from ottla.protocol.messages.offset_delete import OffsetDeleteResponse
 from ottla.protocol.messages.offset_fetch import OffsetFetchResponse
+from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 if TYPE_CHECKING:
     from ottla.coordinator.offsets.events import OffsetFetchRequested
@@ -36,6 +37,23 @@ def commit_refused(request: OffsetCommitRequest, error: ErrorCode) -> OffsetComm
                 ],
             )
             for topic in paced(request.topics)
+        ]
+    )
+
+
+def transactional_commit_refused(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommitResponse:
+    """The same error for every partition. Kafka: TxnOffsetCommitRequest.getErrorResponse."""
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic(
+                topic.name,
+                topic.topic_id,
+                [
+                    TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition(partition.partition_index, error)
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
         ]
     )
 

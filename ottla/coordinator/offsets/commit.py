@@ -58,7 +58,7 @@ def write_offsets(
             index = partition.partition_index
             error = NONE
             metadata = partition.committed_metadata
-            if metadata and _is_too_long(group, metadata):
+            if metadata and is_too_long(group, metadata):
                 error = ErrorCode.OFFSET_METADATA_TOO_LARGE
             else:
                 offset = _committed_offset(now_ms, request.retention_time_ms, topic.topic_id, partition)
@@ -74,7 +74,7 @@ def write_offsets(
     effects.append(Append(records, OffsetsWritten(event, response, committed, creates_group)))
 
 
-def _is_too_long(group: AnyGroup, metadata: str) -> bool:
+def is_too_long(group: AnyGroup, metadata: str) -> bool:
     """Kafka counts a string's UTF-16 units, though the setting's name says bytes."""
     units_max = group.config.offset_metadata_max_bytes
     if len(metadata) * 2 > units_max and len(metadata.encode("utf-16-le")) // 2 > units_max:

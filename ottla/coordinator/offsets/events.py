@@ -14,6 +14,7 @@ from ottla.coordinator.runtime.frozen import frozen
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
+from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 
 @frozen
@@ -29,6 +30,28 @@ class OffsetCommitRequested:
     api_version: int
     is_long: bool = False
     is_too_large: bool = False
+
+
+@frozen
+class TxnOffsetCommitRequested:
+    """Topics by name and id. Answered with a TxnOffsetCommitResponse of these topics.
+
+    `verification`: that the group's partition is part of the transaction, the log's own; None: it is open there.
+    """
+
+    token: Token
+    request: TxnOffsetCommitRequest
+    api_version: int
+    verification: object
+    is_too_large: bool = False
+
+
+@frozen
+class TransactionEnded:
+    """A producer's transaction is over, says its marker: what it committed counts now, or never."""
+
+    producer_id: int
+    is_commit: bool
 
 
 @frozen
@@ -68,4 +91,6 @@ class SweepDue:
     """Time to look for expired offsets, and for groups that are no longer needed."""
 
 
-OffsetsRequest: TypeAlias = OffsetCommitRequested | OffsetFetchRequested | OffsetDeleteRequested | DeleteRequested
+OffsetsRequest: TypeAlias = (
+    OffsetCommitRequested | TxnOffsetCommitRequested | OffsetFetchRequested | OffsetDeleteRequested | DeleteRequested
+)

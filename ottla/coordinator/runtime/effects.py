@@ -1,8 +1,8 @@
 """What a machine asks for. The runtime performs the effects in order, before the machine's next event.
 
-An answer, an append, a timer, something to tell. An append is special: its `completion` comes back in an
-`AppendCompleted` event, and only then does what waits for the write move on. Timers go by their key: arming one that
-runs already moves it.
+An answer, an append, a timer, something to tell, something to be done elsewhere. An append is special: its `completion`
+comes back in an `AppendCompleted` event, and only then does what waits for the write move on. Timers go by their key:
+arming one that runs already moves it.
 
 Effects don't change once they are made.
 """
@@ -38,11 +38,22 @@ class Reply:
 
 
 @frozen
+class Writer:
+    """In whose transaction records are written. `verification`: that the partition is part of it, the log's own."""
+
+    producer_id: int
+    producer_epoch: int
+    verification: object
+
+
+@frozen
 class Append:
     """Append the records to the machine's partition as one batch, then say how it went in an `AppendCompleted`."""
 
     records: Sequence[Record]
     completion: Completion
+    writer: Writer | None = None
+    """None: they count at once."""
 
 
 @frozen
@@ -65,11 +76,17 @@ class Ended:
     """The machine is no more, and neither are its timers. Nothing may be sent to it any longer."""
 
 
+class Ask:
+    """Something to be done elsewhere. Who does it knows what is in it, and tells the machine in an event."""
+
+    __slots__ = ()
+
+
 class Notice:
     """Something that happened and that people may want to know. Its readers know what is in it, the runtime doesn't."""
 
     __slots__ = ()
 
 
-Effect: TypeAlias = Reply | Append | Arm | Disarm | Ended | Notice
+Effect: TypeAlias = Reply | Append | Arm | Disarm | Ended | Ask | Notice
 Effects: TypeAlias = list[Effect]

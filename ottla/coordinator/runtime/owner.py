@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Generic, Protocol
 
-from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect, Ended, Notice, Reply
+from ottla.coordinator.runtime.effects import Append, Arm, Ask, Disarm, Effect, Ended, Notice, Reply, Writer
 from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired, Unloaded
 from ottla.coordinator.runtime.kind import M, StepFailed
 from ottla.coordinator.runtime.records import Record
@@ -43,6 +43,9 @@ class Log(Protocol):
     def append(self, partition: int, records: Sequence[Record], /) -> ErrorCode:
         """Append the records as one batch: all of them or none, and say why not. What is NONE is durable."""
 
+    def append_in_transaction(self, partition: int, records: Sequence[Record], writer: Writer, /) -> ErrorCode:
+        """The same as part of a producer's transaction: they count when it is committed."""
+
 
 class NoticeSink(Protocol):
     """A reader of what machines have to tell. `notice` is of the class that the kind of machine makes."""
@@ -53,7 +56,7 @@ class NoticeSink(Protocol):
 class Surroundings:
     """What all owners of a runtime share."""
 
-    __slots__ = ("ended", "failed", "log", "notices", "pace", "purgatories", "refuse", "timer")
+    __slots__ = ("ask", "ended", "failed", "log", "notices", "pace", "purgatories", "refuse", "timer")
 
     def __init__(
         self,
@@ -65,6 +68,7 @@ class Surroundings:
         refuse: Callable[[str, Any], None],
         failed: Callable[[Owner[Any], Exception], None] | None,
         pace: Pace | None,
+        ask: Callable[[str, Any], None] | None,
     ) -> None:
         self.log = log
         self.timer = timer
@@ -78,6 +82,8 @@ class Surroundings:
         """Answers the request, if it is one, at which the machine of this key has met a bug."""
         self.failed = failed
         """Called by an owner that has met a bug, before that, while the error is being handled. None: it is raised."""
+        self.ask = ask
+        """Who does what the machine of this key asks for; None: none of this kind does."""
         self.pace = pace
         """What is long is done in its slices; None: in one go."""
 
@@ -267,7 +273,13 @@ class Owner(Generic[M]):
                 raise
 
     def _write_together(self, appends: Sequence[Append]) -> None:
-        error = self._with.log.append(self.shard.partition, [record for append in appends for record in append.records])
+        records = [record for append in appends for record in append.records]
+        writer = appends[0].writer
+        if writer is None:
+            error = self._with.log.append(self.shard.partition, records)
+        else:
+            assert len(appends) == 1, "what is written in a transaction is a batch of its own"
+            error = self._with.log.append_in_transaction(self.shard.partition, records, writer)
         is_too_large_together = error in _TOO_LARGE and len(appends) > 1
         for append in appends:
             if is_too_large_together:
@@ -278,17 +290,21 @@ class Owner(Generic[M]):
         if self._with.notices is not None:
             self._with.notices(self.key, self._now_ms, effect)
 
+    def _ask(self, effect: Ask) -> None:
+        assert self._with.ask is not None, "nobody does what this kind of machine asks for"
+        self._with.ask(self.key, effect)
+
     def _end(self, _effect: Ended) -> None:
         self.is_ended = True
         self._timers.disarm_all()
 
 
 class _Performers(dict[type[Effect], Callable[[Owner[Any], Any], None]]):
-    """How each effect is performed. Notices are of classes that the runtime doesn't know."""
+    """How each effect is performed. Notices, and what is asked for, are of classes that the runtime doesn't know."""
 
     def __missing__(self, effect_class: type[Effect]) -> Callable[[Owner[Any], Any], None]:
-        assert issubclass(effect_class, Notice), f"{effect_class.__name__} is no effect"
-        return self.setdefault(effect_class, self[Notice])
+        assert issubclass(effect_class, Notice | Ask), f"{effect_class.__name__} is no effect"
+        return self.setdefault(effect_class, self[Ask if issubclass(effect_class, Ask) else Notice])
 
 
 _TOO_LARGE: Final = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
@@ -299,6 +315,7 @@ _PERFORM: Final[Mapping[type[Effect], Callable[[Owner[Any], Any], None]]] = _Per
         Arm: Owner._arm,
         Disarm: Owner._disarm,
         Append: Owner._append,
+        Ask: Owner._ask,
         Notice: Owner._tell,
         Ended: Owner._end,
     }

@@ -69,6 +69,7 @@ class Runtime(Generic[M]):
         start: Callable[[Iterator[None]], None] = exhaust,
         sweep: tuple[object, int] | None = None,
         pace: Pace | None = None,
+        ask: Callable[[str, Any], None] | None = None,
     ) -> None:
         """`new_shard`: makes the shard of a partition, for all its machines or only that of this key.
 
@@ -87,13 +88,14 @@ class Runtime(Generic[M]):
         `sweep`: an event that every machine is sent, and the interval in ms.
 
         `pace`: requests that may be long are handled in its slices; None: in one go.
+
+        `ask`: does what the machine of this key asks for (`effects.Ask`), if machines of this topic do.
         """
         self.owners: dict[str, Owner[M]] = {}
         """The owners of all machines that requests find, by the machines' keys. To look at, not to change."""
         self._new_shard = new_shard
-        self._with = Surroundings(
-            log, timer, purgatories, notices, self._forget, refuse, None if failed is None else self._give_up, pace
-        )
+        give_up = None if failed is None else self._give_up
+        self._with = Surroundings(log, timer, purgatories, notices, self._forget, refuse, give_up, pace, ask)
         self._tasks = tasks
         self._resubmit = resubmit
         self._failed = failed
@@ -128,6 +130,10 @@ class Runtime(Generic[M]):
         if partition in self._loadings:
             return PartitionState.LOADING
         return PartitionState.FAILED if partition in self._unreadable else None
+
+    def shard(self, partition: int) -> Shard[M]:
+        """What spans the machines of a partition that is active here."""
+        return self._shards[partition]
 
     # ── Partitions ────────────────────────────────────────────────────────────────────────────────────────────────────
 

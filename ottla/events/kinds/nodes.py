@@ -19,3 +19,12 @@ PARTITION_LEADER_CHANGED: Final = Row(
     ("topic", "partition", "leader_id", "former_leader_id", "leader_epoch"),
     "A partition has another leader; -1: none.",
 )
+REPLICAS_MOVED: Final = Row(
+    "replicas.moved", "info", ("partitions",), "So many partitions are on other nodes, or in another order of them."
+)
+PARTITION_REASSIGNED: Final = Row(
+    "partition.reassigned",
+    None,
+    ("topic", "partition", "replicas", "former_replicas", "adding_replicas", "removing_replicas"),
+    "A partition has other replicas; `adding_replicas` and `removing_replicas` while its reassignment goes on.",
+)

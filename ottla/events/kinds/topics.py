@@ -24,6 +24,3 @@ TOPIC_DELETED: Final = Row(
 TOPIC_AUTOCREATION_REFUSED: Final = Row(
     "topic.autocreation.refused", "warning", ("topic", "error", "reason"), "A topic asked for could not be made."
 )
-TRANSACTION_REFUSED: Final = Row(
-    "transaction.refused", "warning", ("transactional_id", "client_id", "reason"), "Somebody wanted a transaction."
-)

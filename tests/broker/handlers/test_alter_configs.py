@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.authorizer import AclOperation, AclResourceType, Principal
+from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest
 from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from tests.broker.scene import Scene
+from tests.broker.scene import AllowsNothing, Scene
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
@@ -375,24 +375,6 @@ def test_metrics_subscription_takes_three_configs(config: str, value: str, error
     scene = Scene()
     assert change(scene, METRICS, "s", (config, SET, value))[0] == error_code
     assert scene.cluster.client_metrics_configs == ({} if error_code else {"s": {config: value}})
-
-
-class AllowsNothing:
-    """And keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[AclOperation, AclResourceType, str]] = []
-
-    def allows(
-        self,
-        principal: Principal,
-        client_host: str,
-        operation: AclOperation,
-        resource_type: AclResourceType,
-        resource_name: str,
-    ) -> bool:
-        self.asked.append((operation, resource_type, resource_name))
-        return False
 
 
 #: By resource: which one it is, what guards it under which name, what its client is told.

@@ -6,21 +6,30 @@ from typing import Any
 
 import pytest
 
+from ottla.broker.log_dirs import MEMORY
 from ottla.broker.network.apis import SERVED
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest
+from ottla.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from ottla.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
+from ottla.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
 from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from ottla.protocol.messages.describe_quorum import DescribeQuorumRequest
 from ottla.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from ottla.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from ottla.protocol.messages.elect_leaders import ElectLeadersRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
+from ottla.protocol.messages.list_config_resources import ListConfigResourcesRequest
+from ottla.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
+from ottla.protocol.messages.update_features import UpdateFeaturesRequest
 from ottla.protocol.primitives import Message
 from tests.broker.scene import Scene
 from tests.support.client import API, api_of
@@ -55,6 +64,31 @@ REQUESTS: dict[str, tuple[Message, str]] = {
         DescribeTopicPartitionsRequest([DescribeTopicPartitionsRequest.TopicRequest("a")]),
         "topics",
     ),
+    "ListConfigResources": (ListConfigResourcesRequest(), ""),
+    "DescribeQuorum": (
+        DescribeQuorumRequest(
+            [DescribeQuorumRequest.TopicData("__cluster_metadata", [DescribeQuorumRequest.PartitionData(0)])]
+        ),
+        "",
+    ),
+    "AlterPartitionReassignments": (AlterPartitionReassignmentsRequest(1000), ""),
+    "ListPartitionReassignments": (ListPartitionReassignmentsRequest(1000, None), ""),
+    "AlterReplicaLogDirs": (
+        AlterReplicaLogDirsRequest(
+            [
+                AlterReplicaLogDirsRequest.AlterReplicaLogDir(
+                    MEMORY, [AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic("a", [0])]
+                )
+            ]
+        ),
+        "results",
+    ),
+    "UpdateFeatures": (
+        UpdateFeaturesRequest(1000, [UpdateFeaturesRequest.FeatureUpdateKey("metadata.version", 33)]),
+        "",
+    ),
+    "DescribeUserScramCredentials": (DescribeUserScramCredentialsRequest(None), ""),
+    "DescribeClientQuotas": (DescribeClientQuotasRequest(), ""),
 }
 
 CASES = [
@@ -66,7 +100,11 @@ CASES = [
 
 def codes(answer: Any, items: str) -> list[int]:
     """The error codes of an answer: of its items, or its own."""
-    found = [item.error_code for item in getattr(answer, items)] if items else []
+    found = []
+    if items == "results" and getattr(answer, items) and hasattr(answer.results[0], "topic_name"):
+        found = [partition.error_code for topic in answer.results for partition in topic.partitions]
+    elif items:
+        found = [item.error_code for item in getattr(answer, items)]
     return found or [answer.error_code]
 
 

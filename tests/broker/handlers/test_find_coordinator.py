@@ -42,12 +42,18 @@ def test_many_keys_have_an_answer_each_in_their_order(version: int) -> None:
     assert len(set(expected)) > 1
 
 
-def test_transactional_id_has_a_coordinator_but_no_topic_is_made() -> None:
-    """Transactions are refused by InitProducerId, which says so better."""
+def test_transactional_ids_have_a_topic_of_their_own() -> None:
+    """It is made on the way; each id is coordinated by the leader of its partition."""
     scene = Scene(nodes=2)
-    assert scene.ask(of("tx", key_type=TRANSACTION), 3).error_code == 0
-    assert scene.ask(of("tx", key_type=TRANSACTION), 4).coordinators[0].error_code == 0
-    assert TRANSACTION_TOPIC not in scene.cluster.topics
+    keys = ["my-group", "foo", "group"]
+    answer = scene.ask(of(*keys, key_type=TRANSACTION), 4)
+    placements = scene.cluster.topics[TRANSACTION_TOPIC].placements
+    assert len(placements) == 50
+    expected = [placements[partition].leader_id for partition in (12, 24, 47)]
+    assert [(c.key, c.node_id, c.error_code) for c in answer.coordinators] == [
+        (key, leader_id, 0) for key, leader_id in zip(keys, expected, strict=True)
+    ]
+    assert GROUP_TOPIC not in scene.cluster.topics
 
 
 @pytest.mark.parametrize("version", range(1, 7))

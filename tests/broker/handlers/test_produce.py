@@ -290,12 +290,22 @@ class TestTransactions:
         assert error_codes(scene.ask(two, 9).responses) == [ErrorCode.INVALID_PRODUCER_ID_MAPPING] * 3
         assert topic.partitions[2].log_end_offset == 0
 
-    def test_partition_that_nobody_added(self) -> None:
-        """The partition is not part of the transaction as far as any coordinator knows."""
+    async def test_nobody_coordinates_the_transaction(self) -> None:
+        """Then nobody can say whether the batch belongs there; it may be sent again. Plain batches go on."""
         scene = LogScene()
         topic = scene.create("orders", partitions=2)
         answer = scene.ask(produce_request(topic, transactional(), GOOD, transactional_id="t"), 9)
-        assert error_codes(answer.responses) == [ErrorCode.INVALID_TXN_STATE, 0]
+        plain, refused = partitions_of(answer.responses)
+        assert (plain.index, plain.error_code) == (1, 0)
+        assert (refused.index, refused.error_code) == (0, ErrorCode.NOT_ENOUGH_REPLICAS)
+        assert "COORDINATOR_NOT_AVAILABLE" in refused.error_message
+
+    async def test_verification_can_be_turned_off(self) -> None:
+        """Before v12 any transactional batch is taken then."""
+        scene = LogScene(settings={"transaction.partition.verification.enable": "false"})
+        topic = scene.create("orders")
+        answer = scene.ask(produce_request(topic, transactional(), transactional_id="t"), 11)
+        assert error_codes(answer.responses) == [0]
 
 
 class TestInternalTopics:

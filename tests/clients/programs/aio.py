@@ -99,6 +99,36 @@ class Aiokafka(Program):
 
         return self.wait(produce())
 
+    # ── transactions ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def begin_transactional(self, transactional_id: str, timeout_ms: int = 60_000) -> None:
+        async def start() -> Any:
+            producer = AIOKafkaProducer(
+                transactional_id=transactional_id, transaction_timeout_ms=timeout_ms, linger_ms=5, **self.common
+            )
+            await producer.start()
+            return producer
+
+        self._transactional = self.wait(start())
+
+    def begin_transaction(self) -> None:
+        self.wait(self._transactional.begin_transaction())
+
+    def write(self, topic: str, values: list[str]) -> None:
+        async def write() -> None:
+            for future in [await self._transactional.send(topic, value=raw(value)) for value in values]:
+                await future
+
+        self.wait(write())
+
+    def send_offsets(self, group: str, offsets: list[list[Any]]) -> None:
+        wanted = {TopicPartition(topic, partition): offset for topic, partition, offset in offsets}
+        self.wait(self._transactional.send_offsets_to_transaction(wanted, group))
+
+    def end_transaction(self, commit: bool) -> None:
+        ends = self._transactional.commit_transaction if commit else self._transactional.abort_transaction
+        self.wait(ends())
+
     # ── consuming ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def subscribe(
@@ -140,10 +170,16 @@ class Aiokafka(Program):
         self.is_consuming = True
 
     def assign(
-        self, partitions: list[list[Any]], offset: int | None = None, group: str | None = None, reset: str = "earliest"
+        self,
+        partitions: list[list[Any]],
+        offset: int | None = None,
+        group: str | None = None,
+        reset: str = "earliest",
+        isolation: str = "read_uncommitted",
     ) -> None:
         async def assign() -> Any:
             consumer = AIOKafkaConsumer(
+                isolation_level=isolation,
                 group_id=group,
                 auto_offset_reset=reset,
                 enable_auto_commit=False,

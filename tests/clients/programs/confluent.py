@@ -114,6 +114,41 @@ class Confluent(Program):
             self._producer, self._producer_config = Producer(config), config
         return self._producer
 
+    # ── transactions ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def begin_transactional(self, transactional_id: str, timeout_ms: int = 60_000) -> None:
+        config = {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "linger.ms": 5}
+        self._transactional = Producer({**config, **self.common})
+        self._transactional.init_transactions(CALL_SECONDS_MAX)
+
+    def begin_transaction(self) -> None:
+        self._transactional.begin_transaction()
+
+    def write(self, topic: str, values: list[str]) -> None:
+        errors: list[KafkaError] = []
+        for value in values:
+            self._transactional.produce(
+                topic, value=raw(value), on_delivery=lambda error, _: errors.append(error) if error else None
+            )
+        self._transactional.flush(CALL_SECONDS_MAX)
+        if errors:
+            raise _refusal(errors[0])
+
+    def send_offsets(self, group: str, offsets: list[list[Any]]) -> None:
+        consumer = Consumer({"group.id": group, **self.common})
+        try:
+            wanted = [TopicPartition(topic, partition, offset) for topic, partition, offset in offsets]
+            metadata = consumer.consumer_group_metadata()
+            self._transactional.send_offsets_to_transaction(wanted, metadata, CALL_SECONDS_MAX)
+        finally:
+            consumer.close()
+
+    def end_transaction(self, commit: bool) -> None:
+        if commit:
+            self._transactional.commit_transaction(CALL_SECONDS_MAX)
+        else:
+            self._transactional.abort_transaction(CALL_SECONDS_MAX)
+
     # ── consuming ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def subscribe(
@@ -151,9 +186,15 @@ class Confluent(Program):
         )
 
     def assign(
-        self, partitions: list[list[Any]], offset: int | None = None, group: str | None = None, reset: str = "earliest"
+        self,
+        partitions: list[list[Any]],
+        offset: int | None = None,
+        group: str | None = None,
+        reset: str = "earliest",
+        isolation: str = "read_committed",
     ) -> None:
-        self._consume({"group.id": group or "none", "enable.auto.commit": False, "auto.offset.reset": _RESET[reset]})
+        config = {"enable.auto.commit": False, "auto.offset.reset": _RESET[reset], "isolation.level": isolation}
+        self._consume({"group.id": group or "none", **config})
         start = OFFSET_STORED if offset is None else offset
         self.consumer.assign([TopicPartition(topic, partition, start) for topic, partition in partitions])
 
@@ -284,6 +325,12 @@ class Confluent(Program):
             "cluster_id": described.cluster_id,
             "nodes": [[node.id, node.host, node.port] for node in described.nodes],
         }
+
+    def users(self, name: str | None = None) -> dict[str, Any]:
+        """Those that have passwords, all of them or the one that is named."""
+        if name is None:
+            return dict(_wait(self.admin.describe_user_scram_credentials()))
+        return {name: str(_only(self.admin.describe_user_scram_credentials([name])))}
 
 
 _RESET = {"earliest": "earliest", "latest": "latest", "none": "error"}

@@ -9,6 +9,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.errors import KafkaError
 
+from ottla.protocol.errors import ErrorCode
 from tests.clients.programs.program import (
     CALL_SECONDS_MAX,
     FETCH_MAX_WAIT_MS,
@@ -84,6 +85,36 @@ class KafkaPython(Program):
     def idempotence(self, idempotent: bool) -> dict[str, Any]:
         return {"enable_idempotence": idempotent}
 
+    # ── transactions ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def begin_transactional(self, transactional_id: str, timeout_ms: int = 60_000) -> None:
+        self._transactional = KafkaProducer(
+            transactional_id=transactional_id, transaction_timeout_ms=timeout_ms, linger_ms=5, **self.common
+        )
+        self._transactional.init_transactions()
+
+    def begin_transaction(self) -> None:
+        self._transactional.begin_transaction()
+
+    def write(self, topic: str, values: list[str]) -> None:
+        sent = [self._transactional.send(topic, value=raw(value)) for value in values]
+        self._transactional.flush()
+        for future in sent:
+            future.get(CALL_SECONDS_MAX)
+
+    def send_offsets(self, group: str, offsets: list[list[Any]]) -> None:
+        wanted = {
+            TopicPartition(topic, partition): self.offset_and_metadata(offset, "")
+            for topic, partition, offset in offsets
+        }
+        self._transactional.send_offsets_to_transaction(wanted, group)
+
+    def end_transaction(self, commit: bool) -> None:
+        if commit:
+            self._transactional.commit_transaction()
+        else:
+            self._transactional.abort_transaction()
+
     # ── consuming ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def subscribe(
@@ -135,7 +166,12 @@ class KafkaPython(Program):
         return next(assignor for assignor in known if getattr(assignor, "name") == name)  # noqa: B009
 
     def assign(
-        self, partitions: list[list[Any]], offset: int | None = None, group: str | None = None, reset: str = "earliest"
+        self,
+        partitions: list[list[Any]],
+        offset: int | None = None,
+        group: str | None = None,
+        reset: str = "earliest",
+        isolation: str = "read_uncommitted",
     ) -> None:
         """`offset`: where to begin in all of them; None: where the group left off, or where `reset` says."""
         self.consumer = KafkaConsumer(
@@ -143,6 +179,7 @@ class KafkaPython(Program):
             auto_offset_reset=reset,
             enable_auto_commit=False,
             fetch_max_wait_ms=FETCH_MAX_WAIT_MS,
+            **({} if isolation == "read_uncommitted" else {"isolation_level": isolation}),
             **self.common,
         )
         wanted = [TopicPartition(*partition) for partition in partitions]
@@ -292,6 +329,51 @@ class KafkaPython(Program):
             for found in directory["topics"]
             for partition in found["partitions"]
         }
+
+    def reassign(self, topic: str, partition: int, nodes: list[int] | None) -> None:
+        at = TopicPartition(topic, partition)
+        error = self.admin.alter_partition_reassignments({at: nodes})[at]
+        if error is not None:
+            check(error)
+
+    def reassignments(self) -> list[list[Any]]:
+        return [[at.topic, at.partition] for at in self.admin.list_partition_reassignments()]
+
+    def replicas(self, topic: str) -> list[list[int]]:
+        (described,) = self.admin.describe_topics([topic])
+        return [partition["replica_nodes"] for partition in described["partitions"]]
+
+    def quorum(self) -> dict[str, Any]:
+        """Who leads it, and who votes."""
+        partition = self.admin.describe_metadata_quorum()["topics"][0]["partitions"][0]
+        return {
+            "leader": partition["leader_id"],
+            "voters": [voter["replica_id"] for voter in partition["current_voters"]],
+        }
+
+    def config_resources(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = self.admin.list_config_resources()
+        return found
+
+    def feature(self, name: str) -> list[int]:
+        """(lowest and highest level, the one that holds)"""
+        found = self.admin.describe_features()[name]
+        return [*found["supported"], found["finalized"][1]]
+
+    def set_feature(self, name: str, level: int) -> None:
+        self.admin.update_features({name: level})
+
+    def users(self, name: str | None = None) -> dict[str, Any]:
+        """Those that have passwords, all of them or the one that is named."""
+        found = self.admin.describe_user_scram_credentials(None if name is None else [name])
+        for user in found.values():
+            if user["error"] is not None:
+                raise Refused(ErrorCode.RESOURCE_NOT_FOUND, user["error"])
+        return dict(found)
+
+    def move_replica(self, topic: str, partition: int, node: int, directory: str) -> None:
+        (error,) = self.admin.alter_replica_log_dirs({(topic, partition, node): directory}).values()
+        check(error)
 
 
 class Listener(kafka.ConsumerRebalanceListener):  # type: ignore[misc]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ottla.coordinator.classic.decisions import EXPIRY, HEARTBEAT, JOIN, LEAVE, OFFSET_COMMIT, SYNC
+from ottla.coordinator.classic.decisions import EXPIRY, HEARTBEAT, JOIN, LEAVE, OFFSET_COMMIT, SYNC, TXN_OFFSET_COMMIT
 from ottla.coordinator.classic.situations import (
     CommitSituation,
     ExpirySituation,
@@ -30,7 +30,7 @@ from ottla.coordinator.classic.situations import (
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.groups.tables import document
 from ottla.coordinator.offsets.committed import CommittedOffset
-from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested
+from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, TransactionEnded
 from ottla.coordinator.offsets.expiry import Expiry
 from ottla.coordinator.runtime.effects import Arm
 from ottla.protocol.errors import ErrorCode
@@ -263,6 +263,40 @@ def test_offset_commit(state: GroupState, situation: CommitSituation, expected: 
     assert bool(stage.group.offsets.committed) == expected.startswith("0")
 
 
+@pytest.mark.parametrize(
+    ("state", "situation", "expected"),
+    grid(
+        CommitSituation,
+        """
+                            EMPTY  PREPARING  COMPLETING_REBALANCE  STABLE  DEAD
+        WITHOUT_GENERATION  0      0          0                     0       15
+        UNKNOWN_INSTANCE    25     25         25                    25      15
+        FENCED_INSTANCE     -      82         82                    82      15
+        UNKNOWN_MEMBER      25     25         25                    25      15
+        OTHER_GENERATION    -      22         22                    22      15
+        CURRENT             -      0          0                     0       15
+        """,
+    ),
+)
+def test_offset_commit_in_a_transaction(state: GroupState, situation: CommitSituation, expected: str) -> None:
+    """No session goes on by it; what is answered 0 waits for the transaction's end, and then counts."""
+    stage = Stage(state)
+    event: Any = stage.commit_in_transaction(situation)()
+    if expected == "-":
+        assert TXN_OFFSET_COMMIT[state][situation] is not ErrorCode.NONE
+        return
+    if state is not GroupState.DEAD:
+        assert situate_commit(stage.group, event.request) is situation
+    effects = stage.play(event)
+    response: Any = effects[-1].response  # type: ignore[union-attr]
+    assert [p.error_code for t in response.topics for p in t.partitions] == [int(expected)]
+    assert not any(isinstance(effect, Arm) for effect in effects)
+    assert stage.group.offsets.is_pending("orders", 0) == (expected == "0")
+    assert not stage.group.offsets.committed
+    stage.play(TransactionEnded(1, is_commit=True))
+    assert bool(stage.group.offsets.committed) == (expected == "0")
+
+
 @pytest.mark.parametrize("fields", [{"member_id": "made up"}, {"group_instance_id": "nobody's"}], ids=str)
 def test_offset_commit_without_generation_but_with_a_name(fields: dict[str, Any]) -> None:
     """In an Empty group a commit without generation is accepted whoever it claims to be; a group of members asks."""
@@ -357,6 +391,7 @@ def test_the_document_has_every_cell() -> None:
         SYNC,
         LEAVE,
         OFFSET_COMMIT,
+        TXN_OFFSET_COMMIT,
         EXPIRY,
     ):
         for situation in table[GroupState.STABLE]:

@@ -44,6 +44,7 @@ def requests() -> dict[type[Request], Line]:
         "beat": actor.beats(),
         "leave": actor.leaves(),
         "commit": actor.commits(ORDERS_0),
+        "commit in transaction": actor.commits_in_transaction(ORDERS_0),
         "fetch": Line("fetch", lambda: fetches(("orders", 0))),
         "offset delete": Line(
             "offset delete",
@@ -67,16 +68,17 @@ def error_of(response: Any) -> int:
 
 #: By request, in the order of `Outside`; "-": goes on to the next.
 EXPECTED = """
-                       NOT_STARTED  EMPTY_GROUP_ID  BAD_SESSION_TIMEOUT  NOT_COORDINATOR  LOADING  ABSENT  FAILED
-JoinRequested          15           24              26                   16               14       25      -1
-SyncRequested          15           24              -                    16               14       25      -1
-HeartbeatRequested     15           24              -                    16               0        25      -1
-LeaveRequested         15           24              -                    16               14       25      -1
-OffsetCommitRequested  15           -               -                    16               14       69      -1
-OffsetFetchRequested   15           -               -                    16               14       0       -1
-OffsetDeleteRequested  15           24              -                    16               14       69      -1
-DescribeRequested      15           -               -                    16               14       69      -1
-DeleteRequested        15           -               -                    16               14       69      -1
+                          NOT_STARTED  EMPTY_GROUP_ID  BAD_SESSION_TIMEOUT  NOT_COORDINATOR  LOADING  ABSENT  FAILED
+JoinRequested             15           24              26                   16               14       25      -1
+SyncRequested             15           24              -                    16               14       25      -1
+HeartbeatRequested        15           24              -                    16               0        25      -1
+LeaveRequested            15           24              -                    16               14       25      -1
+OffsetCommitRequested     15           -               -                    16               14       69      -1
+TxnOffsetCommitRequested  15           24              -                    16               14       69      -1
+OffsetFetchRequested      15           -               -                    16               14       0       -1
+OffsetDeleteRequested     15           24              -                    16               14       69      -1
+DescribeRequested         15           -               -                    16               14       69      -1
+DeleteRequested           15           -               -                    16               14       69      -1
 """
 
 
@@ -160,6 +162,14 @@ async def test_commit_in_a_generation_of_no_group(version: int, error: ErrorCode
     """Before v9 clients know only that their generation is wrong."""
     async with running_node() as node:
         response = await node.ask(known().commits(ORDERS_0, version=version))
+        assert error_of(response) == error
+
+
+@pytest.mark.parametrize(("version", "error"), [(5, ErrorCode.ILLEGAL_GENERATION), (6, ErrorCode.GROUP_ID_NOT_FOUND)])
+async def test_commit_in_a_transaction_and_a_generation_of_no_group(version: int, error: ErrorCode) -> None:
+    """The same before v6."""
+    async with running_node() as node:
+        response = await node.ask(known().commits_in_transaction(ORDERS_0, version=version))
         assert error_of(response) == error
 
 

@@ -1,0 +1,131 @@
+"""What a Produce with transactional batches has to pass before they are appended: each partition asks the coordinator.
+
+Only the first batch of a transaction in a partition is asked for; as long as it is open there, those that follow go
+straight on. While the transaction before is being completed the partition asks again, for a moment, so that the
+producer need not send it all anew.
+
+Kafka: ReplicaManager.handleProduceAppend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from ottla.broker.transactions.asking import Asking, ask, of_produce
+from ottla.log.partition_answers import AppendResult
+from ottla.log.producer_state import Verification
+from ottla.protocol.errors import ErrorCode
+from ottla.purgatory import Alarm
+
+if TYPE_CHECKING:
+    from ottla.broker.network.call import Call
+    from ottla.coordinator.transactions.transaction import TopicPartition
+    from ottla.log.partition import Partition
+    from ottla.protocol.records import BatchHeader
+
+_NOT_ADDED: Final = "Partition was not added to the transaction"
+_UNABLE: Final = "Unable to verify the partition has been added to the transaction. Underlying error: "
+
+#: What clients of before v12 may not retry rightly; they are told NOT_ENOUGH_REPLICAS.
+_NOT_VERIFIED: Final = frozenset(
+    (
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    )
+)
+
+
+class Batch(NamedTuple):
+    """A transactional batch that a partition of this node is to take."""
+
+    log: Partition
+    header: BatchHeader
+    is_led_here: bool
+
+
+#: Called with what is refused, and what the others are appended with.
+Then: TypeAlias = "Callable[[dict[TopicPartition, AppendResult], dict[TopicPartition, Verification]], None]"
+
+
+class Admission:
+    """The transactional batches of one request on their way in."""
+
+    def __init__(
+        self,
+        call: Call,
+        transactional_id: str,
+        producer: tuple[int, int],
+        batches: Mapping[TopicPartition, Batch],
+        then: Then,
+    ) -> None:
+        self._call = call
+        self._transactional_id = transactional_id
+        self._producer = producer
+        self._batches = batches
+        self._then = then
+        self._asking = of_produce(call.api_version)
+        settings, now_ms = call.node.cluster.settings, call.node.timer.now_ms()
+        self._backoff_ms: int = settings["add.partitions.to.txn.retry.backoff.ms"]
+        self._gives_up_ms: int = now_ms + settings["add.partitions.to.txn.retry.backoff.max.ms"]
+
+    def begin(self) -> None:
+        """Ask, and go on when that is answered."""
+        settings = self._call.node.cluster.settings
+        if self._asking is not Asking.ADD and not settings["transaction.partition.verification.enable"]:
+            self._then({}, {})
+            return
+        refused: dict[TopicPartition, ErrorCode] = {}
+        verifications: dict[TopicPartition, Verification] = {}
+        for place, batch in self._batches.items():
+            verification = self._start(batch)
+            if isinstance(verification, ErrorCode):
+                refused[place] = verification
+            elif verification is not None:
+                verifications[place] = verification
+        if not verifications:
+            self._end(refused, verifications)
+            return
+        ask(
+            self._call.node.transactions,
+            self._transactional_id,
+            *self._producer,
+            verifications,
+            self._asking,
+            lambda errors: self._answered(refused | errors, verifications),
+        )
+
+    def _start(self, batch: Batch) -> ErrorCode | Verification | None:
+        """What the batch needs; None: its transaction is open there."""
+        if not batch.is_led_here:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        header = batch.header
+        return batch.log.producers.start_verification(
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            self._asking is Asking.ADD,
+            self._call.node.clock.wall_ms(),
+        )
+
+    def _answered(
+        self, refused: dict[TopicPartition, ErrorCode], verifications: dict[TopicPartition, Verification]
+    ) -> None:
+        timer = self._call.node.timer
+        is_busy = ErrorCode.CONCURRENT_TRANSACTIONS in refused.values()
+        if self._asking is Asking.ADD and is_busy and timer.now_ms() < self._gives_up_ms:
+            timer.add_in(Alarm(self.begin, "adding partitions to a transaction"), self._backoff_ms)
+        else:
+            self._end(refused, verifications)
+
+    def _end(self, refused: dict[TopicPartition, ErrorCode], verifications: dict[TopicPartition, Verification]) -> None:
+        self._then({place: self._result(error) for place, error in refused.items()}, verifications)
+
+    def _result(self, error: ErrorCode) -> AppendResult:
+        if error is ErrorCode.INVALID_TXN_STATE:
+            return AppendResult(error, error_message=_NOT_ADDED)
+        is_busy = error is ErrorCode.CONCURRENT_TRANSACTIONS and self._asking is not Asking.ADD
+        if is_busy or error in _NOT_VERIFIED:
+            return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, error_message=_UNABLE + error.name)
+        return AppendResult(error)

@@ -1,0 +1,101 @@
+"""AddPartitionsToTxn (api key 24), v0–v5: a producer is about to write to these partitions in its transaction.
+
+From v4 on it is for brokers, with many transactions at once, and may only ask whether partitions were added
+(`verify_only`). If one partition of a transaction can't be had, nothing is added, and the others are answered
+OPERATION_NOT_ATTEMPTED.
+
+v2 allows PRODUCER_FENCED, v3 is flexible, v4 takes many transactions (KIP-890), v5 allows TRANSACTION_ABORTABLE.
+
+Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION, OPERATION_NOT_ATTEMPTED, those of the tables in
+docs/transactions.md, and of the coordinator NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE.
+Kafka: KafkaApis.handleAddPartitionsToTxnRequest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from ottla.broker.groups.gather import Gather
+from ottla.broker.network.call import Call
+from ottla.broker.partition_access import find_partition
+from ottla.coordinator.runtime.effects import Token
+from ottla.coordinator.transactions.answers import all_partitions, each_partition
+from ottla.coordinator.transactions.decisions import PRODUCER_FENCED_FROM
+from ottla.coordinator.transactions.events import AddPartitionsRequested, VerifyPartitionsRequested
+from ottla.coordinator.transactions.transaction import EPOCH_BUMPING_VERSION, TopicPartition
+from ottla.pacing import paced
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+
+_BATCHED_FROM: Final = 4
+
+_Result = AddPartitionsToTxnResponse.AddPartitionsToTxnResult
+_Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
+
+
+def handle(request: AddPartitionsToTxnRequest, call: Call) -> None:
+    version = call.api_version
+    transactions = request.transactions if version >= _BATCHED_FROM else [_only_transaction(request)]
+
+    def all_together(results: list[AddPartitionsToTxnResponse.AddPartitionsToTxnResult]) -> AddPartitionsToTxnResponse:
+        if version >= _BATCHED_FROM:
+            return AddPartitionsToTxnResponse(results_by_transaction=results)
+        topics = results[0].topic_results
+        if version < PRODUCER_FENCED_FROM["AddPartitionsToTxn"]:
+            _make_known(topics)
+        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=topics)
+
+    gather = Gather(len(transactions), call, all_together)
+    for index, transaction in enumerate(paced(transactions)):
+        _submit(transaction, gather.token(index), call)
+
+
+def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction:
+    """A request of before v4 in the shape of the later ones."""
+    return AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction(
+        request.v3_and_below_transactional_id,
+        request.v3_and_below_producer_id,
+        request.v3_and_below_producer_epoch,
+        topics=request.v3_and_below_topics,
+    )
+
+
+def _make_known(topics: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult]) -> None:
+    for topic in topics:
+        for partition in topic.results_by_partition:
+            if partition.partition_error_code == ErrorCode.PRODUCER_FENCED:
+                partition.partition_error_code = ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def _submit(transaction: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction, token: Token, call: Call) -> None:
+    transactional_id = transaction.transactional_id
+    places = _places(transaction.topics)
+    if missing := _missing(places, call):
+        errors = dict.fromkeys(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        errors |= {place: ErrorCode.OPERATION_NOT_ATTEMPTED for place in places if place not in missing}
+        token.answer(each_partition(transactional_id, errors))
+        return
+    who = token, transactional_id, transaction.producer_id, transaction.producer_epoch, frozenset(places)
+    if transaction.verify_only:
+        call.node.transaction_coordinator.submit(VerifyPartitionsRequested(*who))
+    else:
+        client_version = EPOCH_BUMPING_VERSION if call.api_version >= _BATCHED_FROM else 0
+        call.node.transaction_coordinator.submit(AddPartitionsRequested(*who, client_version))
+
+
+def _places(topics: Iterable[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]) -> list[TopicPartition]:
+    return [(topic.name, index) for topic in paced(topics) for index in topic.partitions]
+
+
+def _missing(places: Iterable[TopicPartition], call: Call) -> set[TopicPartition]:
+    topics = call.node.cluster.topics
+    return {place for place in places if find_partition(topics.get(place[0]), place[1]) is None}
+
+
+def refuse(request: AddPartitionsToTxnRequest, error_code: ErrorCode) -> AddPartitionsToTxnResponse:
+    only = all_partitions("", _places(request.v3_and_below_topics), error_code)
+    return AddPartitionsToTxnResponse(
+        error_code=error_code,
+        results_by_topic_v3_and_below=only.topic_results,
+    )

@@ -1,0 +1,71 @@
+"""WriteTxnMarkers (api key 27), v1–v2: append the markers that end transactions to partitions that this node leads.
+
+Brokers send it to each other, and tools to end a transaction that nobody else ends (`kafka-transactions.sh abort`). The
+coordinators here need it not: see `transactions/markers.py`. v1 is flexible, v2 adds transaction_version (KIP-1228).
+
+Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION, also where this node holds no replica; NOT_LEADER_OR_FOLLOWER,
+also while the groups of a partition of __consumer_offsets are not coordinated here; NOT_ENOUGH_REPLICAS;
+INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED where the partition has seen a later one; KAFKA_STORAGE_ERROR.
+Kafka: KafkaApis.handleWriteTxnMarkersRequest.
+"""
+
+from __future__ import annotations
+
+from ottla.broker.network.call import Call
+from ottla.broker.partition_access import find_partition, holds_replica
+from ottla.broker.transactions.markers import write_marker
+from ottla.coordinator.transactions.transaction import TopicPartition
+from ottla.log.transaction_marker import EndedTransaction, TransactionMarker
+from ottla.pacing import paced
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+
+_Result = WriteTxnMarkersResponse.WritableTxnMarkerResult
+_Topic = WriteTxnMarkersResponse.WritableTxnMarkerTopicResult
+_Partition = WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
+
+
+def handle(request: WriteTxnMarkersRequest, call: Call) -> WriteTxnMarkersResponse:
+    errors: dict[int, dict[TopicPartition, int]] = {}
+    for marker in paced(request.markers):
+        ended = EndedTransaction(
+            marker.producer_id,
+            marker.producer_epoch,
+            TransactionMarker(marker.transaction_result, marker.coordinator_epoch),
+            marker.transaction_version,
+        )
+        of_producer = errors.setdefault(marker.producer_id, {})
+        for topic in marker.topics:
+            for index in paced(topic.partition_indexes):
+                of_producer[topic.name, index] = _write((topic.name, index), ended, call)
+    return _answer(errors)
+
+
+def _write(place: TopicPartition, ended: EndedTransaction, call: Call) -> ErrorCode:
+    node = call.node
+    topic = node.cluster.topics.get(place[0])
+    if topic is None or find_partition(topic, place[1]) is None or not holds_replica(node, topic.placements[place[1]]):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return write_marker(node.cluster, node.group_coordination, node.node_id, place, ended)
+
+
+def _answer(errors: dict[int, dict[TopicPartition, int]]) -> WriteTxnMarkersResponse:
+    """Producers are named once, as are their topics."""
+    results = []
+    for producer_id, of_producer in errors.items():
+        topics: dict[str, WriteTxnMarkersResponse.WritableTxnMarkerTopicResult] = {}
+        for (name, index), error in of_producer.items():
+            topics.setdefault(name, _Topic(name, [])).partitions.append(_Partition(index, error))
+        results.append(_Result(producer_id, list(topics.values())))
+    return WriteTxnMarkersResponse(results)
+
+
+def refuse(request: WriteTxnMarkersRequest, error_code: int) -> WriteTxnMarkersResponse:
+    return _answer(
+        {
+            marker.producer_id: {
+                (topic.name, index): error_code for topic in marker.topics for index in topic.partition_indexes
+            }
+            for marker in request.markers
+        }
+    )

@@ -1,0 +1,180 @@
+"""Writing the markers that end transactions, to each partition that is part of one.
+
+    coordinator ──asks──▶ MarkerWriter ──▶ each partition, at its leader ──▶ coordinator is told which have it
+
+A partition that can't take its marker now (nobody leads it, too few replicas are in sync, its groups are being read)
+is tried again: when a leader changes, when groups were read, and every now and then. One that is gone needs none. One
+that has seen a later epoch of the producer or of the coordinator refuses for good, and then this is left alone: whoever
+has the later epoch ends it.
+
+In Kafka brokers send each other WriteTxnMarkers for it; here all logs are at hand.
+Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler, handleWriteTxnMarkersRequest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ottla.broker.partition_access import find_partition
+from ottla.cluster.topic import NO_LEADER
+from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.coordinator.transactions.events import MarkersWritten
+from ottla.events.kind import Kind
+from ottla.log.transaction_marker import EndedTransaction, TransactionMarker
+from ottla.protocol.errors import ErrorCode
+from ottla.purgatory import Alarm
+
+if TYPE_CHECKING:
+    from ottla.broker.background import Background
+    from ottla.broker.groups.coordination import GroupCoordination
+    from ottla.cluster.cluster import Cluster
+    from ottla.coordinator.transactions.coordinator import TransactionCoordinator
+    from ottla.coordinator.transactions.machine import WriteMarkers
+    from ottla.coordinator.transactions.transaction import TopicPartition
+    from ottla.events.stream import Event
+    from ottla.purgatory import Timer
+
+_RETRY_MS: Final = 100
+#: More than these are written as a job in the background.
+_AT_ONCE: Final = 64
+
+_AGAIN: Final = frozenset(
+    (
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    )
+)
+_DONE: Final = frozenset((ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+
+
+def write_marker(
+    cluster: Cluster, groups: GroupCoordination, node_id: int, place: TopicPartition, ended: EndedTransaction
+) -> ErrorCode:
+    """Write a marker to a partition at this node, and say why not."""
+    name, index = place
+    topic = cluster.topics.get(name)
+    log = find_partition(topic, index)
+    if topic is None or log is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    placement = topic.placements[index]
+    if placement.leader_id != node_id:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if placement.has_too_few_in_sync(log.config.min_insync_replicas):
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    if name == GROUP_TOPIC:
+        return groups.end_transaction(log, node_id, ended)
+    return log.append_ended(ended, cluster.wall_ms()).error
+
+
+@dataclass(slots=True, eq=False)
+class _Asked:
+    """Markers that a coordinator has asked for, and those that are missing."""
+
+    node_id: int
+    key: str
+    markers: WriteMarkers
+    ended: EndedTransaction
+    missing: set[TopicPartition]
+
+
+class MarkerWriter:
+    """Writes what the coordinators of all nodes ask for."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        timer: Timer,
+        background: Background,
+        groups: GroupCoordination,
+        coordinators: Mapping[int, TransactionCoordinator],
+    ) -> None:
+        self._cluster = cluster
+        self._timer = timer
+        self._background = background
+        self._groups = groups
+        self._coordinators = coordinators
+        #: Those that are not through.
+        self._waiting: dict[_Asked, None] = {}
+        self._retry = Alarm(self._write_waiting, "transaction markers")
+        groups.on_partition_read(self._write_soon)
+        cluster.events.read(self._something_changed, [Kind.LEADERS_MOVED, Kind.TOPIC_DELETED])
+
+    def close(self) -> None:
+        """Write nothing any more."""
+        self._waiting.clear()
+        self._timer.cancel(self._retry)
+
+    def write(self, node_id: int, key: str, markers: WriteMarkers) -> None:
+        """Write these, and tell the machine of this key on that node."""
+        marker = TransactionMarker(markers.is_commit, markers.coordinator_epoch)
+        ended = EndedTransaction(markers.producer_id, markers.producer_epoch, marker, markers.transaction_version)
+        asked = _Asked(node_id, key, markers, ended, set(markers.partitions))
+        if len(asked.missing) <= _AT_ONCE:
+            self._tell(asked, self._write_some(asked, asked.missing))
+        else:
+            self._background.start(self._write_all(asked), "transaction markers")
+
+    def _write_all(self, asked: _Asked) -> Iterator[None]:
+        """A partition with each step; the coordinator is told at the end."""
+        written: set[TopicPartition] = set()
+        for place in sorted(asked.missing):
+            written |= self._write_some(asked, [place])
+            yield
+        self._tell(asked, written)
+
+    def _write_some(self, asked: _Asked, places: Iterable[TopicPartition]) -> set[TopicPartition]:
+        """Try these; returns those that need no marker any more. What must not be tried again is not missing."""
+        written = set()
+        for place in sorted(places):
+            error = self._write_at_leader(place, asked.ended)
+            if error in _DONE:
+                written.add(place)
+            if error not in _AGAIN:
+                asked.missing.discard(place)
+        return written
+
+    def _write_at_leader(self, place: TopicPartition, ended: EndedTransaction) -> ErrorCode:
+        cluster = self._cluster
+        topic = cluster.topics.get(place[0])
+        if topic is None or find_partition(topic, place[1]) is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        leader_id = topic.placements[place[1]].leader_id
+        if leader_id == NO_LEADER or leader_id in cluster.silent_node_ids:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return write_marker(cluster, self._groups, leader_id, place, ended)
+
+    def _tell(self, asked: _Asked, written: Collection[TopicPartition]) -> None:
+        markers = asked.markers
+        if asked.missing:
+            self._waiting.setdefault(asked)
+            self._write_later()
+        else:
+            self._waiting.pop(asked, None)
+        if written:
+            event = MarkersWritten(
+                markers.transactional_id, markers.producer_id, markers.producer_epoch, frozenset(written)
+            )
+            self._coordinators[asked.node_id].markers_written(asked.key, event)
+
+    def _something_changed(self, _event: Event) -> None:
+        self._write_soon()
+
+    def _write_soon(self) -> None:
+        """What has changed may be changing still, so not now."""
+        if self._waiting:
+            self._timer.cancel(self._retry)
+            self._timer.add_in(self._retry, 0)
+
+    def _write_later(self) -> None:
+        if not self._retry.is_pending:
+            self._timer.add_in(self._retry, _RETRY_MS)
+
+    def _write_waiting(self) -> None:
+        for asked in list(self._waiting):
+            if self._coordinators[asked.node_id].is_asking(asked.key, asked.markers):
+                self._tell(asked, self._write_some(asked, list(asked.missing)))
+            else:
+                del self._waiting[asked]

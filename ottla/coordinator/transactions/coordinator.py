@@ -1,0 +1,137 @@
+"""All transactional ids of one node: requests get to the machine of their partition here, or are refused.
+
+Kafka: TransactionCoordinator, TransactionStateManager.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ottla.coordinator.java_hash import partition_for
+from ottla.coordinator.runtime.runtime import PartitionState, Runtime, Tasks
+from ottla.coordinator.transactions.machine import Transactions
+from ottla.coordinator.transactions.refusals import Outside, is_request, refusal
+from ottla.coordinator.transactions.shard import TransactionShard, machine_key
+from ottla.coordinator.transactions.step import PURGATORY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from enum import Enum
+
+    from ottla.coordinator.runtime.owner import Log, NoticeSink
+    from ottla.coordinator.transactions.config import TransactionConfig
+    from ottla.coordinator.transactions.events import MarkersWritten, Request
+    from ottla.coordinator.transactions.machine import WriteMarkers
+    from ottla.coordinator.transactions.transaction import Transaction
+    from ottla.purgatory import Timer
+
+
+class TransactionCoordinator:
+    """The transaction coordinator of one node."""
+
+    def __init__(
+        self,
+        config: TransactionConfig,
+        log: Log,
+        timer: Timer,
+        tasks: Tasks,
+        *,
+        leader_epoch_of: Callable[[int], int],
+        new_producer_id: Callable[[], int | None],
+        write_markers: Callable[[str, WriteMarkers], None],
+        notices: NoticeSink | None = None,
+        is_told: Callable[[Enum], bool] = lambda _happened: False,
+        failed: Callable[[str, Exception], None] | None = None,
+    ) -> None:
+        """`leader_epoch_of`: of a partition that is about to be read; `new_producer_id`: None if there is none now.
+
+        `write_markers`: is given the key of the machine and what it asks for; see `markers_written`. `notices`: the
+        reader of what happens, and `is_told`: of what it wants to know. `failed`: as for a `Runtime`.
+        """
+        self.config = config
+        self.runtime: Runtime[Transactions] = Runtime(
+            self._new_shard,
+            log,
+            timer,
+            tasks,
+            resubmit=self._resubmit,
+            refuse=_refuse_failed,
+            purgatories=(PURGATORY,),
+            notices=notices,
+            failed=failed,
+            ask=write_markers,
+        )
+        self._leader_epoch_of = leader_epoch_of
+        self._new_producer_id = new_producer_id
+        self._is_told = is_told
+        self._began_ms = timer.clock.wall_ms()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is on its way in any inbox."""
+        return self.runtime.is_settled
+
+    def close(self) -> None:
+        """Coordinate nothing any more."""
+        self.runtime.close()
+
+    def partition_of(self, transactional_id: str) -> int:
+        """The partition of __transaction_state that keeps this id."""
+        return partition_for(transactional_id, self.config.num_partitions)
+
+    def submit(self, event: Request) -> None:
+        """Give a request to the machine of its id. Its token is answered: at once, or in time."""
+        if not event.transactional_id:
+            event.token.answer(refusal(event, Outside.EMPTY_ID))
+            return
+        partition = self.partition_of(event.transactional_id)
+        key = machine_key(partition)
+        owner = self.runtime.owners.get(key)
+        if owner is not None:
+            owner.post(event)
+        elif self.runtime.state_of(partition) is PartitionState.LOADING or self.runtime.is_given_up(key):
+            event.token.answer(refusal(event, Outside.LOADING))
+        else:
+            event.token.answer(refusal(event, Outside.NOT_COORDINATOR))
+
+    def is_asking(self, key: str, asked: WriteMarkers) -> bool:
+        """Whether the machine of this key still is the one that wants these markers."""
+        owner = self.runtime.owners.get(key)
+        return owner is not None and owner.machine.coordinator_epoch == asked.coordinator_epoch
+
+    def markers_written(self, key: str, event: MarkersWritten) -> None:
+        """Tell the machine that asked for them."""
+        owner = self.runtime.owners.get(key)
+        if owner is not None:
+            owner.post(event)
+
+    @property
+    def is_any_loading(self) -> bool:
+        """Whether a partition is being read."""
+        return self.runtime.is_any_loading
+
+    def __iter__(self) -> Iterator[Transaction]:
+        """What is kept of every id, as it is now."""
+        for owner in list(self.runtime.owners.values()):
+            yield from list(owner.machine.by_id.values())
+
+    def _new_shard(self, partition: int, _only_key: str | None) -> TransactionShard:
+        transactions = Transactions(
+            self.config,
+            self._leader_epoch_of(partition),
+            self._began_ms,
+            self._new_producer_id,
+            self._is_told,
+        )
+        return TransactionShard(partition, transactions)
+
+    def _resubmit(self, _key: str, event: Any) -> None:
+        """The machine was unloaded before this was taken up: a request may find another, anything else is void."""
+        if is_request(event):
+            self.submit(event)
+
+
+def _refuse_failed(_key: str, event: Any) -> None:
+    """Answer the request at which a machine has met a bug; of anything else nobody waits for an answer."""
+    if is_request(event):
+        event.token.answer(refusal(event, Outside.FAILED))

@@ -1,0 +1,89 @@
+"""The transactional ids of one partition of __transaction_state: the machine.
+
+It is data; `step` changes it, with the functions of the modules beside this one, and nothing else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ottla.coordinator.runtime.effects import Ask
+from ottla.coordinator.runtime.frozen import frozen
+from ottla.coordinator.transactions.states import IDLE, PREPARED, TransactionState
+from ottla.coordinator.transactions.transaction import EPOCH_MAX, NO_EPOCH
+
+if TYPE_CHECKING:
+    from enum import Enum
+
+    from ottla.coordinator.transactions.config import TransactionConfig
+    from ottla.coordinator.transactions.transaction import TopicPartition, Transaction
+
+
+@frozen
+class WriteMarkers(Ask):
+    """Write the marker of this transaction to these partitions. `MarkersWritten` says how far that is."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    is_commit: bool
+    transaction_version: int
+    partitions: frozenset[TopicPartition]
+
+
+@dataclass(slots=True, eq=False)
+class Transactions:
+    """Transactional ids, by themselves. Who was written last stands last, so those who may expire stand first."""
+
+    config: TransactionConfig
+    coordinator_epoch: int
+    """The partition's leader epoch: of two coordinators the later one has the higher."""
+    began_ms: int
+    """When the node began to coordinate, as a date: it looks for what is due at intervals from then on."""
+    new_producer_id: Callable[[], int | None]
+    """The one thing it has of the outside: an id that no producer has; None: there is none at the moment."""
+    is_told: Callable[[Enum], bool] = lambda _happened: False
+    """Whether anybody wants to know of this."""
+    by_id: dict[str, Transaction] = field(default_factory=dict)
+    open: dict[str, None] = field(default_factory=dict)
+    """Those that are Ongoing, the oldest transaction first."""
+    failed_fences: set[str] = field(default_factory=set)
+    """Those whose epoch was raised to fence somebody, which could not be written down."""
+    unwritten: dict[str, None] = field(default_factory=dict)
+    """Those that have all their markers, which could not be written down."""
+    timeout_deadline_ms: int | None = None
+    """When it looks for transactions whose time is up; None: it doesn't."""
+    timed_out: list[str] = field(default_factory=list)
+    """What it has found there and not dealt with yet, the last one first."""
+    expiry_deadline_ms: int | None = None
+    """When it looks for ids that have expired."""
+
+    def put(self, transaction: Transaction) -> None:
+        """The id is this from now on."""
+        transactional_id = transaction.transactional_id
+        self.by_id.pop(transactional_id, None)
+        self.by_id[transactional_id] = transaction
+        if transaction.state is TransactionState.ONGOING:
+            self.open.setdefault(transactional_id)
+        else:
+            self.open.pop(transactional_id, None)
+
+    def remove(self, transactional_id: str) -> None:
+        """The id has expired."""
+        self.by_id.pop(transactional_id, None)
+        self.failed_fences.discard(transactional_id)
+
+    def check(self) -> None:
+        """Assert what holds after every step. It walks every id: for tests."""
+        assert (
+            list(self.open.keys() ^ {key for key, t in self.by_id.items() if t.state is TransactionState.ONGOING}) == []
+        )
+        assert bool(self.open) <= (self.timeout_deadline_ms is not None), "open transactions have an end"
+        for transactional_id, transaction in self.by_id.items():
+            assert transaction.transactional_id == transactional_id
+            assert NO_EPOCH <= transaction.producer_epoch <= EPOCH_MAX
+            assert transaction.state not in IDLE or not transaction.partitions, "nothing is open"
+            assert transaction.state in PREPARED or transactional_id not in self.unwritten

@@ -1,0 +1,130 @@
+"""What time does: it ends transactions that are open for too long, and forgets ids that nobody uses.
+
+Both are looked for at intervals since the node began, and only where there is something to find. How long a transaction
+is open counts from its first partition, however busy it is since.
+
+Kafka: TransactionCoordinator.abortTimedOutTransactions, TransactionStateManager.timedOutTransactions,
+removeExpiredTransactionalIds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ottla.coordinator.runtime.effects import Append, Arm, Completion
+from ottla.coordinator.runtime.frozen import frozen
+from ottla.coordinator.transactions.end import fence
+from ottla.coordinator.transactions.notes import Cause, Happened, note
+from ottla.coordinator.transactions.records import transaction_tombstone
+from ottla.coordinator.transactions.states import IDLE
+from ottla.coordinator.transactions.transaction import Transaction
+from ottla.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from ottla.coordinator.runtime.effects import Effects
+    from ottla.coordinator.transactions.machine import Transactions
+
+TIMEOUT_TIMER: Final = "timeouts"
+EXPIRY_TIMER: Final = "expiry"
+#: So many are dealt with at once; others have their turn before the next.
+_AT_ONCE: Final = 100
+
+# ── Transactions that are open for too long ───────────────────────────────────────────────────────────────────────────
+
+
+def watch_timeout(transactions: Transactions, transaction: Transaction, effects: Effects) -> None:
+    """See to it that the transaction does not stay open for ever."""
+    _look_for_timeouts(transactions, _deadline_ms(transaction), effects)
+
+
+def abort_timed_out(transactions: Transactions, now_ms: int, effects: Effects) -> None:
+    """Abort those whose time is up, a few at once, and look again when the next one's may be."""
+    transactions.timeout_deadline_ms = None
+    if not transactions.timed_out:
+        of_open = map(transactions.by_id.__getitem__, transactions.open)
+        transactions.timed_out = [t.transactional_id for t in of_open if _deadline_ms(t) <= now_ms]
+        transactions.timed_out.reverse()
+    for _ in range(min(_AT_ONCE, len(transactions.timed_out))):
+        transactional_id = transactions.timed_out.pop()
+        transaction = transactions.by_id[transactional_id]
+        if transactional_id in transactions.open and _deadline_ms(transaction) <= now_ms:
+            fence(transactions, now_ms, transaction, effects, Cause.TIMEOUT)
+    if transactions.timed_out:
+        transactions.timeout_deadline_ms = now_ms
+        effects.append(Arm(TIMEOUT_TIMER, now_ms))
+    elif transactions.open:  # those that are aborted now are among them: who can't be is tried again
+        first_ms = min(_deadline_ms(transactions.by_id[transactional_id]) for transactional_id in transactions.open)
+        _look_for_timeouts(transactions, max(first_ms, now_ms + 1), effects)
+
+
+def _deadline_ms(transaction: Transaction) -> int:
+    """When it is open for too long. Kafka: timedOutTransactions."""
+    return transaction.start_ms + transaction.timeout_ms + 1
+
+
+def _look_for_timeouts(transactions: Transactions, at_ms: int, effects: Effects) -> None:
+    deadline_ms = _next_look(transactions, at_ms, transactions.config.abort_timed_out_interval_ms)
+    if transactions.timeout_deadline_ms is None or deadline_ms < transactions.timeout_deadline_ms:
+        transactions.timeout_deadline_ms = deadline_ms
+        effects.append(Arm(TIMEOUT_TIMER, deadline_ms))
+
+
+def _next_look(transactions: Transactions, at_ms: int, interval_ms: int) -> int:
+    """The first end of an interval that is not before this."""
+    intervals = -(-(at_ms - transactions.began_ms) // interval_ms)
+    return transactions.began_ms + max(intervals, 1) * interval_ms
+
+
+# ── Ids that nobody uses ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@frozen
+class TombstonesWritten(Completion):
+    """These ids are deleted in the log."""
+
+    expired: list[Transaction]
+
+
+def watch_expiry(transactions: Transactions, now_ms: int, effects: Effects) -> None:
+    """See to it that ids expire, unless somebody does already."""
+    if transactions.expiry_deadline_ms is not None or not transactions.by_id:
+        return
+    config = transactions.config
+    idle_since_ms = next((t.last_update_ms for t in transactions.by_id.values() if t.state in IDLE), now_ms)
+    at_ms = max(idle_since_ms + config.transactional_id_expiration_ms, now_ms + 1)
+    transactions.expiry_deadline_ms = _next_look(transactions, at_ms, config.remove_expired_interval_ms)
+    effects.append(Arm(EXPIRY_TIMER, transactions.expiry_deadline_ms))
+
+
+def remove_expired(transactions: Transactions, now_ms: int, effects: Effects) -> None:
+    """Delete ids that have not been used for too long, a few at once. They stand first, among some that are open."""
+    transactions.expiry_deadline_ms = None
+    expired: list[Transaction] = []
+    idle_since_ms = now_ms - transactions.config.transactional_id_expiration_ms
+    for transaction in transactions.by_id.values():
+        if transaction.last_update_ms > idle_since_ms or len(expired) == _AT_ONCE:
+            break
+        if transaction.state in IDLE:
+            expired.append(transaction)
+    if expired:
+        tombstones = [transaction_tombstone(transaction.transactional_id) for transaction in expired]
+        effects.append(Append(tombstones, TombstonesWritten(expired)))
+    else:
+        watch_expiry(transactions, now_ms, effects)
+
+
+def tombstones_written(
+    transactions: Transactions, now_ms: int, written: TombstonesWritten, error: ErrorCode, effects: Effects
+) -> None:
+    """They are gone, and there may be more; or that can't be written down, and the next look finds them again."""
+    for transaction in written.expired:
+        if error is ErrorCode.NONE:
+            transactions.remove(transaction.transactional_id)
+            note(transactions, transaction, effects, Happened.EXPIRED)
+        else:
+            note(transactions, transaction, effects, Happened.WRITE_FAILED, error=error.name)
+    if error is ErrorCode.NONE and len(written.expired) == _AT_ONCE:
+        transactions.expiry_deadline_ms = now_ms
+        effects.append(Arm(EXPIRY_TIMER, now_ms))
+    else:
+        watch_expiry(transactions, now_ms, effects)

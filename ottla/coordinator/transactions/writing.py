@@ -1,0 +1,153 @@
+"""A transactional id is what it is to be when the record that says so is in the log, and only then is anybody answered.
+
+What is decided is then carried out: markers are asked for, and when all of them are written that goes into the log too.
+The client is answered before, as soon as it is decided.
+
+Kafka: TransactionStateManager.appendTransactionToLog, TransactionMarkerChannelManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from ottla.coordinator.runtime.effects import Append, Arm, Completion, Effects, Reply, Token
+from ottla.coordinator.runtime.frozen import frozen
+from ottla.coordinator.transactions.machine import WriteMarkers
+from ottla.coordinator.transactions.notes import Happened, note
+from ottla.coordinator.transactions.records import transaction_record
+from ottla.coordinator.transactions.states import PREPARED, TransactionState
+from ottla.coordinator.transactions.transaction import Transaction
+from ottla.coordinator.write_errors import TRANSACTION_WRITE_ERRORS
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.primitives import Message
+
+if TYPE_CHECKING:
+    from ottla.coordinator.transactions.events import MarkersWritten
+    from ottla.coordinator.transactions.machine import Transactions
+
+COMPLETION_TIMER: Final = "completions"
+_COMPLETION_RETRY_MS: Final = 100
+
+#: What is answered, by the error; NONE: it is written.
+Answer: TypeAlias = Callable[[ErrorCode], Message]
+
+
+@frozen
+class TransactionWritten(Completion):
+    """The record of a transactional id is in the log."""
+
+    transaction: Transaction
+    """What the id is then."""
+    token: Token | None
+    """Who asked for it, if anybody did."""
+    answer: Answer | None
+    happened: Happened
+    details: dict[str, object]
+    is_fence: bool = False
+    """Whether the epoch was raised for it, and nobody knows that epoch."""
+
+
+def write(
+    transactions: Transactions,
+    transaction: Transaction,
+    effects: Effects,
+    happened: Happened,
+    *,
+    token: Token | None = None,
+    answer: Answer | None = None,
+    is_fence: bool = False,
+    **details: object,
+) -> None:
+    """Let the id be this once it is in the log; then `token` is answered with what `answer` makes of the error."""
+    record = transaction_record(transaction, transactions.config.transaction_version)
+    completion = TransactionWritten(transaction, token, answer, happened, details, is_fence)
+    effects.append(Append([record], completion))
+
+
+def written(
+    transactions: Transactions, now_ms: int, completion: TransactionWritten, error: ErrorCode, effects: Effects
+) -> None:
+    """It is in the log; or it is not, and nothing has changed."""
+    transaction = completion.transaction
+    answered = TRANSACTION_WRITE_ERRORS.get(error, error)
+    if error is ErrorCode.NONE:
+        transactions.put(transaction)
+        transactions.failed_fences.discard(transaction.transactional_id)
+        note(transactions, transaction, effects, completion.happened, **completion.details)
+    else:
+        note(transactions, transaction, effects, Happened.WRITE_FAILED, error=answered.name)
+        if completion.is_fence:
+            transactions.failed_fences.add(transaction.transactional_id)
+    if completion.token is not None and completion.answer is not None:
+        effects.append(Reply(completion.token, completion.answer(answered)))
+    if error is ErrorCode.NONE and transaction.state in PREPARED:
+        carry_out(transactions, now_ms, transaction, effects)
+
+
+def carry_out(transactions: Transactions, now_ms: int, transaction: Transaction, effects: Effects) -> None:
+    """It is decided: have the markers written that are missing."""
+    if not transaction.partitions:
+        _complete(transactions, now_ms, transaction, effects)
+        return
+    effects.append(
+        WriteMarkers(
+            transaction.transactional_id,
+            transaction.producer_id,
+            transaction.producer_epoch,
+            transactions.coordinator_epoch,
+            transaction.state is TransactionState.PREPARE_COMMIT,
+            transaction.client_version,
+            transaction.partitions,
+        )
+    )
+
+
+def markers_written(transactions: Transactions, now_ms: int, event: MarkersWritten, effects: Effects) -> None:
+    """Some partitions have their marker. When all have, the transaction is complete."""
+    transaction = transactions.by_id.get(event.transactional_id)
+    if transaction is None or transaction.state not in PREPARED or not transaction.partitions:
+        return
+    if (event.producer_id, event.producer_epoch) != (transaction.producer_id, transaction.producer_epoch):
+        return  # they are of a transaction before
+    left = transaction.without(event.partitions)
+    transactions.put(left)
+    if not left.partitions:
+        _complete(transactions, now_ms, left, effects)
+
+
+@frozen
+class CompletionWritten(Completion):
+    """That a transaction is complete is in the log."""
+
+    transaction: Transaction
+
+
+def _complete(transactions: Transactions, now_ms: int, transaction: Transaction, effects: Effects) -> None:
+    completed = transaction.completed(now_ms)
+    record = transaction_record(completed, transactions.config.transaction_version)
+    effects.append(Append([record], CompletionWritten(completed)))
+
+
+def completion_written(
+    transactions: Transactions, now_ms: int, completion: CompletionWritten, error: ErrorCode, effects: Effects
+) -> None:
+    """It is over; or that can't be written down now, and is tried again in a moment."""
+    transaction = completion.transaction
+    if error is not ErrorCode.NONE:
+        answered = TRANSACTION_WRITE_ERRORS.get(error, error)
+        note(transactions, transaction, effects, Happened.WRITE_FAILED, error=answered.name)
+        transactions.unwritten.setdefault(transaction.transactional_id)
+        effects.append(Arm(COMPLETION_TIMER, now_ms + _COMPLETION_RETRY_MS))
+        return
+    transactions.put(transaction)
+    transactions.unwritten.pop(transaction.transactional_id, None)
+    is_commit = transaction.state is TransactionState.COMPLETE_COMMIT
+    happened = Happened.COMMITTED if is_commit else Happened.ABORTED
+    note(transactions, transaction, effects, happened, duration_ms=now_ms - transaction.start_ms)
+
+
+def complete_unwritten(transactions: Transactions, now_ms: int, effects: Effects) -> None:
+    """Try again to write down what is complete."""
+    for transactional_id in transactions.unwritten:
+        _complete(transactions, now_ms, transactions.by_id[transactional_id], effects)

@@ -1,0 +1,293 @@
+"""Transactions through a whole cluster without sockets: markers that have to wait, and what clients see meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import Any, cast
+
+import pytest
+
+from ottla.broker import background
+from ottla.broker.network.call import Call
+from ottla.broker.transactions import markers
+from ottla.cluster.topic_creation import create_on_demand
+from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
+from ottla.coordinator.transactions import step
+from ottla.coordinator.transactions.events import DescribeRequested
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from ottla.protocol.messages.end_txn import EndTxnRequest
+from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
+from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
+from ottla.protocol.messages.produce import ProduceRequest
+from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from ottla.protocol.messages.update_features import UpdateFeaturesRequest
+from ottla.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
+from ottla.protocol.primitives import Message
+from tests.broker.scene import WALL_MS, FakeCall, Scene
+from tests.support.batches import batch
+from tests.support.client import api_of
+
+ID = "tx"
+BACKOFF_MS = 20
+GIVES_UP_MS = 100
+
+
+class Transactions(Scene):
+    """Node 1 coordinates everything; the only transactional id is `tx`."""
+
+    def __init__(self, tasks: asyncio.TaskGroup, nodes: int) -> None:
+        settings = {
+            "offsets.topic.num.partitions": "1",
+            "transaction.state.log.num.partitions": "1",
+            "add.partitions.to.txn.retry.backoff.ms": str(BACKOFF_MS),
+            "add.partitions.to.txn.retry.backoff.max.ms": str(GIVES_UP_MS),
+        }
+        super().__init__(nodes, settings, tasks=tasks, loop=asyncio.get_running_loop())
+        for name in (GROUP_TOPIC, TRANSACTION_TOPIC):
+            create_on_demand(self.cluster, name)
+            self.lead(name, 1)
+        self.producer = -1, -1
+        self.sequence = 0
+
+    def lead(self, topic: str, node_id: int) -> None:
+        """This node leads the topic's first partition, and holds the only replica."""
+        self.services.failover.move_leader(self.cluster.topics[topic], 0, self.cluster.all_nodes[node_id])
+
+    async def settle(self) -> None:
+        while not self.services.is_settled:  # noqa: ASYNC110 (turn by turn, as the loop goes)
+            await asyncio.sleep(0)
+
+    async def advance(self, by_ms: int) -> None:
+        await self.timer.advance(by_ms, lambda: self.services.is_settled)
+
+    def send(self, request: Message, version: int) -> FakeCall:
+        call = FakeCall(self.nodes[1], version, "PLAINTEXT", "ana", self.authorizer)
+        handler = import_module(f"ottla.broker.handlers.{api_of(request).module}")
+        arrived = type(request).decode(request.encode(version), version)
+        if (answer := handler.handle(arrived, cast(Call, call))) is not None:
+            call.answer(answer)
+        return call
+
+    async def tell(self, request: Message, version: int) -> Any:
+        call = self.send(request, version)
+        await self.settle()
+        assert call.answered is not None, "it is parked"
+        return call.answered
+
+    async def tell_at_once(self, request: Message, version: int) -> Any:
+        """The answer as soon as it is there, with what else is to be done left to do."""
+        call = self.send(request, version)
+        while call.answered is None:  # noqa: ASYNC110 (turn by turn, as the loop goes)
+            await asyncio.sleep(0)
+        return call.answered
+
+    async def begin(self) -> None:
+        answer = await self.tell(InitProducerIdRequest(ID, 60_000), 4)
+        assert answer.error_code == ErrorCode.NONE
+        self.producer = answer.producer_id, answer.producer_epoch
+
+    async def add(self, topic: str, *partitions: int) -> None:
+        topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(topic, list(partitions))]
+        answer = await self.tell(AddPartitionsToTxnRequest(None, ID, *self.producer, topics), 3)
+        results = answer.results_by_topic_v3_and_below[0].results_by_partition
+        assert [result.partition_error_code for result in results] == [0] * len(partitions)
+
+    async def end(self, *, commit: bool = True) -> None:
+        """As a client of transaction.version 2 does."""
+        answer = await self.tell(EndTxnRequest(ID, *self.producer, commit), 5)
+        assert answer.error_code == ErrorCode.NONE
+        self.producer = answer.producer_id, answer.producer_epoch
+        self.sequence = 0
+
+    def produces(self, topic: str, index: int = 0) -> FakeCall:
+        producer_id, epoch = self.producer
+        data = batch(
+            attributes=0x10, producer_id=producer_id, producer_epoch=epoch, base_sequence=self.sequence,
+            base_timestamp=WALL_MS,
+        )  # fmt: skip
+        partition = ProduceRequest.PartitionProduceData(index, data)
+        topics = [ProduceRequest.TopicProduceData(topic, partition_data=[partition])]
+        return self.send(ProduceRequest(ID, -1, 5_000, topics), 12)
+
+    async def commit_offset(self, value: int) -> None:
+        partition = TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(0, value)
+        topics = [TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic("orders", partitions=[partition])]
+        answer = await self.tell(TxnOffsetCommitRequest(ID, "group", *self.producer, topics=topics), 5)
+        assert answer.topics[0].partitions[0].error_code == ErrorCode.NONE
+
+    async def committed(self) -> tuple[ErrorCode, int]:
+        """What who requires stable offsets is told."""
+        topics = [OffsetFetchRequest.OffsetFetchRequestTopic("orders", [0])]
+        partition = (await self.tell(OffsetFetchRequest("group", topics, require_stable=True), 7)).topics[0]
+        (answer,) = partition.partitions
+        return ErrorCode(answer.error_code), answer.committed_offset
+
+    async def state(self) -> tuple[str, int]:
+        """The transaction's state, and how many partitions it has."""
+        answer = await self.tell(DescribeTransactionsRequest([ID]), 0)
+        (described,) = answer.transaction_states
+        return described.transaction_state, sum(len(topic.partitions) for topic in described.topics)
+
+    def open_in(self, topic: str) -> list[int]:
+        """The partitions in which a transaction is open."""
+        logs = self.cluster.topics[topic].partitions
+        return [index for index, log in enumerate(logs) if log.last_stable_offset < log.high_watermark]
+
+
+@asynccontextmanager
+async def running(nodes: int = 1) -> AsyncIterator[Transactions]:
+    async with asyncio.TaskGroup() as tasks:
+        scene = Transactions(tasks, nodes)
+        try:
+            await scene.settle()
+            yield scene
+        finally:
+            scene.services.close()
+
+
+def error_of(call: FakeCall) -> ErrorCode | None:
+    """What a Produce was answered, if it was."""
+    answer: Any = call.answered
+    return None if answer is None else ErrorCode(answer.responses[0].partition_responses[0].error_code)
+
+
+async def test_many_partitions_get_their_markers_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    """EndTxn is answered once it is decided; the id is busy until the last marker is written."""
+    monkeypatch.setattr(background, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(markers, "_AT_ONCE", 8)
+    async with running() as scene:
+        scene.create("orders", partitions=20)
+        await scene.begin()
+        for index in range(20):
+            call = scene.produces("orders", index)
+            await scene.settle()
+            assert error_of(call) == ErrorCode.NONE
+        assert scene.open_in("orders") == list(range(20))
+        ended = await scene.tell_at_once(EndTxnRequest(ID, *scene.producer, committed=True), 5)
+        assert ended.error_code == ErrorCode.NONE
+        assert len(scene.open_in("orders")) > 10
+        busy = await scene.tell_at_once(InitProducerIdRequest(ID, 60_000), 4)
+        assert busy.error_code == ErrorCode.CONCURRENT_TRANSACTIONS
+        await scene.settle()
+        assert scene.open_in("orders") == []
+        assert await scene.state() == ("CompleteCommit", 0)
+
+
+async def test_a_marker_waits_for_its_leader() -> None:
+    async with running(nodes=2) as scene:
+        scene.create("orders")
+        scene.lead("orders", 2)
+        await scene.begin()
+        await scene.add("orders", 0)
+        scene.services.failover.node_died(scene.cluster.all_nodes[2])
+        await scene.end()
+        await scene.advance(60_000)
+        assert await scene.state() == ("PrepareCommit", 1)
+        scene.services.failover.node_returns(scene.cluster.all_nodes[2])
+        await scene.advance(1)
+        assert await scene.state() == ("CompleteCommit", 0)
+
+
+async def test_a_deleted_topic_needs_no_marker() -> None:
+    async with running(nodes=2) as scene:
+        scene.create("orders")
+        scene.lead("orders", 2)
+        await scene.begin()
+        await scene.add("orders", 0)
+        scene.services.failover.node_died(scene.cluster.all_nodes[2])
+        await scene.end()
+        assert await scene.state() == ("PrepareCommit", 1)
+        scene.cluster.delete_topic(scene.cluster.topics["orders"])
+        await scene.advance(1)
+        assert await scene.state() == ("CompleteCommit", 0)
+
+
+@pytest.mark.parametrize("is_in_time", [True, False])
+async def test_a_batch_waits_a_moment_for_the_transaction_before(is_in_time: bool) -> None:
+    """The partition asks again every so often, and tells the producer to do so only when it gives up."""
+    async with running(nodes=2) as scene:
+        scene.create("here")
+        scene.create("there")
+        scene.lead("here", 1)
+        scene.lead("there", 2)
+        await scene.begin()
+        await scene.add("there", 0)
+        scene.services.failover.node_died(scene.cluster.all_nodes[2])
+        await scene.end()
+        call = scene.produces("here")
+        await scene.advance(2 * BACKOFF_MS)
+        assert error_of(call) is None
+        if is_in_time:
+            scene.services.failover.node_returns(scene.cluster.all_nodes[2])
+            await scene.advance(BACKOFF_MS)
+            assert error_of(call) == ErrorCode.NONE
+            assert await scene.state() == ("Ongoing", 1)
+        else:
+            await scene.advance(GIVES_UP_MS)
+            assert error_of(call) == ErrorCode.CONCURRENT_TRANSACTIONS
+            assert scene.open_in("here") == []
+
+
+@pytest.mark.parametrize(("is_commit", "offset"), [(True, 7), (False, -1)])
+async def test_who_writes_markers_from_outside_ends_pending_offsets_too(is_commit: bool, offset: int) -> None:
+    """As `kafka-transactions.sh abort` does."""
+    async with running() as scene:
+        scene.create("orders")
+        await scene.begin()
+        await scene.commit_offset(7)
+        assert await scene.committed() == (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1)
+        topic = WriteTxnMarkersRequest.WritableTxnMarkerTopic(GROUP_TOPIC, [0, 5])
+        other = WriteTxnMarkersRequest.WritableTxnMarkerTopic("nowhere", [0])
+        marker = WriteTxnMarkersRequest.WritableTxnMarker(*scene.producer, is_commit, [topic, other], 0)
+        (result,) = (await scene.tell(WriteTxnMarkersRequest([marker]), 1)).markers
+        errors = {
+            (topic.name, partition.partition_index): partition.error_code
+            for topic in result.topics
+            for partition in topic.partitions
+        }
+        assert errors == {
+            (GROUP_TOPIC, 0): ErrorCode.NONE,
+            (GROUP_TOPIC, 5): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            ("nowhere", 0): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        }
+        assert await scene.committed() == (ErrorCode.NONE, offset)
+
+
+async def test_after_a_bug_the_ids_are_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asked is told UNKNOWN_SERVER_ERROR, the log has the rest, and a transaction goes on."""
+    async with running() as scene:
+        scene.create("orders")
+        await scene.begin()
+        await scene.add("orders", 0)
+
+        def poison(*_: object) -> None:
+            raise ZeroDivisionError("on purpose")
+
+        with monkeypatch.context() as patch:
+            patch.setitem(step._EVENTS, DescribeRequested, poison)
+            answer = await scene.tell_at_once(DescribeTransactionsRequest([ID]), 0)
+        (state,) = answer.transaction_states
+        assert state.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        await scene.advance(1)
+        (failed,) = scene.log.named("transactions.failed")
+        assert (failed["partition"], failed["reason"]) == (0, "ZeroDivisionError: on purpose")
+        assert scene.log.named("transactions.recovered") == [{"partition": 0}]
+        assert await scene.state() == ("Ongoing", 1)
+        await scene.end()
+        assert await scene.state() == ("CompleteCommit", 0)
+
+
+async def test_the_coordinator_follows_the_level_of_the_feature() -> None:
+    """After UpdateFeatures has lowered it, new transactions are of the older kind, without a restart."""
+    async with running() as scene:
+        (coordinator,) = scene.services.transaction_coordination.of_node.values()
+        assert coordinator.config.transaction_version == 2
+        update = UpdateFeaturesRequest.FeatureUpdateKey("transaction.version", 1, upgrade_type=2)
+        answer = await scene.tell(UpdateFeaturesRequest(1000, [update]), 2)
+        assert answer.error_code == ErrorCode.NONE
+        assert coordinator.config.transaction_version == 1
