@@ -222,7 +222,7 @@ class Pace:
         self._end_idle()
 
     def _end_idle(self) -> None:
-        """End those who have nothing to do: a stack that outlives its thread is taken down by another, and may crash."""
+        """End those who have nothing to do. Of a stack that outlives its thread another one disposes, and may crash."""
         while self._idle:
             worker = self._idle.pop()
             worker.parent = getcurrent()
