@@ -5,7 +5,7 @@
 A partition that can't take its marker now (nobody leads it, too few replicas are in sync, its groups are being read)
 is tried again: when a leader changes, when groups were read, and every now and then. One that is gone needs none. One
 that has seen a later epoch of the producer or of the coordinator refuses for good, and then this is left alone: whoever
-has the later epoch ends it.
+has the later epoch ends it. Of a transactional id only what was asked last is written: who asked before is no more.
 
 In Kafka brokers send each other WriteTxnMarkers for it; here all logs are at hand.
 Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler, handleWriteTxnMarkersRequest.
@@ -78,6 +78,8 @@ class _Asked:
     markers: WriteMarkers
     ended: EndedTransaction
     missing: set[TopicPartition]
+    is_under_way: bool = False
+    """Whether a job in the background writes them."""
 
 
 class MarkerWriter:
@@ -96,15 +98,15 @@ class MarkerWriter:
         self._background = background
         self._groups = groups
         self._coordinators = coordinators
-        #: Those that are not through.
-        self._waiting: dict[_Asked, None] = {}
+        #: Those that are not through, by transactional id.
+        self._unfinished: dict[str, _Asked] = {}
         self._retry = Alarm(self._write_waiting, "transaction markers")
         groups.on_partition_read(self._write_soon)
         cluster.events.read(self._something_changed, [Kind.LEADERS_MOVED, Kind.TOPIC_DELETED])
 
     def close(self) -> None:
         """Write nothing any more."""
-        self._waiting.clear()
+        self._unfinished.clear()
         self._timer.cancel(self._retry)
 
     def write(self, node_id: int, key: str, markers: WriteMarkers) -> None:
@@ -112,18 +114,40 @@ class MarkerWriter:
         marker = TransactionMarker(markers.is_commit, markers.coordinator_epoch)
         ended = EndedTransaction(markers.producer_id, markers.producer_epoch, marker, markers.transaction_version)
         asked = _Asked(node_id, key, markers, ended, set(markers.partitions))
+        self._unfinished[markers.transactional_id] = asked
+        self._go_on(asked)
+
+    def _go_on(self, asked: _Asked) -> None:
         if len(asked.missing) <= _AT_ONCE:
-            self._tell(asked, self._write_some(asked, asked.missing))
+            self._tell(asked, self._write_some(asked, list(asked.missing)))
         else:
+            asked.is_under_way = True
             self._background.start(self._write_all(asked), "transaction markers")
 
     def _write_all(self, asked: _Asked) -> Iterator[None]:
         """A partition with each step; the coordinator is told at the end."""
         written: set[TopicPartition] = set()
         for place in sorted(asked.missing):
+            if not self._is_asked(asked):
+                break
             written |= self._write_some(asked, [place])
             yield
-        self._tell(asked, written)
+        asked.is_under_way = False
+        if self._is_asked(asked):
+            self._tell(asked, written)
+        else:
+            self._drop(asked)
+
+    def _is_asked(self, asked: _Asked) -> bool:
+        """Whether this is to be gone on with. The producer may have begun its next transaction in the same epoch."""
+        markers = asked.markers
+        is_last = self._unfinished.get(markers.transactional_id) is asked
+        return is_last and self._coordinators[asked.node_id].is_asking(asked.key, markers)
+
+    def _drop(self, asked: _Asked) -> None:
+        transactional_id = asked.markers.transactional_id
+        if self._unfinished.get(transactional_id) is asked:
+            del self._unfinished[transactional_id]
 
     def _write_some(self, asked: _Asked, places: Iterable[TopicPartition]) -> set[TopicPartition]:
         """Try these; returns those that need no marker any more. What must not be tried again is not missing."""
@@ -149,10 +173,9 @@ class MarkerWriter:
     def _tell(self, asked: _Asked, written: Collection[TopicPartition]) -> None:
         markers = asked.markers
         if asked.missing:
-            self._waiting.setdefault(asked)
             self._write_later()
         else:
-            self._waiting.pop(asked, None)
+            self._drop(asked)
         if written:
             event = MarkersWritten(
                 markers.transactional_id, markers.producer_id, markers.producer_epoch, frozenset(written)
@@ -164,7 +187,7 @@ class MarkerWriter:
 
     def _write_soon(self) -> None:
         """What has changed may be changing still, so not now."""
-        if self._waiting:
+        if self._unfinished:
             self._timer.cancel(self._retry)
             self._timer.add_in(self._retry, 0)
 
@@ -173,8 +196,10 @@ class MarkerWriter:
             self._timer.add_in(self._retry, _RETRY_MS)
 
     def _write_waiting(self) -> None:
-        for asked in list(self._waiting):
-            if self._coordinators[asked.node_id].is_asking(asked.key, asked.markers):
-                self._tell(asked, self._write_some(asked, list(asked.missing)))
+        for asked in list(self._unfinished.values()):
+            if asked.is_under_way:
+                continue
+            if self._is_asked(asked):
+                self._go_on(asked)
             else:
-                del self._waiting[asked]
+                self._drop(asked)
