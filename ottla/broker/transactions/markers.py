@@ -2,10 +2,11 @@
 
     coordinator ──asks──▶ MarkerWriter ──▶ each partition, at its leader ──▶ coordinator is told which have it
 
-A partition that can't take its marker now (nobody leads it, too few replicas are in sync, its groups are being read)
-is tried again: when a leader changes, when groups were read, and every now and then. One that is gone needs none. One
-that has seen a later epoch of the producer or of the coordinator refuses for good, and then this is left alone: whoever
-has the later epoch ends it. Of a transactional id only what was asked last is written: who asked before is no more.
+A partition that can't take its marker now (nobody leads it, too few replicas are in sync, its groups are being read) is
+tried again: when a leader changes, when groups were read, and every now and then, ever more seldom. One that is gone
+needs none. One that has seen a later epoch of the producer or of the coordinator refuses for good, and then this is
+left alone: whoever has the later epoch ends it. Of a transactional id only what was asked last is written: who asked
+before is no more.
 
 In Kafka brokers send each other WriteTxnMarkers for it; here all logs are at hand.
 Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler, handleWriteTxnMarkersRequest.
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from ottla.events.stream import Event
     from ottla.purgatory import Timer
 
-_RETRY_MS: Final = 100
+#: From one try to the next it is twice as long: much time may be made to pass at once.
+_RETRY_MS_MIN: Final = 100
+_RETRY_MS_MAX: Final = 12_800
 #: More than these are written as a job in the background.
 _AT_ONCE: Final = 64
 
@@ -101,6 +104,7 @@ class MarkerWriter:
         #: Those that are not through, by transactional id.
         self._unfinished: dict[str, _Asked] = {}
         self._retry = Alarm(self._write_waiting, "transaction markers")
+        self._retry_ms = _RETRY_MS_MIN
         groups.on_partition_read(self._write_soon)
         cluster.events.read(self._something_changed, [Kind.LEADERS_MOVED, Kind.TOPIC_DELETED])
 
@@ -116,6 +120,10 @@ class MarkerWriter:
         asked = _Asked(node_id, key, markers, ended, set(markers.partitions))
         self._unfinished[markers.transactional_id] = asked
         self._go_on(asked)
+        if asked.missing and self._retry_ms > 2 * _RETRY_MS_MIN:
+            self._timer.cancel(self._retry)  # which is for those that wait for long
+            self._retry_ms = _RETRY_MS_MIN
+            self._write_later()
 
     def _go_on(self, asked: _Asked) -> None:
         if len(asked.missing) <= _AT_ONCE:
@@ -148,6 +156,8 @@ class MarkerWriter:
         transactional_id = asked.markers.transactional_id
         if self._unfinished.get(transactional_id) is asked:
             del self._unfinished[transactional_id]
+        if not self._unfinished:
+            self._retry_ms = _RETRY_MS_MIN
 
     def _write_some(self, asked: _Asked, places: Iterable[TopicPartition]) -> set[TopicPartition]:
         """Try these; returns those that need no marker any more. What must not be tried again is not missing."""
@@ -187,13 +197,15 @@ class MarkerWriter:
 
     def _write_soon(self) -> None:
         """What has changed may be changing still, so not now."""
+        self._retry_ms = _RETRY_MS_MIN
         if self._unfinished:
             self._timer.cancel(self._retry)
             self._timer.add_in(self._retry, 0)
 
     def _write_later(self) -> None:
         if not self._retry.is_pending:
-            self._timer.add_in(self._retry, _RETRY_MS)
+            self._timer.add_in(self._retry, self._retry_ms)
+            self._retry_ms = min(2 * self._retry_ms, _RETRY_MS_MAX)
 
     def _write_waiting(self) -> None:
         for asked in list(self._unfinished.values()):

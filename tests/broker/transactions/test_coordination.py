@@ -194,6 +194,24 @@ async def test_a_marker_waits_for_its_leader() -> None:
         assert await scene.state() == ("CompleteCommit", 0)
 
 
+async def test_a_marker_that_waits_for_long_is_tried_ever_more_seldom() -> None:
+    """Or an hour of a virtual clock would be 36,000 tries. One that is new is not late for it."""
+    async with running(nodes=2) as scene:
+        scene.create("orders")
+        scene.lead("orders", 2)
+        await scene.begin()
+        await scene.add("orders", 0)
+        scene.services.failover.node_died(scene.cluster.all_nodes[2])
+        await scene.end()
+        fired = scene.timer.fired
+        await scene.advance(3_600_000)
+        assert scene.timer.fired - fired < 600
+        writer = scene.services.transaction_coordination._markers
+        (waits,) = writer._unfinished.values()
+        writer.write(waits.node_id, waits.key, waits.markers)
+        assert writer._retry.deadline_ms - scene.timer.now_ms() <= 101
+
+
 async def test_who_takes_over_writes_the_markers_that_are_missing() -> None:
     """They may all be written while the ids are still being read, and the transaction is complete all the same."""
     async with running(nodes=2) as scene:
