@@ -215,7 +215,9 @@ class Pace:
             self.loop_stack.switch()
 
     def close(self) -> None:
-        """Finish what is half done, and take no breath any more."""
+        """Finish what is half done, and take no breath any more. No worker outlives what it does from then on: one that
+        is left when its thread ends can't be ended, and Python's garbage collector of another thread comes upon it.
+        """
         self._is_closed = True
         while (worker := self._next_worker()) is not None:
             worker.switch()

@@ -186,6 +186,17 @@ def test_at_the_end_all_is_finished() -> None:
     assert late.done == 5
 
 
+def test_no_worker_outlives_the_end() -> None:
+    """Nor what it does later. One that is left when its thread ends belongs to nobody."""
+    loop = Loop()
+    workers: list[greenlet] = []
+    for at_the_end in (False, True):
+        if at_the_end:
+            loop.pace.close()
+        loop.pace.run(lambda: workers.append(getcurrent()))
+    assert [worker.dead for worker in workers] == [True, True]
+
+
 def test_what_was_done_is_let_go_of() -> None:
     """A worker waits for the next request without the last one."""
     loop = Loop()
@@ -320,18 +331,3 @@ def test_nothing_is_counted_outside() -> None:
     assert charge_records(10**12)
     assert charge_fault()
     assert list(paced(range(100))) == list(range(100))
-
-
-def test_no_stack_is_left_when_all_is_over() -> None:
-    """Another thread would take it down later, and that may crash Python."""
-    loop = Loop()
-    stacks: list[greenlet] = []
-
-    def work() -> None:
-        stacks.append(getcurrent())
-
-    loop.pace.run(work)
-    assert not stacks[0].dead
-    loop.pace.close()
-    loop.pace.run(work)
-    assert [stack.dead for stack in stacks] == [True, True]
