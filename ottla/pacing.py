@@ -185,7 +185,7 @@ class Pace:
         worker = self._idle.pop()
         worker.switch(task)
         if self._is_closed:
-            self._dismiss_idle()
+            self._end_idle()
         return worker if self._waiting and self._waiting[-1] is worker else None
 
     def finish(self, worker: Worker) -> None:
@@ -221,11 +221,14 @@ class Pace:
         self._is_closed = True
         while (worker := self._next_worker()) is not None:
             worker.switch()
-        self._dismiss_idle()
+        self._end_idle()
 
-    def _dismiss_idle(self) -> None:
+    def _end_idle(self) -> None:
+        """End those who have nothing to do. Of a stack that outlives its thread another one disposes, and may crash."""
         while self._idle:
-            self._idle.pop().switch(None)
+            worker = self._idle.pop()
+            worker.parent = getcurrent()
+            worker.switch(None)
 
     def _begin_turn(self) -> None:
         self._turn_is_begun = True

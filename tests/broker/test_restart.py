@@ -12,6 +12,7 @@ from ottla.broker import assembly, server
 from ottla.cluster.store import ClusterStore
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.delete_records import DeleteRecordsRequest
@@ -25,6 +26,7 @@ from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.produce import ProduceRequest
+from ottla.protocol.messages.update_features import UpdateFeaturesRequest
 from ottla.purgatory import Timer, VirtualClock
 from tests.log.partitions import batch_of, numbered
 from tests.support.batches import batch
@@ -372,3 +374,20 @@ def test_reassigned_partitions_stay_where_they_are(restarts: Restarts) -> None:
     with restarts.broker(nodes=3) as broker, Client(broker.bootstrap_on(2, "PLAINTEXT")) as client:
         assert replicas(broker) == [[2, 1], [3]]
         assert fetch(client, "orders", 0).high_watermark == 5
+
+
+def test_features_keep_their_levels(restarts: Restarts) -> None:
+    asked = UpdateFeaturesRequest
+    lower = asked(1000, [asked.FeatureUpdateKey("transaction.version", 1, upgrade_type=2)])
+
+    def level(client: Client) -> int:
+        found = client.ask(ApiVersionsRequest("test", "1"), 4).finalized_features
+        (highest,) = [feature.max_version_level for feature in found if feature.name == "transaction.version"]
+        return int(highest)
+
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        assert level(client) == 2
+        assert client.ask(lower, 2).error_code == 0
+        assert level(client) == 1
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        assert level(client) == 1

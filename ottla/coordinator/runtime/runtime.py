@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeAlias
 
 from ottla.coordinator.runtime.events import Loaded, Unloaded
 from ottla.coordinator.runtime.kind import M
-from ottla.coordinator.runtime.owner import Log, NoticeSink, Owner, Surroundings
+from ottla.coordinator.runtime.owner import KeepBack, Log, NoticeSink, Owner, Surroundings
 from ottla.coordinator.runtime.shard import Shard
 from ottla.coordinator.runtime.sweep import Sweep, send_all
 from ottla.pacing import Pace
@@ -135,11 +135,27 @@ class Runtime(Generic[M]):
         """What spans the machines of a partition that is active here."""
         return self._shards[partition]
 
+    def owner_of(self, key: str) -> Owner[M] | None:
+        """The owner of the machine of this key, though requests may not find it yet: its partition may be loading."""
+        owner = self.owners.get(key)
+        if owner is None:
+            owner = next((loading.owners[key] for loading in self._loadings.values() if key in loading.owners), None)
+        return owner
+
     # ── Partitions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def put_around_log(self, put: Callable[[Log], Log]) -> None:
         """Have what `put` makes of the log that machines write to stand in its place from now on."""
         self._with.log = put(self._with.log)
+
+    @property
+    def keep_back(self) -> KeepBack | None:
+        """Who is asked whether a timer that ran out is kept back; None: nobody."""
+        return self._with.keep_back
+
+    @keep_back.setter
+    def keep_back(self, keep_back: KeepBack | None) -> None:
+        self._with.keep_back = keep_back
 
     def start_loading(self, partition: int) -> Loading[M]:
         """This node is to coordinate the partition; until it is loaded clients are told to wait.

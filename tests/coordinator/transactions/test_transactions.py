@@ -195,6 +195,24 @@ def test_a_storm_of_timeouts() -> None:
     assert not ledger.machine.open
 
 
+def test_an_id_that_expires_before_its_turn_in_a_storm_is_passed_over() -> None:
+    """Its producer was quicker, and has not come back."""
+    ledger = Ledger(transactional_id_expiration_ms=1_000, remove_expired_interval_ms=1_000)
+    producers = [ledger.producer(f"tx-{number}") for number in range(101)]
+    for producer in producers:
+        producer.init()
+        producer.add("orders-0")
+    ledger.now_ms += 70_000
+    ledger.play(TimerExpired("timeouts"))
+    assert list(ledger.machine.open) == ["tx-100"]
+    del ledger.timers["timeouts"]
+    assert producers[-1].end(commit=True) == ErrorCode.NONE
+    ledger.advance(5_000)
+    assert not ledger.machine.by_id
+    ledger.play(TimerExpired("timeouts"))
+    assert "timeouts" not in ledger.timers
+
+
 def test_a_transaction_that_cannot_be_aborted_is_tried_again() -> None:
     """At the next look, not at once; with older clients its epoch is not raised a second time."""
     ledger, _ = begun(0)
