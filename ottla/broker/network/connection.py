@@ -289,7 +289,7 @@ class Connection(ClientSocket):
             return True
         if response is not None:
             call.answer(response)
-        elif self._is_closed and not unanswered:
+        elif not unanswered and self.is_closed:
             self._abandon(call)  # it was lost while a worker handled this
         return True
 
