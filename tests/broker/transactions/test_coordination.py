@@ -312,6 +312,21 @@ async def test_who_writes_markers_from_outside_ends_pending_offsets_too(is_commi
         assert await scene.committed() == (ErrorCode.NONE, offset)
 
 
+@pytest.mark.parametrize("producer", [(-1, 0), (7, -1)])
+async def test_nothing_is_written_for_nobody(producer: tuple[int, int]) -> None:
+    """Of a partition that is not there Kafka says so before it looks at the producer."""
+    async with running() as scene:
+        scene.create("orders")
+        errors = []
+        for name in ("nowhere", "orders"):
+            topic = WriteTxnMarkersRequest.WritableTxnMarkerTopic(name, [0])
+            marker = WriteTxnMarkersRequest.WritableTxnMarker(*producer, True, [topic], 0)
+            (result,) = (await scene.tell(WriteTxnMarkersRequest([marker]), 1)).markers
+            errors.append(result.topics[0].partitions[0].error_code)
+        assert errors == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_SERVER_ERROR]
+        assert scene.cluster.topics["orders"].partitions[0].log_end_offset == 0
+
+
 def _poison(*_: object) -> None:
     raise ZeroDivisionError("on purpose")
 
