@@ -16,6 +16,7 @@ Kafka: KafkaApis.handleTxnOffsetCommitRequest, OffsetMetadataManager.commitTrans
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ottla.broker.coordinators import group_partition
@@ -134,7 +135,7 @@ def _ask(request: TxnOffsetCommitRequest, answer: _Answer) -> None:
             error = WRITE_ERRORS.get(errors[place], errors[place])
             answer.answer(transactional_commit_refused(request, error))
         else:
-            _submit(request, answer, verification)
+            answer.call.go_on(partial(_submit, request, answer, verification))  # that of the transaction has more to do
 
     ask(
         node.transactions,
