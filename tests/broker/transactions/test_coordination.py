@@ -206,7 +206,7 @@ async def test_a_marker_that_waits_for_long_is_tried_ever_more_seldom() -> None:
         await scene.end()
         fired = scene.timer.fired
         await scene.advance(3_600_000)
-        assert scene.timer.fired - fired < 600
+        assert scene.timer.fired - fired < 3_000
         writer = scene.services.transaction_coordination._markers
         (waits,) = writer._unfinished.values()
         writer.write(waits.node_id, waits.key, waits.markers)
