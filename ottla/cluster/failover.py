@@ -55,12 +55,18 @@ class Failover:
         self._alarms: dict[int, Alarm] = {}
         #: Nodes that died, as opposed to those that left.
         self._crashed: set[int] = set()
+        #: Who may keep back that a node is missed, and `miss` it later; gets its id. None: nobody.
+        self.keep_back: Callable[[int], bool] | None = None
         self._balancing = Alarm(self._balance_in_time, "preferred leaders")
 
     def state_of(self, node: Node) -> NodeState:
         if node.node_id in self._cluster.silent_node_ids:
             return NodeState.SILENT
         return NodeState.UP if node.node_id in self._cluster.nodes else NodeState.DOWN
+
+    def silence_of(self, node: Node) -> object:
+        """What tells one silence of a node from another; None if it isn't silent."""
+        return self._alarms.get(node.node_id)
 
     def node_died(self, node: Node) -> None:
         """It is gone without a word."""
@@ -71,7 +77,7 @@ class Failover:
         for topic, index, placement in self._placements():
             if node_id in placement.isr:
                 topic.hold_or_release(index)
-        alarm = self._alarms[node_id] = Alarm(lambda: self._miss(node), f"failover of node {node.node_id}")
+        alarm = self._alarms[node_id] = Alarm(lambda: self._miss_in_time(node), f"failover of node {node.node_id}")
         self._timer.add_in(alarm, cluster.settings["ottla.failover.ms"])
 
     def node_leaves(self, node: Node) -> None:
@@ -162,7 +168,12 @@ class Failover:
             self._arm_balancing()
             raise
 
-    def _miss(self, node: Node) -> None:
+    def _miss_in_time(self, node: Node) -> None:
+        if self.keep_back is None or not self.keep_back(node.node_id):
+            self.miss(node)
+
+    def miss(self, node: Node) -> None:
+        """A silent node is gone for everybody: others lead from now on."""
         del self._alarms[node.node_id]
         self._remove(node)
         self._cluster.events.tell(Kind.NODE_MISSED, node_id=node.node_id)

@@ -89,6 +89,8 @@ class Kind(Enum):
     FAULT_REMOVED = faults.FAULT_REMOVED
     REQUEST_HELD = faults.REQUEST_HELD
     REQUEST_LET_GO = faults.REQUEST_LET_GO
+    DEADLINE_HELD = faults.DEADLINE_HELD
+    DEADLINE_LET_GO = faults.DEADLINE_LET_GO
 
     # Topics
 

@@ -7,6 +7,11 @@
 
 `at="answer"` holds the answer instead: what was asked is done, and the client does not know yet. Everything that is
 aimed at is held; each can be let go, refused, changed or lost by itself, in any order.
+
+    with kafka.hold(timer="session", group="kitchen", member="ana-*") as held:
+        kafka.advance(45_000)             # ana's session is over, and her group does not know yet
+
+Deadlines of the broker's are held in the same way: timers of groups, and the failover of a node that has died.
 """
 
 from __future__ import annotations
@@ -22,8 +27,8 @@ from ottla.testing.inside import TIMEOUT_S
 from ottla.testing.waiting import Waiting
 
 if TYPE_CHECKING:
-    from ottla.broker.faults.barrier import Held
     from ottla.broker.faults.fault import Fault as BrokerFault
+    from ottla.broker.faults.keeping import Kept
     from ottla.testing.inside import Looks
 
 T = TypeVar("T")
@@ -34,17 +39,27 @@ class NothingHeld(AssertionError):
 
 
 class HeldRequest:
-    """A request that is held, or its answer."""
+    """A request that is held, or its answer; or a deadline."""
 
-    def __init__(self, inside: Looks, held: Held) -> None:
+    def __init__(self, inside: Looks, held: Kept) -> None:
         self._inside = inside
         self._held = held
         self.number = held.number
+        #: "request" or "answer"; of deadlines "session", "join", "sync" or "failover".
+        self.at = held.at
+        #: None for a deadline, as is `client_id`.
         self.api = held.api
         self.client_id = held.client_id
+        #: What does not apply is None.
+        self.group_id = held.group_id
+        self.member_id = held.member_id
+        #: Who was asked; who coordinates the group; or who has died.
+        self.node_id = held.node_id
 
     def __repr__(self) -> str:
-        return f"{self.api} of {self.client_id!r}, held at the {self._held.side.value}: {self.request!r}"
+        if self.api is None:
+            return f"{self._held.what}, held"
+        return f"{self._held.what}, held at the {self.at}: {self.request!r}"
 
     @property
     def request(self) -> Any:
@@ -63,7 +78,7 @@ class HeldRequest:
 
     @property
     def is_gone(self) -> bool:
-        """Whether its client has closed the connection meanwhile."""
+        """Whether its client has closed the connection meanwhile; or something has made the deadline void."""
         return self._held.is_gone
 
     def change(self, **fields: Any) -> Self:
@@ -81,7 +96,7 @@ class HeldRequest:
         self._inside.look(lambda _: self._held.let_go())
 
     def refuse(self, error: str) -> None:
-        """Answer it with this error of Kafka's. A request has had no effect then."""
+        """Answer it with this error of Kafka's. A request has had no effect then; a deadline can't be refused."""
         from ottla.broker.faults.verbs import error_code
 
         self._inside.look(lambda _: self._held.refuse(error_code(error)))

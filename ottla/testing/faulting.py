@@ -36,7 +36,11 @@ class Faulting:
         return self.faults.plan(_wish(apis, aim), _place())
 
     def hold(self, *apis: str, **aim: Any) -> Hold:
-        """Hold each request that this is aimed at, or with at="answer" its answer, until it is let go."""
+        """Hold each request that this is aimed at, or with at="answer" its answer, until it is let go.
+
+        With timer="session" ("join", "sync") and without an API the timers of groups, when they have run out; with
+        failover=2 that others take over from node 2 when it has died.
+        """
         from ottla.testing.barriers import Hold
 
         hold = Hold(self, _wish(apis, aim), place := _place())

@@ -109,6 +109,30 @@ def test_what_makes_no_sense_is_refused(
     assert (got, said in answer["error"]) == (status, True), answer
 
 
+def test_deadlines_are_held_seen_and_decided_about() -> None:
+    """The failover of a node: it can be let go, and not refused."""
+    with serving("--control", "127.0.0.1:0", "--clock", "virtual", "--nodes", "2") as broker:
+        script = Script(broker)
+        hold_id = post(script, "/holds", failover=2)["fault_id"]
+        post(script, "/nodes/stop", node_id=2, hard=True)
+        post(script, "/clock/advance", ms=60_000)
+        (held,) = post(script, "/holds/wait", fault_id=hold_id)["held"]
+        assert held == {
+            **dict.fromkeys(("api", "client_id", "group_id", "member_id", "request", "answer")),
+            "number": 1,
+            "at": "failover",
+            "node_id": 2,
+            "state": "held",
+            "is_gone": False,
+        }
+        wish = {"fault_id": hold_id, "error": "NOT_CONTROLLER"}
+        status, answer = script.ask("POST", "/holds/refuse", json.dumps(wish).encode())
+        assert (status, "which nobody has asked for" in answer["error"]) == (400, True)
+        assert post(script, "/holds/let_go", fault_id=hold_id)["state"] == "let go"
+        (kept,) = script.get("/holds")["holds"]
+        assert [one["state"] for one in kept["held"]] == ["let go"]
+
+
 def test_waits_end_with_what_came_instead(script: Script[Serving]) -> None:
     """And what is not held can't be decided about."""
     fault_id = post(script, "/faults", api="ListGroups", throttle=1)["fault_id"]
@@ -123,7 +147,7 @@ def test_waits_end_with_what_came_instead(script: Script[Serving]) -> None:
             status, answer = script.ask("POST", path, wish)
             assert (status, said in answer["error"]) == (409, True), answer
     status, answer = script.ask("POST", "/holds/lose", json.dumps({"fault_id": hold_id}).encode())
-    assert (status, "holds no such request" in answer["error"]) == (404, True)
+    assert (status, "holds no such thing" in answer["error"]) == (404, True)
     status, answer = script.ask("POST", "/holds/lose", json.dumps({"fault_id": fault_id}).encode())
     assert (status, "holds nothing" in answer["error"]) == (400, True)
 

@@ -229,7 +229,8 @@ def transaction_state(kafka: Broker) -> str:
     with Client(kafka.bootstrap_servers) as client:
         (described,) = client.ask(DescribeTransactionsRequest(["till"]), 0).transaction_states
     assert described.error_code == 0, described
-    return str(described.transaction_state)
+    state: str = described.transaction_state
+    return state
 
 
 def test_restore_opens_a_transaction_that_was_open(kafka: Broker) -> None:

@@ -168,6 +168,16 @@ def test_every_kind_can_be_said(kind: Kind) -> None:
             {"fault_id": 2, "api": "SyncGroup", "client_id": "ana", "how": "refused"},
             "SyncGroup of ana refused by fault 2",
         ),
+        (
+            Kind.DEADLINE_HELD,
+            {"fault_id": 3, "deadline": "session", "group_id": "kitchen", "member_id": "ana-1"},
+            "session held when it was due, by fault 3",
+        ),
+        (
+            Kind.DEADLINE_LET_GO,
+            {"fault_id": 3, "deadline": "session", "how": "let go", "is_void": True},
+            "session let go, void by then, by fault 3",
+        ),
     ],
 )
 def test_faults_and_barriers_are_among_it(kind: Kind, details: dict[str, object], said: str) -> None:

@@ -7,6 +7,7 @@ POST   /faults/wait         {"fault_id": 1, "count": 1, "timeout_ms": 10000}: an
 DELETE /faults/{fault_id}, /faults
 
 POST   /holds               {"api": "SyncGroup", "group": "kitchen", "role": "leader", "at": "request"}
+                            {"timer": "session", "group": "kitchen", "member": "ana-*"}, {"failover": 2}
 GET    /holds               all of them, with what they hold, decoded
 POST   /holds/wait          {"fault_id": 2, "count": 1}: answered when so many have been held
 POST   /holds/let_go        {"fault_id": 2, "number": 1, "change": {"generation_id": 7}}
@@ -27,8 +28,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from ottla.broker.control.http_refused import HttpRefused
 from ottla.broker.control.route import WAIT_MS, WAIT_MS_MAX, Answer
 from ottla.broker.control.wishes import read_object
-from ottla.broker.faults.barrier import Held
 from ottla.broker.faults.engine import hold_of, is_hold
+from ottla.broker.faults.keeping import Keeping, Kept
 from ottla.broker.faults.misuse import BadFault
 from ottla.broker.faults.verbs import error_code
 from ottla.protocol.primitives import Message
@@ -135,14 +136,14 @@ class FaultControl:
         except BadFault as unknown:
             raise HttpRefused(HTTPStatus.NOT_FOUND, str(unknown)) from None
 
-    def _find_held(self, wish: dict[str, Any]) -> Held:
-        """The held request with this number; without one the first that is held still."""
+    def _find_held(self, wish: dict[str, Any]) -> Kept:
+        """What is held with this number; without one the first that is held still."""
         fault = self._find(wish["fault_id"])
-        hold = _may_fail(lambda: hold_of(fault))
+        hold: Keeping[Kept] = _may_fail(lambda: hold_of(fault))
         for held in hold.all:
             if held.number == wish["number"] if "number" in wish else held.how is None:
                 return held
-        raise HttpRefused(HTTPStatus.NOT_FOUND, f"{fault} holds no such request; {fault.seen_instead()}")
+        raise HttpRefused(HTTPStatus.NOT_FOUND, f"{fault} holds no such thing; {fault.seen_instead()}")
 
 
 async def _until(milestones: Milestones, wish: dict[str, Any], now: Callable[[], str], fault: Fault) -> None:
@@ -190,7 +191,7 @@ def _read_number(text: bytes) -> int:
     return int(text)
 
 
-def _check_change(held: Held, change: dict[str, Any]) -> None:
+def _check_change(held: Kept, change: dict[str, Any]) -> None:
     """Over HTTP plain values can be changed, for others of their kind. Raises `BadFault`."""
     message = held.request if held.answer is None else held.answer
     for name, value in change.items():
@@ -218,16 +219,19 @@ def _tell_hold(fault: Fault) -> Answer:
     return {**_tell(fault), "held": [_tell_held(held) for held in hold_of(fault).all]}
 
 
-def _tell_held(held: Held) -> Answer:
+def _tell_held(held: Kept) -> Answer:
     return {
         "number": held.number,
         "api": held.api,
         "client_id": held.client_id,
-        "at": held.side.value,
+        "group_id": held.group_id,
+        "member_id": held.member_id,
+        "node_id": held.node_id,
+        "at": held.at,
         "state": "held" if held.how is None else held.how.value,
         "is_gone": held.is_gone,
         "request": _as_json(held.request),
-        "answer": None if held.answer is None else _as_json(held.answer),
+        "answer": _as_json(held.answer),
     }
 
 

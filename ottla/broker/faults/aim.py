@@ -29,6 +29,8 @@ class Target(Enum):
     CONNECTION = "a connection that is being made"
     APPEND = "an append to a log"
     GROUP_APPEND = "an append to a group's log"
+    TIMER = "a timer of a group"
+    FAILOVER = "the failover of a node"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ _ALLOWED: Final = {
     Target.CONNECTION: frozenset({"listener", "node", "connection"}),
     Target.APPEND: frozenset({"topic", "partition"}),
     Target.GROUP_APPEND: frozenset({"group", "topic", "partition"}),
+    Target.TIMER: frozenset({"group", "member", "node"}),
+    Target.FAILOVER: frozenset({"node"}),
 }
 #: What has to be in the request itself.
 _IN_REQUEST: Final = ("group", "member", "instance", "transactional_id", "producer_id", "topic", "partition", "role")
@@ -169,6 +173,14 @@ class Aim:
         """Whether what a group writes is aimed at; `committed`: the topics and partitions of offsets in it."""
         return fits(self.group, group_id) and (
             not self.has_parts() or any(self.is_of_topic(topic, index) for topic, index in committed)
+        )
+
+    def is_of_deadline(self, node_id: int, group_id: str | None, member_id: str | None) -> bool:
+        """Whether a deadline is aimed at, of a member, a group or a node."""
+        return (
+            (not self.node or node_id in self.node)
+            and fits(self.group, group_id or "")
+            and fits(self.member, member_id or "")
         )
 
     def _holds(self, predicate: Callable[[Any], object], value: object) -> bool:

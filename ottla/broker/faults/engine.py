@@ -4,8 +4,10 @@
     connections         `Shared.turn_away`: when one was made
     appends             around the storage of every log
     appends of groups   around the log of the groups
+    timers of groups    when one has run out, before its group knows
+    failovers           when a dead node is to be missed
 
-Each of the four is laid when the first fault of its kind is set, and taken away with the last that can still happen.
+Each of the six is laid when the first fault of its kind is set, and taken away with the last that can still happen.
 For the thread of the broker's event loop alone.
 """
 
@@ -16,14 +18,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ottla.broker.faults.aim import Target
-from ottla.broker.faults.barrier import Held, HoldBack
+from ottla.broker.faults.barrier import Held
 from ottla.broker.faults.cutting import TurnAway
+from ottla.broker.faults.deadlines import FAILOVER, HeldDeadline, HoldDeadlines, Reached
 from ottla.broker.faults.fault import Fault, Hit
+from ottla.broker.faults.keeping import Keeping
 from ottla.broker.faults.misuse import BadFault
 from ottla.broker.faults.passage import Action, Passage
 from ottla.broker.faults.storage import FailAppend, FaultyGroupLog, FaultyStorage, RefuseGroupAppend
 from ottla.broker.faults.subjects import topics, values
 from ottla.broker.faults.wish import Surroundings, read_fault, read_hold
+from ottla.coordinator.classic.timers import SESSION, kind_of, member_of
 from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
     from ottla.broker.services import Services
     from ottla.cluster.cluster import Cluster
     from ottla.coordinator.runtime.owner import Log as GroupLog
+    from ottla.coordinator.runtime.owner import Owner
+    from ottla.coordinator.runtime.timers import MachineTimer
     from ottla.events.stream import Stream
     from ottla.log.storage.contract import LogStorage, WrapStorage
     from ottla.protocol.primitives import Message
@@ -55,6 +62,8 @@ class Faults:
         self._on_connections: list[Fault] = []
         self._on_appends: list[Fault] = []
         self._on_group_appends: list[Fault] = []
+        self._on_timers: list[Fault] = []
+        self._on_failovers: list[Fault] = []
         #: What stood around storages before this did.
         self._former_wrap: WrapStorage | None = None
 
@@ -65,11 +74,15 @@ class Faults:
         return self._enter(read_fault(self._last_number + 1, wish, self._surroundings))
 
     def hold(self, wish: Mapping[str, Any]) -> Fault:
-        """Have requests held from now on. Raises `BadFault`."""
+        """Have requests, or deadlines, held from now on. Raises `BadFault`."""
         fault = read_hold(self._last_number + 1, wish, self._surroundings)
         hold = hold_of(fault)
-        hold.on_held = lambda held: self._tell_held(fault, held)
-        hold.on_decided = lambda held: self._tell_decided(fault, held)
+        if isinstance(hold, HoldDeadlines):
+            hold.on_held = lambda held: self._tell_deadline_held(fault, held)
+            hold.on_decided = lambda held: self._tell_deadline_decided(fault, held)
+        else:
+            hold.on_held = lambda held: self._tell_held(fault, held)
+            hold.on_decided = lambda held: self._tell_decided(fault, held)
         return self._enter(fault)
 
     def find(self, number: int) -> Fault:
@@ -88,6 +101,8 @@ class Faults:
         for action in fault.actions:
             if isinstance(action, Action):
                 action.removed()
+            elif isinstance(action, Keeping):
+                action.let_all_go()
         self._events.tell(Kind.FAULT_REMOVED, fault_id=number, fault=fault.text, hits=fault.hit_count)
 
     def clear(self) -> None:
@@ -160,6 +175,51 @@ class Faults:
                 return action
         return None
 
+    # --- for deadlines ---
+
+    def _keep_back_timer(self, node_id: int, owner: Owner[Any], timer: MachineTimer) -> bool:
+        kind = kind_of(timer.timer_key)
+        return self._keep_back(
+            self._on_timers,
+            Reached(
+                kind,
+                happen=lambda: owner.post(timer),
+                matters=lambda: owner.timers.get(timer.timer_key) is timer,
+                node_id=node_id,
+                group_id=owner.key,
+                member_id=member_of(timer.timer_key) if kind == SESSION else None,
+            ),
+        )
+
+    def _keep_back_failover(self, node_id: int) -> bool:
+        failover, node = self._services.failover, self._cluster.all_nodes[node_id]
+        silence = failover.silence_of(node)
+        return self._keep_back(
+            self._on_failovers,
+            Reached(
+                FAILOVER,
+                happen=lambda: failover.miss(node),
+                matters=lambda: failover.silence_of(node) is silence,
+                node_id=node_id,
+            ),
+        )
+
+    def _keep_back(self, live: Sequence[Fault], reached: Reached) -> bool:
+        for fault in live:
+            (action,) = fault.actions
+            assert isinstance(action, HoldDeadlines)
+            is_aimed_at = fault.aim.is_of_deadline(reached.node_id, reached.group_id, reached.member_id)
+            if not is_aimed_at or reached.kind not in action.kinds:
+                fault.misses.append(f"{reached} was due")
+            elif not fault.is_spent and fault.times.happens():
+                fault.note(self._hit(node_id=reached.node_id, group_id=reached.group_id, member_id=reached.member_id))
+                action.hold(reached)
+                self._lay()
+                return True
+        return False
+
+    # --- to stand around storages ---
+
     def _wrap(self, storage: LogStorage, topic: str, index: int) -> LogStorage:
         if self._former_wrap is not None:
             storage = self._former_wrap(storage, topic, index)
@@ -179,6 +239,8 @@ class Faults:
         self._shared.turn_away = self._turn_away if self._on_connections else None
         self._on_appends = self._lay_appends(self._live(Target.APPEND))
         self._on_group_appends = self._lay_group_appends(self._live(Target.GROUP_APPEND))
+        self._on_timers = self._lay_timers(self._live(Target.TIMER))
+        self._on_failovers = self._lay_failovers(self._live(Target.FAILOVER))
 
     def _live(self, target: Target) -> list[Fault]:
         return [fault for fault in self.all.values() if fault.target is target and not fault.is_spent]
@@ -203,6 +265,17 @@ class Faults:
     def _lay_group_appends(self, live: list[Fault]) -> list[Fault]:
         if bool(live) is not bool(self._on_group_appends):
             self._services.group_coordination.put_around_log(self._around_group_log if live else _real_group_log)
+        return live
+
+    def _lay_timers(self, live: list[Fault]) -> list[Fault]:
+        if bool(live) is not bool(self._on_timers):
+            for node_id, coordinator in self._services.group_coordination.of_node.items():
+                coordinator.runtime.keep_back = partial(self._keep_back_timer, node_id) if live else None
+        return live
+
+    def _lay_failovers(self, live: list[Fault]) -> list[Fault]:
+        if bool(live) is not bool(self._on_failovers):
+            self._services.failover.keep_back = self._keep_back_failover if live else None
         return live
 
     def _around_group_log(self, real: GroupLog) -> GroupLog:
@@ -251,9 +324,9 @@ class Faults:
             number=held.number,
             api=held.api,
             client_id=held.client_id,
-            group_id=next(values(held.call, "group"), None),
-            member_id=next(values(held.call, "member"), None),
-            at=held.side.value,
+            group_id=held.group_id,
+            member_id=held.member_id,
+            at=held.at,
         )
 
     def _tell_decided(self, fault: Fault, held: Held) -> None:
@@ -267,18 +340,43 @@ class Faults:
             how=held.how.value,
         )
 
+    def _tell_deadline_held(self, fault: Fault, held: HeldDeadline) -> None:
+        self._events.tell(
+            Kind.DEADLINE_HELD,
+            node_id=held.node_id,
+            fault_id=fault.number,
+            number=held.number,
+            deadline=held.at,
+            group_id=held.group_id,
+            member_id=held.member_id,
+        )
 
-def hold_of(fault: Fault) -> HoldBack:
+    def _tell_deadline_decided(self, fault: Fault, held: HeldDeadline) -> None:
+        assert held.how is not None
+        self._events.tell(
+            Kind.DEADLINE_LET_GO,
+            node_id=held.node_id,
+            fault_id=fault.number,
+            number=held.number,
+            deadline=held.at,
+            group_id=held.group_id,
+            member_id=held.member_id,
+            how=held.how.value,
+            is_void=held.is_gone,
+        )
+
+
+def hold_of(fault: Fault) -> Keeping[Any]:
     """What a hold holds with. Raises `BadFault` if it is no hold."""
     for action in fault.actions:
-        if isinstance(action, HoldBack):
+        if isinstance(action, Keeping):
             return action
     raise BadFault(f"{fault} holds nothing")
 
 
 def is_hold(fault: Fault) -> bool:
     """Whether it holds what it is aimed at."""
-    return any(isinstance(action, HoldBack) for action in fault.actions)
+    return any(isinstance(action, Keeping) for action in fault.actions)
 
 
 def _real(storage: LogStorage) -> LogStorage:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.broker.faults.aim import Aim, Target
 from ottla.broker.faults.cutting import TurnAway
+from ottla.broker.faults.deadlines import HoldDeadlines
 from ottla.broker.faults.milestones import Milestones
 from ottla.broker.faults.passage import Action
 from ottla.broker.faults.storage import FailAppend, RefuseGroupAppend
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ottla.protocol.primitives import Message
 
 #: What can happen, to whatever it happens to.
-AnyAction: TypeAlias = Action | TurnAway | FailAppend | RefuseGroupAppend
+AnyAction: TypeAlias = Action | TurnAway | FailAppend | RefuseGroupAppend | HoldDeadlines
 
 #: So many hits are kept, the last ones; all are counted.
 HITS_KEPT_MAX: Final = 1_000

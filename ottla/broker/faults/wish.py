@@ -9,24 +9,28 @@ sense is a `BadFault` with a sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 from typing import Any, Final
 
 from ottla.broker.faults.aim import ROLES, Aim, Target, api_names
 from ottla.broker.faults.barrier import HoldBack, Side
+from ottla.broker.faults.deadlines import FAILOVER, TIMERS, HoldDeadlines
 from ottla.broker.faults.fault import Fault
 from ottla.broker.faults.misuse import BadFault, unknown
 from ottla.broker.faults.times import SEED_MAX, First, Nth, Times, WithProbability
 from ottla.broker.faults.verbs import VERBS, Surroundings, Verb
+from ottla.coordinator.classic.timers import SESSION
 
-__all__ = ["AIM_WORDS", "TIMES_WORDS", "Surroundings", "read_fault", "read_hold"]
+__all__ = ["AIM_WORDS", "DEADLINE_WORDS", "TIMES_WORDS", "Surroundings", "read_fault", "read_hold"]
 
 _TEXTS: Final = ("group", "member", "instance", "transactional_id", "topic", "client_id", "principal", "listener")
 _NUMBERS: Final = ("partition", "producer_id", "node")
 _PREDICATES: Final = ("connection", "when")
 #: What says at what a fault is aimed.
 AIM_WORDS: Final = ("api", *_TEXTS, *_NUMBERS, "version", "role", *_PREDICATES)
+#: What names a deadline that is held.
+DEADLINE_WORDS: Final = ("timer", FAILOVER)
 _COUNT_MAX: Final = 2**31 - 1
 
 #: What says how often; one of them.
@@ -51,17 +55,50 @@ def read_fault(number: int, wish: Mapping[str, Any], around: Surroundings) -> Fa
 
 
 def read_hold(number: int, wish: Mapping[str, Any], around: Surroundings) -> Fault:
-    """The hold that is asked for: as a fault, with `at` and without a verb. Raises `BadFault`."""
-    _check_words(wish, (*AIM_WORDS, *TIMES_WORDS, "seed", "at", "may_not_fire"))
+    """The hold that is asked for: as a fault, with `at` and without a verb; or of a deadline. Raises `BadFault`."""
+    _check_words(wish, (*AIM_WORDS, *TIMES_WORDS, *DEADLINE_WORDS, "seed", "at", "may_not_fire"))
+    aim = _read_aim(wish)
+    said = [word for word in DEADLINE_WORDS if wish.get(word) is not None]
+    target, action = (
+        _read_deadline(wish, said, aim, around.cluster.all_nodes) if said else (Target.REQUEST, _read_side(wish))
+    )
+    aim.check(target)
+    times = _read_times(wish, around.cluster.dice)
+    text = f"{_aim_text(wish, aim)}: {action.text}, {times.text}"
+    return Fault.new(number, text, aim, target, [action], times, may_not_fire=_read_flag(wish, "may_not_fire"))
+
+
+def _read_side(wish: Mapping[str, Any]) -> HoldBack:
     at = wish.get("at", Side.REQUEST.value)
     sides = [side.value for side in Side]
     if at not in sides:
         raise unknown("place to hold at", at, sides)
-    aim, action = _read_aim(wish), HoldBack(Side(at))
-    aim.check(Target.REQUEST)
-    times = _read_times(wish, around.cluster.dice)
-    text = f"{_aim_text(wish, aim)}: {action.text}, {times.text}"
-    return Fault.new(number, text, aim, Target.REQUEST, [action], times, may_not_fire=_read_flag(wish, "may_not_fire"))
+    return HoldBack(Side(at))
+
+
+def _read_deadline(
+    wish: Mapping[str, Any], said: Sequence[str], aim: Aim, nodes: Collection[int]
+) -> tuple[Target, HoldDeadlines]:
+    """What is held of deadlines; puts the nodes that are named into the aim."""
+    if len(said) > 1:
+        raise BadFault(f"{' and '.join(said)} are held by holds of their own")
+    if wish.get("at") is not None:
+        raise BadFault(f"at is for requests; a {said[0]} is held when it is due")
+    if said == [FAILOVER]:
+        if aim.node:
+            raise BadFault("failover says which node, such as failover=2; leave node out")
+        aim.node = _list_of(wish, FAILOVER, int, "the id of a node, or a list of them")
+        for node_id in aim.node:
+            if node_id not in nodes:
+                raise BadFault(f"there is no node {node_id}; there are {', '.join(map(str, nodes))}")
+        return Target.FAILOVER, HoldDeadlines(FAILOVER)
+    kinds = _list_of(wish, "timer", str, "a text, or a list of texts")
+    for kind in kinds:
+        if kind not in TIMERS:
+            raise unknown("timer", kind, TIMERS)
+    if aim.member and kinds != [SESSION]:
+        raise BadFault('a join or a sync is of the whole group; with member= say timer="session"')
+    return Target.TIMER, HoldDeadlines(*kinds)
 
 
 def _check_words(wish: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -172,9 +209,9 @@ def _number(wish: Mapping[str, Any], word: str, least: int, most: int) -> int:
 
 
 def _aim_text(wish: Mapping[str, Any], aim: Aim) -> str:
-    """Such as "Produce topic=orders partition=0"."""
+    """Such as "Produce topic=orders partition=0", or "timer=session group=kitchen"."""
     apis = _shown(wish["api"]) if wish.get("api") is not None else ", ".join(sorted(aim.apis))
-    said = [f"{word}={_shown(wish[word])}" for word in AIM_WORDS[1:] if wish.get(word) is not None]
+    said = [f"{word}={_shown(wish[word])}" for word in (*DEADLINE_WORDS, *AIM_WORDS[1:]) if wish.get(word) is not None]
     return " ".join([apis, *said] if apis else said) or "everything"
 
 

@@ -6,19 +6,16 @@ Each deadline is told by what it is and whom it concerns, so that a test can say
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ottla.broker.delayed.fetch import DelayedFetch
 from ottla.broker.delayed.produce import DelayedProduce
-from ottla.coordinator.classic.timers import JOIN_TIMER, SYNC_TIMER, member_of
+from ottla.coordinator.classic.timers import SESSION, kind_of, member_of
 from ottla.purgatory import NEVER_MS, Alarm
 
 if TYPE_CHECKING:
     from ottla.broker.services import Services
     from ottla.purgatory import Timer, TimerEntry
-
-#: The kinds of group timers that are not sessions.
-_PHASES: Final = {JOIN_TIMER: "join", SYNC_TIMER: "sync"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +57,9 @@ def _describe(entry: TimerEntry, now_ms: int, whose: dict[int, tuple[str, str]])
     said: dict[str, Any] = {"in_ms": max(0, entry.deadline_ms - now_ms), "at_ms": entry.deadline_ms}
     if id(entry) in whose:
         group_id, timer_key = whose[id(entry)]
-        if timer_key in _PHASES:
-            return Deadline(_PHASES[timer_key], group_id=group_id, **said)
-        return Deadline("session", group_id=group_id, member_id=member_of(timer_key), **said)
+        kind = kind_of(timer_key)
+        member_id = member_of(timer_key) if kind == SESSION else None
+        return Deadline(kind, group_id=group_id, member_id=member_id, **said)
     if isinstance(entry, DelayedFetch | DelayedProduce):
         return Deadline("fetch" if isinstance(entry, DelayedFetch) else "produce", **said)
     if isinstance(entry, Alarm) and entry.about:

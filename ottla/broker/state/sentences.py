@@ -56,6 +56,10 @@ def _hit(details: Details) -> str:
     return f"{details['api']} of {details['client_id']}{f', {place}' if place else ''}"
 
 
+def _void(details: Details) -> str:
+    return ", void by then," if details.get("is_void") else ""
+
+
 def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
@@ -102,5 +106,7 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.FAULT_REMOVED: lambda d: f"fault {d['fault_id']} removed; it happened {_count(d['hits'], 'time')}",
     Kind.REQUEST_HELD: lambda d: f"{d['api']} of {d['client_id']} held at the {d['at']} by fault {d['fault_id']}",
     Kind.REQUEST_LET_GO: lambda d: f"{d['api']} of {d['client_id']} {d['how']} by fault {d['fault_id']}",
+    Kind.DEADLINE_HELD: lambda d: f"{d['deadline']} held when it was due, by fault {d['fault_id']}",
+    Kind.DEADLINE_LET_GO: lambda d: f"{d['deadline']} {d['how']}{_void(d)} by fault {d['fault_id']}",
     Kind.TIME_ADVANCED: lambda d: f"time moved by {d['ms']} ms",
 }

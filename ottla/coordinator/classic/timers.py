@@ -19,6 +19,16 @@ def session_timer(member_id: str) -> str:
     return _SESSION_TIMER + member_id
 
 
+SESSION: Final = "session"
+KINDS: Final = (SESSION, JOIN_TIMER, SYNC_TIMER)
+"""What a timer of a group may be of."""
+
+
+def kind_of(timer_key: str) -> str:
+    """What the timer of this key is of: one of `KINDS`."""
+    return timer_key if timer_key in (JOIN_TIMER, SYNC_TIMER) else SESSION
+
+
 def member_of(timer_key: str) -> str:
     """Whose session timer that is."""
     return timer_key[len(_SESSION_TIMER) :]

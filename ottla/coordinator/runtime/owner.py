@@ -53,10 +53,17 @@ class NoticeSink(Protocol):
     def __call__(self, key: str, timestamp_ms: int, notice: Any, /) -> None: ...
 
 
+class KeepBack(Protocol):
+    """Who may keep back a timer that ran out, and post it later. Until then the machine does not know."""
+
+    def __call__(self, owner: Owner[Any], timer: MachineTimer, /) -> bool:
+        """Whether it is kept back."""
+
+
 class Surroundings:
     """What all owners of a runtime share."""
 
-    __slots__ = ("ask", "ended", "failed", "log", "notices", "pace", "purgatories", "refuse", "timer")
+    __slots__ = ("ask", "ended", "failed", "keep_back", "log", "notices", "pace", "purgatories", "refuse", "timer")
 
     def __init__(
         self,
@@ -86,6 +93,8 @@ class Surroundings:
         """Who does what the machine of this key asks for; None: none of this kind does."""
         self.pace = pace
         """What is long is done in its slices; None: in one go."""
+        self.keep_back: KeepBack | None = None
+        """Who may keep back timers that ran out; None: nobody."""
 
 
 class Owner(Generic[M]):
@@ -120,7 +129,7 @@ class Owner(Generic[M]):
         self._step = kind.step
         self._sharing = kind.sharing
         self._with = surroundings
-        self._timers = Timers(key, surroundings.timer, surroundings.purgatories, kind.purgatory_of, self.post)
+        self._timers = Timers(key, surroundings.timer, surroundings.purgatories, kind.purgatory_of, self._ran_out)
         self._appends: list[Append] = []
         self._waiter: asyncio.Future[None] | None = None
         #: Is there something in the inbox that may be long, or half done?
@@ -143,6 +152,11 @@ class Owner(Generic[M]):
             self._waiter = None
             if not waiter.done():
                 waiter.set_result(None)
+
+    def _ran_out(self, timer: MachineTimer) -> None:
+        keep_back = self._with.keep_back
+        if keep_back is None or not keep_back(self, timer):
+            self.post(timer)
 
     def post_long(self, item: Any) -> None:
         """The same, with something that may be long to do."""

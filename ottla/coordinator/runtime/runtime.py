@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeAlias
 
 from ottla.coordinator.runtime.events import Loaded, Unloaded
 from ottla.coordinator.runtime.kind import M
-from ottla.coordinator.runtime.owner import Log, NoticeSink, Owner, Surroundings
+from ottla.coordinator.runtime.owner import KeepBack, Log, NoticeSink, Owner, Surroundings
 from ottla.coordinator.runtime.shard import Shard
 from ottla.coordinator.runtime.sweep import Sweep, send_all
 from ottla.pacing import Pace
@@ -147,6 +147,15 @@ class Runtime(Generic[M]):
     def put_around_log(self, put: Callable[[Log], Log]) -> None:
         """Have what `put` makes of the log that machines write to stand in its place from now on."""
         self._with.log = put(self._with.log)
+
+    @property
+    def keep_back(self) -> KeepBack | None:
+        """Who is asked whether a timer that ran out is kept back; None: nobody."""
+        return self._with.keep_back
+
+    @keep_back.setter
+    def keep_back(self, keep_back: KeepBack | None) -> None:
+        self._with.keep_back = keep_back
 
     def start_loading(self, partition: int) -> Loading[M]:
         """This node is to coordinate the partition; until it is loaded clients are told to wait.

@@ -7,7 +7,7 @@ from typing import Final
 from ottla.events.kinds.row import Row
 
 FAULT_SET: Final = Row(
-    "fault.set", "info", ("fault_id", "fault"), "Somebody asked for a fault, or for requests to be held."
+    "fault.set", "info", ("fault_id", "fault"), "Somebody asked for a fault, or for something to be held."
 )
 FAULT_HIT: Final = Row(
     "fault.hit",
@@ -29,4 +29,16 @@ REQUEST_LET_GO: Final = Row(
     "debug",
     ("fault_id", "number", "api", "client_id", "how"),
     "It was let go, refused or lost (`how`).",
+)
+DEADLINE_HELD: Final = Row(
+    "deadline.held",
+    "debug",
+    ("fault_id", "number", "deadline", "group_id", "member_id"),
+    "A timer of a group (`deadline`: session, join, sync), or a node's failover, has no effect until it is let go.",
+)
+DEADLINE_LET_GO: Final = Row(
+    "deadline.let_go",
+    "debug",
+    ("fault_id", "number", "deadline", "group_id", "member_id", "how", "is_void"),
+    "It was let go or lost (`how`). `is_void`: nothing comes of it, for something else has happened meanwhile.",
 )
