@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 #: From one try to the next it is twice as long: much time may be made to pass at once.
 _RETRY_MS_MIN: Final = 100
-_RETRY_MS_MAX: Final = 12_800
+_RETRY_MS_MAX: Final = 1_600
 #: More than these are written as a job in the background.
 _AT_ONCE: Final = 64
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import Any, cast
@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from ottla.broker import background
+from ottla.broker.handlers import txn_offset_commit
 from ottla.broker.network.call import Call
 from ottla.broker.transactions import markers
 from ottla.cluster.topic_creation import create_on_demand
@@ -25,7 +26,7 @@ from ottla.protocol.messages.end_txn import EndTxnRequest
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 from ottla.protocol.messages.produce import ProduceRequest
-from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from ottla.protocol.messages.update_features import UpdateFeaturesRequest
 from ottla.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from ottla.protocol.primitives import Message
@@ -205,7 +206,7 @@ async def test_a_marker_that_waits_for_long_is_tried_ever_more_seldom() -> None:
         await scene.end()
         fired = scene.timer.fired
         await scene.advance(3_600_000)
-        assert scene.timer.fired - fired < 600
+        assert scene.timer.fired - fired < 3_000
         writer = scene.services.transaction_coordination._markers
         (waits,) = writer._unfinished.values()
         writer.write(waits.node_id, waits.key, waits.markers)
@@ -310,6 +311,52 @@ async def test_who_writes_markers_from_outside_ends_pending_offsets_too(is_commi
             ("nowhere", 0): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         }
         assert await scene.committed() == (ErrorCode.NONE, offset)
+
+
+@pytest.mark.parametrize("producer", [(-1, 0), (7, -1)])
+async def test_nothing_is_written_for_nobody(producer: tuple[int, int]) -> None:
+    """Of a partition that is not there Kafka says so before it looks at the producer."""
+    async with running() as scene:
+        scene.create("orders")
+        errors = []
+        for name in ("nowhere", "orders"):
+            topic = WriteTxnMarkersRequest.WritableTxnMarkerTopic(name, [0])
+            marker = WriteTxnMarkersRequest.WritableTxnMarker(*producer, True, [topic], 0)
+            (result,) = (await scene.tell(WriteTxnMarkersRequest([marker]), 1)).markers
+            errors.append(result.topics[0].partitions[0].error_code)
+        assert errors == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_SERVER_ERROR]
+        assert scene.cluster.topics["orders"].partitions[0].log_end_offset == 0
+
+
+async def test_a_long_commit_of_offsets_goes_on_as_the_request_of_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it takes, and what it may raise, is not the transaction coordinator's."""
+
+    def go_on(call: FakeCall, work: Callable[[], Message | None]) -> None:
+        with pytest.raises(ZeroDivisionError):
+            work()
+        call.answered = TxnOffsetCommitResponse()
+
+    async with running() as scene:
+        scene.create("orders")
+        await scene.begin()
+        await scene.add("orders", 0)
+        monkeypatch.setattr(FakeCall, "go_on", go_on)
+        monkeypatch.setattr(txn_offset_commit, "is_too_large", _poison)
+        with pytest.raises(IndexError):
+            await scene.commit_offset(7)
+        assert scene.log.named("transactions.failed") == []
+        assert await scene.state() == ("Ongoing", 2)
+
+
+async def test_a_log_with_too_few_partitions_has_no_coordinator_for_the_others() -> None:
+    """An administrator may make it so."""
+    async with asyncio.TaskGroup() as tasks:
+        scene = Scene(1, tasks=tasks, loop=asyncio.get_running_loop())
+        scene.create(TRANSACTION_TOPIC)
+        coordination = scene.services.transaction_coordination
+        found = {coordination.coordinator_of(f"tx-{number}") for number in range(200)}
+        assert found == {None, coordination.of_node[1]}
+        scene.services.close()
 
 
 def _poison(*_: object) -> None:

@@ -264,18 +264,25 @@ def test_what_cannot_be_written_has_not_happened(refused: ErrorCode, answered: E
 
 
 def test_that_it_is_complete_is_written_until_it_succeeds() -> None:
-    """All markers are there, and the log takes no record: the producer waits."""
+    """All markers are there, and the log takes no record: the producer waits. It is tried ever more seldom."""
     ledger, ana = begun()
     ledger.holds_markers = True
     ana.end(commit=True)
     ledger.refuse = ErrorCode.NOT_ENOUGH_REPLICAS
     ledger.write_markers()
     assert ana.add("orders-0") == BUSY
-    ledger.advance(1_000)
+    ledger.advance(60_000)
     assert ledger.state() == "PrepareCommit"
+    assert 30 < ledger.happened().count("transaction.write.failed") < 50
     ledger.refuse = ErrorCode.NONE
-    ledger.advance(100)
+    ledger.advance(1_600)
     assert ledger.state() == "CompleteCommit"
+    ana.add("orders-0")
+    ledger.holds_markers = True
+    ana.end(commit=True)
+    ledger.refuse = ErrorCode.NOT_ENOUGH_REPLICAS
+    ledger.write_markers()
+    assert ledger.timers["completions"] == ledger.now_ms + 100, "from the beginning again"
 
 
 def test_markers_of_a_transaction_before_mean_nothing() -> None:
