@@ -184,6 +184,8 @@ class Pace:
             Worker(self)
         worker = self._idle.pop()
         worker.switch(task)
+        if self._is_closed:
+            self._end_idle()
         return worker if self._waiting and self._waiting[-1] is worker else None
 
     def finish(self, worker: Worker) -> None:
@@ -213,10 +215,20 @@ class Pace:
             self.loop_stack.switch()
 
     def close(self) -> None:
-        """Finish what is half done, and take no breath any more."""
+        """Finish what is half done, and take no breath any more. No worker outlives what it does from then on: one that
+        is left when its thread ends can't be ended, and Python's garbage collector of another thread comes upon it.
+        """
         self._is_closed = True
         while (worker := self._next_worker()) is not None:
             worker.switch()
+        self._end_idle()
+
+    def _end_idle(self) -> None:
+        """End those who have nothing to do. Of a stack that outlives its thread another one disposes, and may crash."""
+        while self._idle:
+            worker = self._idle.pop()
+            worker.parent = getcurrent()
+            worker.switch(None)
 
     def _begin_turn(self) -> None:
         self._turn_is_begun = True

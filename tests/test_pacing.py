@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from greenlet import getcurrent, greenlet
 
 from ottla.pacing import (
     ACTIVE_MAX,
@@ -183,6 +184,17 @@ def test_at_the_end_all_is_finished() -> None:
     late = Work(loop, 5)
     loop.pace.run(late)
     assert late.done == 5
+
+
+def test_no_worker_outlives_the_end() -> None:
+    """Nor what it does later. One that is left when its thread ends belongs to nobody."""
+    loop = Loop()
+    workers: list[greenlet] = []
+    for at_the_end in (False, True):
+        if at_the_end:
+            loop.pace.close()
+        loop.pace.run(lambda: workers.append(getcurrent()))
+    assert [worker.dead for worker in workers] == [True, True]
 
 
 def test_what_was_done_is_let_go_of() -> None:

@@ -248,7 +248,16 @@ class Server:
         """What moves the virtual clock."""
         from ottla.broker.state.clock_hand import ClockHand
 
-        return ClockHand(self.parts, lambda: self.connections, self._stopping.is_set)
+        return ClockHand(self.parts, self._hold_clients, self._stopping.is_set)
+
+    def _hold_clients(self, are_held: bool) -> None:
+        """Take up nothing from clients, be they connected or about to; or go on."""
+        self._shared.are_clients_held = are_held
+        for connection in self.connections:
+            if are_held:
+                connection.hold()
+            else:
+                connection.let_go()
 
     async def reset(self) -> None:
         """Have it as it was at its start, with the clients that are connected. See `state.reset`."""

@@ -53,6 +53,11 @@ FEATURES: Final[dict[str, Feature]] = {
 }
 
 
+def level_settings() -> set[str]:
+    """The settings that keep levels."""
+    return {feature.setting for feature in FEATURES.values() if feature.setting is not None}
+
+
 def level_of(name: str, cluster: Cluster) -> int:
     """The level that holds; 0 for a feature that nobody knows."""
     feature = FEATURES.get(name)

@@ -339,13 +339,20 @@ class Partition(ReadableLog):
             self._tell(PartitionEvent.CLOSED)
 
     def _settle(self) -> None:
-        """Where readers of committed records stop, after anything moved."""
+        """Where readers of committed records stop, after anything moved.
+
+        A transaction whose marker is above the high watermark still holds them back, as one that is open. Kafka:
+        ProducerStateManager.firstUnstableOffset.
+        """
         first_open = self.producers.first_open_offset
-        self.last_stable_offset = (
+        stable_offset = (
             self.high_watermark
             if first_open is None
             else min(self.high_watermark, max(first_open, self.log_start_offset))
         )
+        if self._high_watermark_is_held and stable_offset > self.last_stable_offset:
+            stable_offset = max(self.last_stable_offset, self.log_start_offset)
+        self.last_stable_offset = stable_offset
 
     def _save_state(self) -> None:
         self._storage.save_state(LogState(self.log_start_offset, tuple(self._epochs.entries)))

@@ -197,17 +197,29 @@ class Broker(Looking, Clockwork, Faulting):
             Broker.on_start(self)
         self._thread = threading.Thread(target=self._run, name="ottla", daemon=True)
         self._thread.start()
-        self._ready.result(_PATIENCE_S)
-        if self._beginning is not None:
-            self.restore(self._beginning)
+        try:
+            self._ready.result(_PATIENCE_S)
+            if self._beginning is not None:
+                self.restore(self._beginning)
+        except BaseException:
+            self._call_off()
+            raise
         return self
+
+    def _call_off(self) -> None:
+        """Nobody will stop it: only who has entered a block leaves it. What is not up yet stops when it is."""
+        self._ready.cancel()
+        if self.has_started:
+            self.stop()
 
     def stop(self) -> None:
         """Stop it: parked requests are answered, connections closed. Stopping twice does nothing."""
         thread = self._thread
         if thread is None or not thread.is_alive():
             return
-        self._loop.call_soon_threadsafe(self._running.stop)
+        server = self._running
+        with suppress(RuntimeError):  # it has ended by itself meanwhile
+            self._loop.call_soon_threadsafe(server.stop)
         thread.join(_PATIENCE_S)
         if thread.is_alive():
             raise RuntimeError(f"the broker has not stopped within {_PATIENCE_S:.0f} s")
@@ -304,6 +316,9 @@ class Broker(Looking, Clockwork, Faulting):
         from ottla.broker.state.timeline import History
 
         server = self._running
+        if not self._ready.set_running_or_notify_cancel():
+            server.stop()  # nobody has waited so long
+            return
         self._history = History(server.events, server.clock.now_ms())
         if self.record_requests:
             server.record_requests()

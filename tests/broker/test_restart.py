@@ -12,6 +12,7 @@ from ottla.broker import assembly, server
 from ottla.cluster.store import ClusterStore
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.delete_records import DeleteRecordsRequest
@@ -25,6 +26,7 @@ from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.produce import ProduceRequest
+from ottla.protocol.messages.update_features import UpdateFeaturesRequest
 from ottla.purgatory import Timer, VirtualClock
 from tests.log.partitions import batch_of, numbered
 from tests.support.batches import batch
@@ -294,12 +296,12 @@ def test_replicas_stay_as_they_were_assigned(restarts: Restarts) -> None:
 @pytest.mark.parametrize("is_killed", [False, True], ids=["stopped", "killed"])
 def test_the_date_of_a_virtual_clock_goes_on(restarts: Restarts, tmp_path: Path, is_killed: bool) -> None:
     """It is that which was reached, and not the system's, by which what was written would be in the future."""
-    month_ms = 30 * 24 * 3_600_000
+    day_ms = 24 * 3_600_000  # of which each has thousands of rounds of the broker's own
     left = tmp_path / "left"
     with restarts.broker(clock=VirtualClock()) as broker, Client(broker.bootstrap) as client:
         create(client, "orders", message_timestamp_type="LogAppendTime")
         for _ in range(2):
-            broker.advance(month_ms)
+            broker.advance(day_ms)
         produce(client, "orders", batch_of(1))
         reached_ms = broker.server.clock.wall_ms()
         if is_killed:
@@ -309,7 +311,7 @@ def test_the_date_of_a_virtual_clock_goes_on(restarts: Restarts, tmp_path: Path,
     assert clock.wall_ms() < reached_ms
     with later.broker(clock=clock) as broker:
         assert clock.wall_ms() == reached_ms
-        broker.advance(month_ms)
+        broker.advance(day_ms)
     (later.path / "virtual-date").write_bytes(b"nonsense")
     clock = VirtualClock(wall_ms=reached_ms + 5)
     with later.broker(clock=clock):
@@ -372,3 +374,20 @@ def test_reassigned_partitions_stay_where_they_are(restarts: Restarts) -> None:
     with restarts.broker(nodes=3) as broker, Client(broker.bootstrap_on(2, "PLAINTEXT")) as client:
         assert replicas(broker) == [[2, 1], [3]]
         assert fetch(client, "orders", 0).high_watermark == 5
+
+
+def test_features_keep_their_levels(restarts: Restarts) -> None:
+    asked = UpdateFeaturesRequest
+    lower = asked(1000, [asked.FeatureUpdateKey("transaction.version", 1, upgrade_type=2)])
+
+    def level(client: Client) -> int:
+        found = client.ask(ApiVersionsRequest("test", "1"), 4).finalized_features
+        (highest,) = [feature.max_version_level for feature in found if feature.name == "transaction.version"]
+        return int(highest)
+
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        assert level(client) == 2
+        assert client.ask(lower, 2).error_code == 0
+        assert level(client) == 1
+    with restarts.broker() as broker, Client(broker.bootstrap) as client:
+        assert level(client) == 1

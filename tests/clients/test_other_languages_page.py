@@ -28,7 +28,7 @@ LANGUAGES: Final = [
     ("Node", ("npm", "node"), ["kitchen.test.js"]),
 ]
 #: With everything to be downloaded and compiled.
-SECONDS_MAX: Final = 500
+SECONDS_MAX: Final = 240
 
 pytestmark = pytest.mark.own_broker
 

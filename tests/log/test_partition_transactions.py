@@ -81,6 +81,16 @@ class TestMeasured:
         assert [transact(partition, sequence).base_offset for sequence in (0, 1)] == [1, 2]
         return partition
 
+    @pytest.mark.parametrize("is_commit", [COMMIT, ABORT])
+    def test_its_marker_counts_when_all_replicas_have_it(self, partition: Partition, is_commit: bool) -> None:
+        """Kafka: UnifiedLog.completeTransaction, maybeIncrementFirstUnstableOffset."""
+        partition.hold_high_watermark(held=True)
+        end(partition, is_commit)
+        assert (partition.high_watermark, partition.last_stable_offset) == (3, 1)
+        assert transact(partition, 0, epoch=1).base_offset == 4
+        partition.hold_high_watermark(held=False)
+        assert (partition.high_watermark, partition.last_stable_offset) == (5, 4)
+
     def test_while_it_is_open(self, partition: Partition) -> None:
         """Committed readers stop where it began; the others see all. Both are told both ends."""
         for isolation, offsets in ((COMMITTED, [0]), (UNCOMMITTED, [0, 1, 2])):

@@ -15,6 +15,7 @@ from ottla.coordinator.runtime.records import Record
 from ottla.pacing import TEXT_BYTES_MAX, Pace
 from ottla.protocol.compression import CompressionType, compress
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
@@ -25,6 +26,7 @@ from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 from ottla.protocol.messages.produce import ProduceRequest
+from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from ottla.protocol.primitives import Message
 from tests.pressure.stage import create_topic, ends, is_served
 from tests.support.batches import batch, record
@@ -82,6 +84,17 @@ def produce() -> Message:
     return ProduceRequest(None, -1, 1_000, [ProduceRequest.TopicProduceData("none", partition_data=partitions)])
 
 
+def add_partitions() -> Message:
+    topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic("none", list(range(MANY)))]
+    return AddPartitionsToTxnRequest(None, "tx", 7, 0, topics)
+
+
+def commit_in_transaction() -> Message:
+    partitions = [TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(index) for index in range(MANY)]
+    topics = [TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic("none", partitions=partitions)]
+    return TxnOffsetCommitRequest("tx", "group", 7, 0, topics=topics)
+
+
 def one_batch() -> Message:
     packed = compress(CompressionType.ZSTD, record(None, None) * 100_000)
     records = batch(payload=packed, attributes=4, count=100_000, last_offset_delta=99_999)
@@ -91,8 +104,16 @@ def one_batch() -> Message:
 
 @pytest.mark.parametrize(
     ("request_", "version"),
-    [(metadata(), 8), (fetch(), 11), (list_offsets(), 5), (produce(), 8), (one_batch(), 8)],
-    ids=["Metadata", "Fetch", "ListOffsets", "Produce", "one batch"],
+    [
+        (metadata(), 8),
+        (fetch(), 11),
+        (list_offsets(), 5),
+        (produce(), 8),
+        (one_batch(), 8),
+        (add_partitions(), 3),
+        (commit_in_transaction(), 3),
+    ],
+    ids=["Metadata", "Fetch", "ListOffsets", "Produce", "one batch", "AddPartitionsToTxn", "TxnOffsetCommit"],
 )
 def test_others_are_served_in_between(request_: Message, version: int) -> None:
     """Bo asks after Ana and is answered before her."""

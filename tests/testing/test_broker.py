@@ -9,10 +9,12 @@ import asyncio
 import socket
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ottla.broker.state.snapshot import SnapshotRefused
 from ottla.settings.settings import ConfigError
 from ottla.testing import Broker
 
@@ -54,6 +56,26 @@ async def test_block_that_is_cancelled_before_it_is_entered_leaves_no_broker() -
     with pytest.raises(asyncio.CancelledError):
         await entering
     assert broker_threads() == []
+
+
+def test_broker_that_is_too_late_stops_when_it_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody enters its block, so nobody leaves it."""
+    before = set(threading.enumerate())
+    monkeypatch.setattr("ottla.testing.broker._PATIENCE_S", 0.0)
+    with pytest.raises(TimeoutError):
+        Broker().start()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_broker_that_cannot_have_what_it_is_to_begin_with_is_stopped(tmp_path: Path) -> None:
+    with Broker() as kafka:
+        other = kafka.fork()
+    other._data_dir = tmp_path
+    with pytest.raises(SnapshotRefused):
+        other.start()
+    assert not other.is_running
 
 
 def test_listeners_have_bootstrap_servers_of_their_own() -> None:

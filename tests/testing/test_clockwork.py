@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from ottla.testing import Broker, NotInTime
+from ottla.testing.groups import Group
 from tests.testing.consuming import consuming
 
 #: It beats once a minute of real time: nobody keeps it alive here.
@@ -21,11 +23,23 @@ def kafka() -> Iterator[Broker]:
         yield broker
 
 
+@contextmanager
+def silent_member(kafka: Broker) -> Iterator[Group]:
+    """A member that beats no more: a consumer of librdkafka's does so when it has its assignment, be it soon or later,
+    and then only after its interval.
+    """
+    kitchen, first_beat = kafka.group("kitchen"), kafka.hold("Heartbeat", group="kitchen")
+    with consuming(kafka.bootstrap_servers, "kitchen", "orders", settings=SILENT):
+        with first_beat:
+            first_beat.wait()
+        kitchen.wait_for_assignment()
+        yield kitchen
+
+
 def test_a_session_of_45_s_ends_at_once(kafka: Broker) -> None:
     """Not a millisecond before, and a real consumer is told and comes back."""
-    kitchen = kafka.group("kitchen")
-    with consuming(kafka.bootstrap_servers, "kitchen", "orders", settings=SILENT):
-        (member,) = kitchen.wait_for_assignment().members
+    with silent_member(kafka) as kitchen:
+        (member,) = kitchen.members
         kafka.advance(44_999)
         assert [one.member_id for one in kitchen.members] == [member.member_id]
         kafka.advance(1)
@@ -45,9 +59,7 @@ def test_heartbeat_that_comes_while_time_moves_keeps_no_session_alive(kafka: Bro
 
 def test_time_goes_on_until_something_is_so(kafka: Broker) -> None:
     """From deadline to deadline, and no further; a condition that is true moves nothing."""
-    kitchen = kafka.group("kitchen")
-    with consuming(kafka.bootstrap_servers, "kitchen", "orders", settings=SILENT):
-        kitchen.wait_for_assignment()
+    with silent_member(kafka) as kitchen:
         assert kafka.advance_until(lambda: kitchen.state == "Stable", limit_ms=60_000) == 0
         assert kafka.advance_until(lambda: kitchen.state == "Empty", limit_ms=60_000) == 45_000
 
@@ -66,9 +78,8 @@ def test_time_does_not_go_further_than_its_limit(kafka: Broker) -> None:
 
 def test_deadlines_say_what_they_are(kafka: Broker) -> None:
     """A member's session, its fetch, the broker's own rounds; in order, and those that are asked for."""
-    kitchen = kafka.group("kitchen")
-    with consuming(kafka.bootstrap_servers, "kitchen", "orders", settings=SILENT):
-        (member,) = kitchen.wait_for_assignment().members
+    with silent_member(kafka) as kitchen:
+        (member,) = kitchen.members
         session = kafka.next_deadline(kind="session", group="kitchen")
         assert session is not None
         assert (session.in_ms, session.group_id, session.member_id) == (45_000, "kitchen", member.member_id)

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
+from ottla.broker.network.call import Call
+from ottla.broker.network.routes import Route
 from ottla.broker.state.requests import RequestRecorder
+from ottla.events.kind import Kind
+from ottla.events.stream import Stream
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
+from ottla.protocol.messages.fetch import FetchRequest, FetchResponse
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.heartbeat import HeartbeatRequest
 from ottla.protocol.messages.metadata import MetadataRequest
+from ottla.protocol.primitives import Message
 from ottla.testing import Broker
 from tests.support.client import Client
 from tests.testing.consuming import consuming
@@ -145,6 +153,37 @@ def test_what_is_kept_is_bounded(kafka: Broker) -> None:
     assert [request.api for request in kafka.requests()][-1] == "Produce"
     assert len(kafka.requests()) == 1
     assert isinstance(recorder, RequestRecorder)
+
+
+def test_what_is_answered_when_it_is_not_kept_any_more_counts_for_nothing() -> None:
+    """A fetch may wait for longer than it is kept; else each of them would leave less room for the others."""
+    stream = Stream(lambda: 0, lambda: 0)
+    recorder = RequestRecorder(stream, record_bytes_max=500)
+    for _ in range(10):
+        waiting = recorder.take(_call(FetchRequest()))
+        stream.tell(Kind.BROKER_RESET)
+        recorder.answered(waiting, _fetched(100))
+    for _ in range(4):
+        recorder.answered(recorder.take(_call(FetchRequest())), _fetched(100))
+    assert len(recorder.requests()) == 4
+    pushed_out = recorder.requests()[0]
+    for _ in range(4):
+        recorder.answered(recorder.take(_call(FetchRequest())), _fetched(100))
+    assert len(recorder.requests()) == 5
+    for _ in range(10):
+        recorder.answered(pushed_out, _fetched(0))
+    recorder.answered(recorder.take(_call(FetchRequest())), _fetched(100))
+    assert len(recorder.requests()) == 5
+
+
+def _call(request: Message) -> Any:
+    connection: Any = SimpleNamespace(node=SimpleNamespace(node_id=1), client_host="/127.0.0.1")
+    return Call(connection, Route(1, 11), 1, "ana", request)
+
+
+def _fetched(record_bytes: int) -> FetchResponse:
+    partition = FetchResponse.PartitionData(0, records=b"x" * record_bytes)
+    return FetchResponse(responses=[FetchResponse.FetchableTopicResponse("orders", partitions=[partition])])
 
 
 def _small(recorder: RequestRecorder | None) -> RequestRecorder:

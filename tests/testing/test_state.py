@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from ottla.testing import Broker, ChangeRefused, NoSuchTopic, SnapshotRefused
 from tests.support.client import Client
@@ -206,3 +207,59 @@ def test_snapshots_are_for_memory(tmp_path: Path) -> None:
             kafka.snapshot()
         with pytest.raises(SnapshotRefused, match="can't take on what was in memory"):
             kafka.restore(other.snapshot())
+
+
+def open_transaction(kafka: Broker, timeout_ms: int = 60_000) -> Producer:
+    """A producer that has written a record, and will not end its transaction by itself."""
+    producer = Producer(
+        {
+            "bootstrap.servers": kafka.bootstrap_servers,
+            "transactional.id": "till",
+            "transaction.timeout.ms": timeout_ms,
+        }
+    )
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    producer.produce("orders", b"soup")
+    assert producer.flush(20) == 0
+    return producer
+
+
+def transaction_state(kafka: Broker) -> str:
+    with Client(kafka.bootstrap_servers) as client:
+        (described,) = client.ask(DescribeTransactionsRequest(["till"]), 0).transaction_states
+    assert described.error_code == 0, described
+    state: str = described.transaction_state
+    return state
+
+
+def test_restore_opens_a_transaction_that_was_open(kafka: Broker) -> None:
+    """Its coordinator has read it when `restore` returns."""
+    producer = open_transaction(kafka)
+    taken = kafka.snapshot()
+    for _ in range(2):
+        kafka.restore(taken)
+        assert transaction_state(kafka) == "Ongoing"
+    producer.abort_transaction(20)
+    assert transaction_state(kafka) == "CompleteAbort"
+
+
+def test_fork_aborts_a_transaction_that_nobody_ends() -> None:
+    """In time, though nobody has asked its coordinator for anything."""
+    with Broker(clock="virtual") as kafka:
+        _producer = open_transaction(kafka)
+        with kafka.fork() as other:
+            other.advance(75_000)
+            assert transaction_state(other) == "CompleteAbort"
+            assert transaction_state(kafka) == "Ongoing"
+
+
+def test_after_a_reset_transactions_time_out_as_before() -> None:
+    """Though the date is before that at which the coordinator has begun."""
+    with Broker(clock="virtual") as kafka:
+        kafka.advance(86_400_000)
+        open_transaction(kafka).abort_transaction(20)
+        kafka.reset()
+        _producer = open_transaction(kafka, timeout_ms=1_000)
+        kafka.advance(15_000)
+        assert transaction_state(kafka) == "CompleteAbort"

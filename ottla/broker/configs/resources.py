@@ -29,6 +29,7 @@ from ottla.broker.configs.group_configs import (
     describe_group,
 )
 from ottla.broker.configs.topic_configs import describe_topic
+from ottla.cluster.features import level_settings
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_configs import check_topic_configs
 from ottla.cluster.topic_names import check_name
@@ -193,7 +194,10 @@ class NodeResource:
 
 
 class ClusterResource:
-    """The settings that all brokers have where they say nothing themselves."""
+    """The settings that all brokers have where they say nothing themselves.
+
+    The levels of features are kept beside them; who changes configs neither sees nor changes those.
+    """
 
     def __init__(self, node: BrokerNode) -> None:
         self._cluster = node.cluster
@@ -215,7 +219,7 @@ class ClusterResource:
 
     @property
     def said(self) -> Mapping[str, str]:
-        return self._settings.layer(CLUSTER)
+        return {name: text for name, text in self._settings.layer(CLUSTER).items() if name not in level_settings()}
 
     def check_operation(self, name: str, operation: int) -> None:
         _check_is_operation(operation)
@@ -233,7 +237,9 @@ class ClusterResource:
             )
 
     def apply(self, texts: Mapping[str, str]) -> None:
-        self._cluster.change_settings(CLUSTER, texts)
+        layer = self._settings.layer(CLUSTER)
+        levels = {name: layer[name] for name in level_settings() & layer.keys()}
+        self._cluster.change_settings(CLUSTER, {**texts, **levels})
 
 
 class LoggerResource:

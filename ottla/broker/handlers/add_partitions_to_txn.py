@@ -63,7 +63,7 @@ def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnR
 
 def _make_known(topics: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult]) -> None:
     for topic in topics:
-        for partition in topic.results_by_partition:
+        for partition in paced(topic.results_by_partition):
             if partition.partition_error_code == ErrorCode.PRODUCER_FENCED:
                 partition.partition_error_code = ErrorCode.INVALID_PRODUCER_EPOCH
 
@@ -73,7 +73,7 @@ def _submit(transaction: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
     places = _places(transaction.topics)
     if missing := _missing(places, call):
         errors = dict.fromkeys(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        errors |= {place: ErrorCode.OPERATION_NOT_ATTEMPTED for place in places if place not in missing}
+        errors |= {place: ErrorCode.OPERATION_NOT_ATTEMPTED for place in paced(places) if place not in missing}
         token.answer(each_partition(transactional_id, errors))
         return
     who = token, transactional_id, transaction.producer_id, transaction.producer_epoch, frozenset(places)
@@ -85,12 +85,12 @@ def _submit(transaction: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
 
 
 def _places(topics: Iterable[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]) -> list[TopicPartition]:
-    return [(topic.name, index) for topic in paced(topics) for index in topic.partitions]
+    return [(topic.name, index) for topic in paced(topics) for index in paced(topic.partitions)]
 
 
 def _missing(places: Iterable[TopicPartition], call: Call) -> set[TopicPartition]:
     topics = call.node.cluster.topics
-    return {place for place in places if find_partition(topics.get(place[0]), place[1]) is None}
+    return {place for place in paced(places) if find_partition(topics.get(place[0]), place[1]) is None}
 
 
 def refuse(request: AddPartitionsToTxnRequest, error_code: ErrorCode) -> AddPartitionsToTxnResponse:

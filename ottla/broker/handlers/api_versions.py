@@ -44,26 +44,24 @@ def handle(request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
     call.connection.client_id = call.client_id
     call.connection.client_software = f"{request.client_software_name} {request.client_software_version}".strip()
     cluster = call.node.cluster
-    levels = tuple(level_of(name, cluster) for name in FEATURES)
+    levels = tuple((name, level_of(name, cluster)) for name in FEATURES)
     return _served(levels, with_level_0=call.api_version >= _LEVEL_0_FROM_VERSION)
 
 
 @cache
-def _served(levels: tuple[int, ...], *, with_level_0: bool) -> ApiVersionsResponse:
+def _served(levels: tuple[tuple[str, int], ...], *, with_level_0: bool) -> ApiVersionsResponse:
     """What everybody is told while the features are at these levels. Nobody changes it, so it is encoded once."""
     return ApiVersionsResponse(
         ErrorCode.NONE,
         [ApiVersionsResponse.ApiVersion(api.key, api.version_first, api.version_last) for api in SERVED.values()],
         supported_features=[
-            ApiVersionsResponse.SupportedFeatureKey(name, feature.level_min, feature.level_max)
-            for name, feature in FEATURES.items()
-            if feature.level_min or with_level_0
+            ApiVersionsResponse.SupportedFeatureKey(name, FEATURES[name].level_min, FEATURES[name].level_max)
+            for name, _ in levels
+            if FEATURES[name].level_min or with_level_0
         ],
         finalized_features_epoch=_FEATURES_EPOCH,
         finalized_features=[
-            ApiVersionsResponse.FinalizedFeatureKey(name, level, level)
-            for name, level in zip(FEATURES, levels, strict=True)
-            if level
+            ApiVersionsResponse.FinalizedFeatureKey(name, level, level) for name, level in levels if level
         ],
     )
 

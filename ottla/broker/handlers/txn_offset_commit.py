@@ -16,6 +16,7 @@ Kafka: KafkaApis.handleTxnOffsetCommitRequest, OffsetMetadataManager.commitTrans
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ottla.broker.coordinators import group_partition
@@ -95,7 +96,9 @@ def _sort_out(request: TxnOffsetCommitRequest, answer: _Answer) -> None:
         known = cluster.topics_by_id.get(topic.topic_id) if by_id else cluster.topics.get(topic.name)
         if known is None:
             error = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            answer.add(topic.name, topic.topic_id, [_Partition(p.partition_index, error) for p in topic.partitions])
+            answer.add(
+                topic.name, topic.topic_id, [_Partition(p.partition_index, error) for p in paced(topic.partitions)]
+            )
             topic.partitions = []
         else:
             _sort_out_partitions(topic, known, answer)
@@ -107,11 +110,11 @@ def _sort_out_partitions(
 ) -> None:
     topic.name, topic.topic_id = known.name, known.topic_id
     count = len(known.partitions)
-    missing = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]
+    missing = [p.partition_index for p in paced(topic.partitions) if not 0 <= p.partition_index < count]
     if missing:
         refused = [_Partition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for index in missing]
         answer.add(topic.name, topic.topic_id, refused)
-        topic.partitions = [p for p in topic.partitions if 0 <= p.partition_index < count]
+        topic.partitions = [p for p in paced(topic.partitions) if 0 <= p.partition_index < count]
 
 
 def _ask(request: TxnOffsetCommitRequest, answer: _Answer) -> None:
@@ -134,7 +137,7 @@ def _ask(request: TxnOffsetCommitRequest, answer: _Answer) -> None:
             error = WRITE_ERRORS.get(errors[place], errors[place])
             answer.answer(transactional_commit_refused(request, error))
         else:
-            _submit(request, answer, verification)
+            answer.call.go_on(partial(_submit, request, answer, verification))  # that of the transaction has more to do
 
     ask(
         node.transactions,

@@ -6,10 +6,14 @@ coordinators here need it not: see `transactions/markers.py`. v1 is flexible, v2
 Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION, also where this node holds no replica; NOT_LEADER_OR_FOLLOWER,
 also while the groups of a partition of __consumer_offsets are not coordinated here; NOT_ENOUGH_REPLICAS;
 INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED where the partition has seen a later one; KAFKA_STORAGE_ERROR.
+On all of them UNKNOWN_SERVER_ERROR where a marker that could be written has no producer id or no epoch: it and those
+after it are not written, those before it are.
 Kafka: KafkaApis.handleWriteTxnMarkersRequest.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from ottla.broker.network.call import Call
 from ottla.broker.partition_access import find_partition, holds_replica
@@ -19,6 +23,8 @@ from ottla.log.transaction_marker import EndedTransaction, TransactionMarker
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+
+_NO_PRODUCER: Final = -1
 
 _Result = WriteTxnMarkersResponse.WritableTxnMarkerResult
 _Topic = WriteTxnMarkersResponse.WritableTxnMarkerTopicResult
@@ -35,16 +41,26 @@ def handle(request: WriteTxnMarkersRequest, call: Call) -> WriteTxnMarkersRespon
             marker.transaction_version,
         )
         of_producer = errors.setdefault(marker.producer_id, {})
+        is_of_nobody = _NO_PRODUCER in (marker.producer_id, marker.producer_epoch)
         for topic in marker.topics:
             for index in paced(topic.partition_indexes):
-                of_producer[topic.name, index] = _write((topic.name, index), ended, call)
+                place = topic.name, index
+                if is_of_nobody and _is_here(place, call):
+                    return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)  # an exception there
+                of_producer[place] = _write(place, ended, call)
     return _answer(errors)
+
+
+def _is_here(place: TopicPartition, call: Call) -> bool:
+    topic = call.node.cluster.topics.get(place[0])
+    if topic is None or find_partition(topic, place[1]) is None:
+        return False
+    return holds_replica(call.node, topic.placements[place[1]])
 
 
 def _write(place: TopicPartition, ended: EndedTransaction, call: Call) -> ErrorCode:
     node = call.node
-    topic = node.cluster.topics.get(place[0])
-    if topic is None or find_partition(topic, place[1]) is None or not holds_replica(node, topic.placements[place[1]]):
+    if not _is_here(place, call):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return write_marker(node.cluster, node.group_coordination, node.node_id, place, ended)
 

@@ -172,6 +172,7 @@ class Connection(ClientSocket):
             if (
                 self._writing_is_paused
                 or self._is_at_work
+                or self._is_held
                 or (self._unanswered and self._group_id is None)
                 or not requests_left
             ):
@@ -213,7 +214,7 @@ class Connection(ClientSocket):
         if self._is_closed:
             return
         frame = large.take()
-        if self._writing_is_paused or not self._take(frame, self.new_call):
+        if self._writing_is_paused or self._is_held or not self._take(frame, self.new_call):
             behind = self._kept or b""
             self._keep(memoryview(b"".join((len(frame).to_bytes(4, "big"), frame, behind))))
         self._flush_soon()
@@ -222,7 +223,7 @@ class Connection(ClientSocket):
         """Leave for later what has come, and let nothing more come until then."""
         self._kept = memoryview(bytes(rest)) if rest.obj is self._shared_buffer.obj else rest
         self._transport.pause_reading()
-        if not (self._unanswered or self._is_at_work or self._writing_is_paused):
+        if not (self._unanswered or self._is_at_work or self._is_held or self._writing_is_paused):
             self._flush_soon()  # the others have their turn, then this goes on
 
     def _go_on(self) -> None:
@@ -288,6 +289,8 @@ class Connection(ClientSocket):
             return True
         if response is not None:
             call.answer(response)
+        elif not unanswered and self.is_closed:
+            self._abandon(call)  # it was lost while a worker handled this
         return True
 
     def _take_long(self, frame: bytes) -> bool:
@@ -374,16 +377,18 @@ class Connection(ClientSocket):
         return was_active or self._is_at_work
 
     def hold(self) -> None:
-        """Read nothing more until `let_go`. Who waits is answered meanwhile."""
+        """Read nothing more, and take up nothing more, until `let_go`. Who waits is answered meanwhile."""
         self._is_held = True
         if not self._is_closed:
             self._transport.pause_reading()
 
     def let_go(self) -> None:
-        """Read on, unless something else is in the way."""
+        """Take up what was kept, and read on, unless something else is in the way."""
         self._is_held = False
         if self._kept is None:
             self._go_on()
+        else:
+            self._flush_soon()
 
     def wait_for_answers(self) -> None:
         """Take up nothing more until all that was taken up is answered, whatever its lane."""

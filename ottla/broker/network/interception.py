@@ -49,17 +49,38 @@ def intercepting(
     return handle
 
 
-class InterceptedCall(Call):
+class _StandIn(Call):
+    """What handlers get in place of another call: what is long for that one is long for this."""
+
+    __slots__ = ("is_brief",)
+
+    def __init__(self, own: Call) -> None:
+        super().__init__(own.connection, own.route, own.correlation_id, own.client_id, own.request)
+        self.is_brief = own.is_brief
+
+    def answer_later(self, make: Callable[[], Message]) -> None:
+        self._work(partial(super().answer_later, make))
+
+    def go_on(self, handle: Callable[[], Message | None]) -> None:
+        self._work(partial(super().go_on, handle))
+
+    def _work(self, task: Callable[[], None]) -> None:
+        if self.is_brief:
+            task()
+        else:
+            self.connection.pace.run(task)
+
+
+class InterceptedCall(_StandIn):
     """What handlers get in place of the connection's own call, and what an interceptor decides about."""
 
-    __slots__ = ("_handler", "_has_begun", "_interceptor", "_is_answered", "_own", "is_brief", "kept")
+    __slots__ = ("_handler", "_has_begun", "_interceptor", "_is_answered", "_own", "kept")
 
     def __init__(self, own: Call, handler: Callable[[Message, Call], Message | None], interceptor: Interceptor) -> None:
-        super().__init__(own.connection, own.route, own.correlation_id, own.client_id, own.request)
+        super().__init__(own)
         self._own = own
         self._handler = handler
         self._interceptor = interceptor
-        self.is_brief = own.is_brief
         self._has_begun = False
         self._is_answered = False
         #: What the interceptor keeps from the request until its answer.
@@ -134,12 +155,6 @@ class InterceptedCall(Call):
     def answer(self, response: Message) -> None:
         self._decide(response)
 
-    def answer_later(self, make: Callable[[], Message]) -> None:
-        if self.is_brief:
-            super().answer_later(make)
-        else:
-            self.connection.pace.run(partial(super().answer_later, make))
-
     def answer_nothing(self) -> None:
         self._decide(None)
 
@@ -167,13 +182,13 @@ class InterceptedCall(Call):
             self.on_ended()
 
 
-class Rehearsal(Call):
+class Rehearsal(_StandIn):
     """What a handler gets whose answer nobody is to hear."""
 
     __slots__ = ("_is_over", "_then")
 
     def __init__(self, call: Call, then: Callable[[], object]) -> None:
-        super().__init__(call.connection, call.route, call.correlation_id, call.client_id, call.request)
+        super().__init__(call)
         self._then = then
         self._is_over = False
 

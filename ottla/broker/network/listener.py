@@ -64,6 +64,8 @@ class Shared:
         self.turn_away: Callable[[Connection], object] | None = None
         #: Who keeps all requests and their answers, if anybody does.
         self.recorder: CallRecorder | None = None
+        #: Whether nothing is taken up from clients for a while, those who connect just then among them.
+        self.are_clients_held = False
         self.unread = Holdings("answers it does not read", UNREAD_BYTES_MAX)
         self.receiving = Holdings("a request it has not sent whole", max(RECEIVING_BYTES_MAX, 2 * request_bytes_max))
 
@@ -204,6 +206,8 @@ class Listener:
         """A client has connected; if that was too late, it is turned away."""
         self.connections.add(connection)
         self._tell(Kind.CONNECTION_OPENED, connection)
+        if self._shared.are_clients_held:
+            connection.hold()
         if self._is_dead:
             connection.reset()
         elif self._server is None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from ottla.broker.assembly import Assembly
-    from ottla.broker.network.connection import Connection
     from ottla.broker.state.conditions import Condition
 
 T = TypeVar("T")
@@ -28,11 +27,10 @@ T = TypeVar("T")
 class ClockHand:
     """Moves the clock of one broker. Each method raises `Stopping` at the deadline at which the broker is stopped."""
 
-    def __init__(
-        self, parts: Assembly, connections: Callable[[], list[Connection]], is_stopping: Callable[[], bool]
-    ) -> None:
+    def __init__(self, parts: Assembly, hold_clients: Callable[[bool], None], is_stopping: Callable[[], bool]) -> None:
+        """`hold_clients`: has nothing be taken up from clients, or everything again."""
         self._parts = parts
-        self._connections = connections
+        self._hold_clients = hold_clients
         self._is_stopping = is_stopping
         self._moving = asyncio.Lock()
 
@@ -73,16 +71,15 @@ class ClockHand:
 
     @asynccontextmanager
     async def _clients_held(self) -> AsyncIterator[None]:
-        """What has come until now is of before; what comes meanwhile is of after."""
+        """What has come until now is of before; what comes meanwhile is of after, and so is what waits until something
+        else that its connection has asked is answered.
+        """
         await self._parts.timer.advance(0, settled=self._is_settled)
-        held = self._connections()
-        for connection in held:
-            connection.hold()
+        self._hold_clients(True)
         try:
             yield
         finally:
-            for connection in held:
-                connection.let_go()
+            self._hold_clients(False)
 
     def _keep_date(self, ahead_ms: int) -> None:
         """A broker that is started again must not go back in time."""

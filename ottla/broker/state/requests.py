@@ -49,6 +49,8 @@ class ReceivedRequest:
     """Whether it is dealt with: Produce with acks=0 has no answer."""
     answered_after_ms: float | None = None
     """How long it took, in the machine's time."""
+    is_kept: bool = True
+    """Whether the recorder still has it."""
 
     @property
     def group_id(self) -> str | None:
@@ -125,10 +127,11 @@ class RequestRecorder:
 
     def answered(self, received: ReceivedRequest, response: Message | None) -> None:
         """It has its answer, or gets none."""
-        self._record_bytes -= _record_bytes(received.answer)
-        received.answer, received.is_answered = response, True
+        former, received.answer = received.answer, response
+        received.is_answered = True
         received.answered_after_ms = (perf_counter_ns() - received.at_ns) / 1e6
-        self._count(_record_bytes(response))
+        if received.is_kept:
+            self._count(_record_bytes(response) - _record_bytes(former))
 
     def _count(self, record_bytes: int) -> None:
         """Keep no more than may be kept, but the last one always."""
@@ -136,10 +139,13 @@ class RequestRecorder:
         kept = self._kept
         while len(kept) > 1 and (len(kept) > self._kept_max or self._record_bytes > self._record_bytes_max):
             oldest = kept.popleft()
+            oldest.is_kept = False
             self._record_bytes -= _record_bytes(oldest.request) + _record_bytes(oldest.answer)
             self._lost_ns = oldest.at_ns
 
     def _forget(self, _event: Event) -> None:
+        for received in self._kept:
+            received.is_kept = False
         self._kept.clear()
         self._record_bytes = 0
 

@@ -4,9 +4,9 @@
                        └──▶ restore, in a broker that has just been started: a fork
 
 The bytes of records are shared and not copied (`log.freezing`), so size hardly counts. Restoring is to the broker what
-a restart is: logs are there, groups are read from theirs, and their members' sessions begin anew. To clients it is as
-if a leader had been elected that knows less: leader epochs are higher than before, so they look whether what they have
-read is still there.
+a restart is: logs are there, groups and transactions are read from theirs, and members' sessions begin anew. To
+clients it is as if a leader had been elected that knows less: leader epochs are higher than before, so they look
+whether what they have read is still there.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ottla.broker.state.reset import TURNS_MAX, forget_topics
-from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.events.kind import Kind
 from ottla.log.freezing import NotInMemory, freeze
 from ottla.purgatory import VirtualClock
@@ -25,6 +25,7 @@ from ottla.settings.settings import CLUSTER
 
 if TYPE_CHECKING:
     from ottla.broker.assembly import Assembly
+    from ottla.coordinator.runtime.runtime import Runtime
     from ottla.log.storage.memory import FrozenLog
 
 
@@ -114,19 +115,23 @@ async def restore(parts: Assembly, to: Snapshot) -> None:
         cluster.logs.begin_with(name, logs)
         cluster.create_topic(name, [list(replicas) for replicas in topic.replicas], topic.configs, topic.topic_id)
     cluster.partitions_placed = to.partitions_placed
-    await _groups_loaded(parts)
+    await _coordinators_loaded(parts)
     parts.events.tell(Kind.BROKER_RESTORED, topics=len(to.topics))
 
 
-async def _groups_loaded(parts: Assembly) -> None:
-    """Return when groups are coordinated again."""
-    if GROUP_TOPIC in parts.cluster.topics:
-        coordinators = parts.services.group_coordination.of_node.values()
-        for _ in range(TURNS_MAX):
-            if not any(coordinator.runtime.is_any_loading for coordinator in coordinators):
-                return
-            await asyncio.sleep(0)
-        raise RuntimeError(f"groups are still being read after {TURNS_MAX} turns of the loop")
+async def _coordinators_loaded(parts: Assembly) -> None:
+    """Return when groups and transactions are coordinated again."""
+    topics, services = parts.cluster.topics, parts.services
+    runtimes: list[Runtime[Any]] = []
+    if GROUP_TOPIC in topics:
+        runtimes += [coordinator.runtime for coordinator in services.group_coordination.of_node.values()]
+    if TRANSACTION_TOPIC in topics:
+        runtimes += [coordinator.runtime for coordinator in services.transaction_coordination.of_node.values()]
+    for _ in range(TURNS_MAX):
+        if not any(runtime.is_any_loading for runtime in runtimes):
+            return
+        await asyncio.sleep(0)
+    raise RuntimeError(f"groups or transactions are still being read after {TURNS_MAX} turns of the loop")
 
 
 def _layers(parts: Assembly) -> list[str]:

@@ -163,9 +163,10 @@ class TransactionCoordination:
     def coordinator_of(self, transactional_id: str) -> TransactionCoordinator | None:
         """Who coordinates this id; None: nobody that can be asked."""
         topic = self._topic.topic
-        if topic is None:
+        index = partition_for(transactional_id, self._partitions_count)
+        if topic is None or index >= len(topic.placements):
             return None
-        leader_id = topic.placements[partition_for(transactional_id, self._partitions_count)].leader_id
+        leader_id = topic.placements[index].leader_id
         if leader_id == NO_LEADER or leader_id in self._cluster.silent_node_ids:
             return None
         return self.of_node.get(leader_id)

@@ -2,10 +2,11 @@
 
     coordinator ──asks──▶ MarkerWriter ──▶ each partition, at its leader ──▶ coordinator is told which have it
 
-A partition that can't take its marker now (nobody leads it, too few replicas are in sync, its groups are being read)
-is tried again: when a leader changes, when groups were read, and every now and then. One that is gone needs none. One
-that has seen a later epoch of the producer or of the coordinator refuses for good, and then this is left alone: whoever
-has the later epoch ends it.
+A partition that can't take its marker now (nobody leads it, too few replicas are in sync, its groups are being read) is
+tried again: when a leader changes, when groups were read, and every now and then, ever more seldom. One that is gone
+needs none. One that has seen a later epoch of the producer or of the coordinator refuses for good, and then this is
+left alone: whoever has the later epoch ends it. Of a transactional id only what was asked last is written: who asked
+before is no more.
 
 In Kafka brokers send each other WriteTxnMarkers for it; here all logs are at hand.
 Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler, handleWriteTxnMarkersRequest.
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from ottla.events.stream import Event
     from ottla.purgatory import Timer
 
-_RETRY_MS: Final = 100
+#: From one try to the next it is twice as long: much time may be made to pass at once.
+_RETRY_MS_MIN: Final = 100
+_RETRY_MS_MAX: Final = 1_600
 #: More than these are written as a job in the background.
 _AT_ONCE: Final = 64
 
@@ -78,6 +81,8 @@ class _Asked:
     markers: WriteMarkers
     ended: EndedTransaction
     missing: set[TopicPartition]
+    is_under_way: bool = False
+    """Whether a job in the background writes them."""
 
 
 class MarkerWriter:
@@ -96,15 +101,16 @@ class MarkerWriter:
         self._background = background
         self._groups = groups
         self._coordinators = coordinators
-        #: Those that are not through.
-        self._waiting: dict[_Asked, None] = {}
+        #: Those that are not through, by transactional id.
+        self._unfinished: dict[str, _Asked] = {}
         self._retry = Alarm(self._write_waiting, "transaction markers")
+        self._retry_ms = _RETRY_MS_MIN
         groups.on_partition_read(self._write_soon)
         cluster.events.read(self._something_changed, [Kind.LEADERS_MOVED, Kind.TOPIC_DELETED])
 
     def close(self) -> None:
         """Write nothing any more."""
-        self._waiting.clear()
+        self._unfinished.clear()
         self._timer.cancel(self._retry)
 
     def write(self, node_id: int, key: str, markers: WriteMarkers) -> None:
@@ -112,18 +118,46 @@ class MarkerWriter:
         marker = TransactionMarker(markers.is_commit, markers.coordinator_epoch)
         ended = EndedTransaction(markers.producer_id, markers.producer_epoch, marker, markers.transaction_version)
         asked = _Asked(node_id, key, markers, ended, set(markers.partitions))
+        self._unfinished[markers.transactional_id] = asked
+        self._go_on(asked)
+        if asked.missing and self._retry_ms > 2 * _RETRY_MS_MIN:
+            self._timer.cancel(self._retry)  # which is for those that wait for long
+            self._retry_ms = _RETRY_MS_MIN
+            self._write_later()
+
+    def _go_on(self, asked: _Asked) -> None:
         if len(asked.missing) <= _AT_ONCE:
-            self._tell(asked, self._write_some(asked, asked.missing))
+            self._tell(asked, self._write_some(asked, list(asked.missing)))
         else:
+            asked.is_under_way = True
             self._background.start(self._write_all(asked), "transaction markers")
 
     def _write_all(self, asked: _Asked) -> Iterator[None]:
         """A partition with each step; the coordinator is told at the end."""
         written: set[TopicPartition] = set()
         for place in sorted(asked.missing):
+            if not self._is_asked(asked):
+                break
             written |= self._write_some(asked, [place])
             yield
-        self._tell(asked, written)
+        asked.is_under_way = False
+        if self._is_asked(asked):
+            self._tell(asked, written)
+        else:
+            self._drop(asked)
+
+    def _is_asked(self, asked: _Asked) -> bool:
+        """Whether this is to be gone on with. The producer may have begun its next transaction in the same epoch."""
+        markers = asked.markers
+        is_last = self._unfinished.get(markers.transactional_id) is asked
+        return is_last and self._coordinators[asked.node_id].is_asking(asked.key, markers)
+
+    def _drop(self, asked: _Asked) -> None:
+        transactional_id = asked.markers.transactional_id
+        if self._unfinished.get(transactional_id) is asked:
+            del self._unfinished[transactional_id]
+        if not self._unfinished:
+            self._retry_ms = _RETRY_MS_MIN
 
     def _write_some(self, asked: _Asked, places: Iterable[TopicPartition]) -> set[TopicPartition]:
         """Try these; returns those that need no marker any more. What must not be tried again is not missing."""
@@ -149,10 +183,9 @@ class MarkerWriter:
     def _tell(self, asked: _Asked, written: Collection[TopicPartition]) -> None:
         markers = asked.markers
         if asked.missing:
-            self._waiting.setdefault(asked)
             self._write_later()
         else:
-            self._waiting.pop(asked, None)
+            self._drop(asked)
         if written:
             event = MarkersWritten(
                 markers.transactional_id, markers.producer_id, markers.producer_epoch, frozenset(written)
@@ -164,17 +197,21 @@ class MarkerWriter:
 
     def _write_soon(self) -> None:
         """What has changed may be changing still, so not now."""
-        if self._waiting:
+        self._retry_ms = _RETRY_MS_MIN
+        if self._unfinished:
             self._timer.cancel(self._retry)
             self._timer.add_in(self._retry, 0)
 
     def _write_later(self) -> None:
         if not self._retry.is_pending:
-            self._timer.add_in(self._retry, _RETRY_MS)
+            self._timer.add_in(self._retry, self._retry_ms)
+            self._retry_ms = min(2 * self._retry_ms, _RETRY_MS_MAX)
 
     def _write_waiting(self) -> None:
-        for asked in list(self._waiting):
-            if self._coordinators[asked.node_id].is_asking(asked.key, asked.markers):
-                self._tell(asked, self._write_some(asked, list(asked.missing)))
+        for asked in list(self._unfinished.values()):
+            if asked.is_under_way:
+                continue
+            if self._is_asked(asked):
+                self._go_on(asked)
             else:
-                del self._waiting[asked]
+                self._drop(asked)

@@ -136,6 +136,13 @@ class Runtime(Generic[M]):
         """What spans the machines of a partition that is active here."""
         return self._shards[partition]
 
+    def owner_of(self, key: str) -> Owner[M] | None:
+        """The owner of the machine of this key, though requests may not find it yet: its partition may be loading."""
+        owner = self.owners.get(key)
+        if owner is None:
+            owner = next((loading.owners[key] for loading in self._loadings.values() if key in loading.owners), None)
+        return owner
+
     # ── Partitions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def put_around_log(self, put: Callable[[Log], Log]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from ottla.coordinator.transactions.transaction import NO_EPOCH, NO_PRODUCER_ID, TopicPartition, Transaction
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
 from ottla.protocol.messages.describe_transactions import DescribeTransactionsResponse
@@ -42,7 +43,7 @@ def each_partition(
 ) -> AddPartitionsToTxnResponse.AddPartitionsToTxnResult:
     """Kafka: AddPartitionsToTxnResponse.resultForTransaction."""
     topics: dict[str, AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] = {}
-    for (name, index), error in errors.items():
+    for (name, index), error in paced(errors.items()):
         topic = topics.get(name)
         if topic is None:
             topic = topics[name] = _TopicResult(name, [])

@@ -97,12 +97,12 @@ class TransactionCoordinator:
 
     def is_asking(self, key: str, asked: WriteMarkers) -> bool:
         """Whether the machine of this key still is the one that wants these markers."""
-        owner = self.runtime.owners.get(key)
+        owner = self.runtime.owner_of(key)
         return owner is not None and owner.machine.coordinator_epoch == asked.coordinator_epoch
 
     def markers_written(self, key: str, event: MarkersWritten) -> None:
-        """Tell the machine that asked for them."""
-        owner = self.runtime.owners.get(key)
+        """Tell the machine that asked for them. It may have done so while it was loaded."""
+        owner = self.runtime.owner_of(key)
         if owner is not None:
             owner.post(event)
 

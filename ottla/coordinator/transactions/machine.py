@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ottla.coordinator.runtime.effects import Ask
 from ottla.coordinator.runtime.frozen import frozen
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from ottla.coordinator.transactions.config import TransactionConfig
     from ottla.coordinator.transactions.transaction import TopicPartition, Transaction
+
+
+COMPLETION_RETRY_MS_MIN: Final = 100
 
 
 @frozen
@@ -54,6 +57,8 @@ class Transactions:
     """Those whose epoch was raised to fence somebody, which could not be written down."""
     unwritten: dict[str, None] = field(default_factory=dict)
     """Those that have all their markers, which could not be written down."""
+    completion_retry_ms: int = COMPLETION_RETRY_MS_MIN
+    """How long until that is tried again: twice as long with each time."""
     timeout_deadline_ms: int | None = None
     """When it looks for transactions whose time is up; None: it doesn't."""
     timed_out: list[str] = field(default_factory=list)

@@ -44,7 +44,7 @@ def add_partitions(transactions: Transactions, now_ms: int, event: AddPartitions
     happened = Happened.BEGAN if decided is AddStep.BEGIN else Happened.PARTITIONS_ADDED
     added = len(changed.partitions) - len(transaction.partitions)
     write(transactions, changed, effects, happened, token=event.token, answer=answer, partitions=added)
-    watch_timeout(transactions, changed, effects)
+    watch_timeout(transactions, now_ms, changed, effects)
 
 
 def verify_partitions(transactions: Transactions, event: VerifyPartitionsRequested, effects: Effects) -> None:

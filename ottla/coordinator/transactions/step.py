@@ -76,7 +76,7 @@ def _load(transactions: Transactions, now_ms: int, effects: Effects) -> None:
         if transaction.state in PREPARED:
             carry_out(transactions, now_ms, transaction, effects)
     for transactional_id in transactions.open:
-        watch_timeout(transactions, transactions.by_id[transactional_id], effects)
+        watch_timeout(transactions, now_ms, transactions.by_id[transactional_id], effects)
     watch_expiry(transactions, now_ms, effects)
 
 

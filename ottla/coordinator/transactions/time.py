@@ -32,9 +32,9 @@ _AT_ONCE: Final = 100
 # ── Transactions that are open for too long ───────────────────────────────────────────────────────────────────────────
 
 
-def watch_timeout(transactions: Transactions, transaction: Transaction, effects: Effects) -> None:
+def watch_timeout(transactions: Transactions, now_ms: int, transaction: Transaction, effects: Effects) -> None:
     """See to it that the transaction does not stay open for ever."""
-    _look_for_timeouts(transactions, _deadline_ms(transaction), effects)
+    _look_for_timeouts(transactions, now_ms, _deadline_ms(transaction), effects)
 
 
 def abort_timed_out(transactions: Transactions, now_ms: int, effects: Effects) -> None:
@@ -46,15 +46,17 @@ def abort_timed_out(transactions: Transactions, now_ms: int, effects: Effects) -
         transactions.timed_out.reverse()
     for _ in range(min(_AT_ONCE, len(transactions.timed_out))):
         transactional_id = transactions.timed_out.pop()
+        if transactional_id not in transactions.open:
+            continue  # it is over, and the id may have expired since
         transaction = transactions.by_id[transactional_id]
-        if transactional_id in transactions.open and _deadline_ms(transaction) <= now_ms:
+        if _deadline_ms(transaction) <= now_ms:
             fence(transactions, now_ms, transaction, effects, Cause.TIMEOUT)
     if transactions.timed_out:
         transactions.timeout_deadline_ms = now_ms
         effects.append(Arm(TIMEOUT_TIMER, now_ms))
     elif transactions.open:  # those that are aborted now are among them: who can't be is tried again
         first_ms = min(_deadline_ms(transactions.by_id[transactional_id]) for transactional_id in transactions.open)
-        _look_for_timeouts(transactions, max(first_ms, now_ms + 1), effects)
+        _look_for_timeouts(transactions, now_ms, first_ms, effects)
 
 
 def _deadline_ms(transaction: Transaction) -> int:
@@ -62,17 +64,17 @@ def _deadline_ms(transaction: Transaction) -> int:
     return transaction.start_ms + transaction.timeout_ms + 1
 
 
-def _look_for_timeouts(transactions: Transactions, at_ms: int, effects: Effects) -> None:
-    deadline_ms = _next_look(transactions, at_ms, transactions.config.abort_timed_out_interval_ms)
+def _look_for_timeouts(transactions: Transactions, now_ms: int, at_ms: int, effects: Effects) -> None:
+    deadline_ms = _next_look(transactions, now_ms, at_ms, transactions.config.abort_timed_out_interval_ms)
     if transactions.timeout_deadline_ms is None or deadline_ms < transactions.timeout_deadline_ms:
         transactions.timeout_deadline_ms = deadline_ms
         effects.append(Arm(TIMEOUT_TIMER, deadline_ms))
 
 
-def _next_look(transactions: Transactions, at_ms: int, interval_ms: int) -> int:
-    """The first end of an interval that is not before this."""
-    intervals = -(-(at_ms - transactions.began_ms) // interval_ms)
-    return transactions.began_ms + max(intervals, 1) * interval_ms
+def _next_look(transactions: Transactions, now_ms: int, at_ms: int, interval_ms: int) -> int:
+    """The first end of an interval that is still to come and not before this. A virtual date may have been put back."""
+    intervals = -(-(max(at_ms, now_ms + 1) - transactions.began_ms) // interval_ms)
+    return transactions.began_ms + intervals * interval_ms
 
 
 # ── Ids that nobody uses ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -91,8 +93,8 @@ def watch_expiry(transactions: Transactions, now_ms: int, effects: Effects) -> N
         return
     config = transactions.config
     idle_since_ms = next((t.last_update_ms for t in transactions.by_id.values() if t.state in IDLE), now_ms)
-    at_ms = max(idle_since_ms + config.transactional_id_expiration_ms, now_ms + 1)
-    transactions.expiry_deadline_ms = _next_look(transactions, at_ms, config.remove_expired_interval_ms)
+    at_ms = idle_since_ms + config.transactional_id_expiration_ms
+    transactions.expiry_deadline_ms = _next_look(transactions, now_ms, at_ms, config.remove_expired_interval_ms)
     effects.append(Arm(EXPIRY_TIMER, transactions.expiry_deadline_ms))
 
 

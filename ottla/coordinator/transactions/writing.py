@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.coordinator.runtime.effects import Append, Arm, Completion, Effects, Reply, Token
 from ottla.coordinator.runtime.frozen import frozen
-from ottla.coordinator.transactions.machine import WriteMarkers
+from ottla.coordinator.transactions.machine import COMPLETION_RETRY_MS_MIN, WriteMarkers
 from ottla.coordinator.transactions.notes import Happened, note
 from ottla.coordinator.transactions.records import transaction_record
 from ottla.coordinator.transactions.states import PREPARED, TransactionState
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.transactions.machine import Transactions
 
 COMPLETION_TIMER: Final = "completions"
-_COMPLETION_RETRY_MS: Final = 100
+_COMPLETION_RETRY_MS_MAX: Final = 1_600
 
 #: What is answered, by the error; NONE: it is written.
 Answer: TypeAlias = Callable[[ErrorCode], Message]
@@ -138,10 +138,12 @@ def completion_written(
         answered = TRANSACTION_WRITE_ERRORS.get(error, error)
         note(transactions, transaction, effects, Happened.WRITE_FAILED, error=answered.name)
         transactions.unwritten.setdefault(transaction.transactional_id)
-        effects.append(Arm(COMPLETION_TIMER, now_ms + _COMPLETION_RETRY_MS))
+        effects.append(Arm(COMPLETION_TIMER, now_ms + transactions.completion_retry_ms))
         return
     transactions.put(transaction)
     transactions.unwritten.pop(transaction.transactional_id, None)
+    if not transactions.unwritten:
+        transactions.completion_retry_ms = COMPLETION_RETRY_MS_MIN
     is_commit = transaction.state is TransactionState.COMPLETE_COMMIT
     happened = Happened.COMMITTED if is_commit else Happened.ABORTED
     note(transactions, transaction, effects, happened, duration_ms=now_ms - transaction.start_ms)
@@ -149,5 +151,6 @@ def completion_written(
 
 def complete_unwritten(transactions: Transactions, now_ms: int, effects: Effects) -> None:
     """Try again to write down what is complete."""
+    transactions.completion_retry_ms = min(2 * transactions.completion_retry_ms, _COMPLETION_RETRY_MS_MAX)
     for transactional_id in transactions.unwritten:
         _complete(transactions, now_ms, transactions.by_id[transactional_id], effects)

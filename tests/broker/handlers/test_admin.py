@@ -11,12 +11,15 @@ from ottla.broker.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
 from ottla.broker.log_dirs import MEMORY
 from ottla.cluster.features import METADATA_VERSION, TRANSACTION_VERSION
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.alter_configs import AlterConfigsRequest
 from ottla.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from ottla.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
+from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
 from ottla.protocol.messages.describe_quorum import DescribeQuorumRequest
 from ottla.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from ottla.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from ottla.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from ottla.protocol.messages.update_features import UpdateFeaturesRequest
@@ -214,6 +217,32 @@ def test_update_that_can_not_be_says_why_and_leaves_all_as_it_was(
     assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION
     assert reason in answer.error_message
     assert finalized(scene) == before
+
+
+def cluster_configs(scene: Scene, *changes: tuple[str, str], replace: bool = False) -> dict[str, str]:
+    """Those of all nodes, after these changes."""
+    changed: Any
+    if replace:
+        all_of_it = [AlterConfigsRequest.AlterableConfig(*change) for change in changes]
+        changed = scene.ask(AlterConfigsRequest([AlterConfigsRequest.AlterConfigsResource(BROKER, "", all_of_it)]), 2)
+    else:
+        some = [IncrementalAlterConfigsRequest.AlterableConfig(name, 0, value) for name, value in changes]
+        resource = IncrementalAlterConfigsRequest.AlterConfigsResource(BROKER, "", some)
+        changed = scene.ask(IncrementalAlterConfigsRequest([resource]), 1)
+    assert [response.error_code for response in changed.responses] == [0]
+    shown = scene.ask(DescribeConfigsRequest([DescribeConfigsRequest.DescribeConfigsResource(BROKER, "")]), 4)
+    return {config.name: config.value for config in shown.results[0].configs}
+
+
+def test_level_of_a_feature_is_no_config_of_the_cluster() -> None:
+    """Clients that change those, one or all of them, neither see nor change it."""
+    scene = Scene()
+    assert update(scene, (TRANSACTION_VERSION, 1, DOWN)).error_code == 0
+    insync = {"min.insync.replicas": "1"}
+    one = {"log.segment.bytes": "2000000"}
+    assert cluster_configs(scene, *one.items()) == insync | one
+    assert cluster_configs(scene, *insync.items(), replace=True) == insync
+    assert finalized(scene)[TRANSACTION_VERSION] == (1, 1)
 
 
 def test_nobody_has_a_password() -> None:

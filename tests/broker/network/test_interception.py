@@ -6,13 +6,16 @@ import struct
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ottla.broker.authorizer import ANONYMOUS
-from ottla.broker.network.interception import InterceptedCall
-from ottla.broker.network.routes import Routes
+from ottla.broker.network.call import Call, LongCall
+from ottla.broker.network.interception import InterceptedCall, Rehearsal
+from ottla.broker.network.routes import Route, Routes
+from ottla.pacing import Pace, costs
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
@@ -116,6 +119,17 @@ def test_nobody_stands_between_while_nobody_steps_in() -> None:
     assert routes.find(struct.pack(">hh", 3, 0)).handle is not routes.find(struct.pack(">hh", 3, 0)).handler
     routes.intercept(None)
     assert route.handle is handler
+
+
+@pytest.mark.parametrize(("call_class", "is_long"), [(Call, False), (LongCall, True)])
+def test_what_goes_on_later_is_worked_off_as_the_request_is(call_class: type[Call], is_long: bool) -> None:
+    """A long one by a worker, who counts what it costs, whoever stands between."""
+    connection: Any = SimpleNamespace(node=None, pace=Pace(nothing))
+    call = InterceptedCall(call_class(connection, Route(0, 9), 1, "ana", Message()), nothing, Interceptor())
+    is_worked_off: list[bool] = []
+    for stand_in in (call, Rehearsal(call, nothing)):
+        stand_in.go_on(lambda: is_worked_off.append(costs() is not None))
+    assert is_worked_off == [is_long, is_long]
 
 
 # ── What is seen ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import Any, cast
@@ -11,12 +11,14 @@ from typing import Any, cast
 import pytest
 
 from ottla.broker import background
+from ottla.broker.handlers import txn_offset_commit
 from ottla.broker.network.call import Call
 from ottla.broker.transactions import markers
 from ottla.cluster.topic_creation import create_on_demand
 from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.coordinator.transactions import step
 from ottla.coordinator.transactions.events import DescribeRequested
+from ottla.coordinator.transactions.states import TransactionState
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest
@@ -24,7 +26,7 @@ from ottla.protocol.messages.end_txn import EndTxnRequest
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 from ottla.protocol.messages.produce import ProduceRequest
-from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from ottla.protocol.messages.update_features import UpdateFeaturesRequest
 from ottla.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from ottla.protocol.primitives import Message
@@ -193,6 +195,59 @@ async def test_a_marker_waits_for_its_leader() -> None:
         assert await scene.state() == ("CompleteCommit", 0)
 
 
+async def test_a_marker_that_waits_for_long_is_tried_ever_more_seldom() -> None:
+    """Or an hour of a virtual clock would be 36,000 tries. One that is new is not late for it."""
+    async with running(nodes=2) as scene:
+        scene.create("orders")
+        scene.lead("orders", 2)
+        await scene.begin()
+        await scene.add("orders", 0)
+        scene.services.failover.node_died(scene.cluster.all_nodes[2])
+        await scene.end()
+        fired = scene.timer.fired
+        await scene.advance(3_600_000)
+        assert scene.timer.fired - fired < 3_000
+        writer = scene.services.transaction_coordination._markers
+        (waits,) = writer._unfinished.values()
+        writer.write(waits.node_id, waits.key, waits.markers)
+        assert writer._retry.deadline_ms - scene.timer.now_ms() <= 101
+
+
+async def test_who_takes_over_writes_the_markers_that_are_missing() -> None:
+    """They may all be written while the ids are still being read, and the transaction is complete all the same."""
+    async with running(nodes=2) as scene:
+        scene.create("orders")
+        scene.lead("orders", 2)
+        await scene.begin()
+        await scene.add("orders", 0)
+        scene.services.failover.node_died(scene.cluster.all_nodes[2])
+        await scene.end()
+        assert await scene.state() == ("PrepareCommit", 1)
+        scene.services.failover.node_returns(scene.cluster.all_nodes[2])
+        scene.lead(TRANSACTION_TOPIC, 2)
+        await scene.settle()
+        (transaction,) = scene.services.transaction_coordination.of_node[2]
+        assert transaction.state is TransactionState.COMPLETE_COMMIT
+
+
+async def test_markers_that_were_asked_for_anew_are_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The producer's next transaction may be in the same epoch: a second marker would end that."""
+    monkeypatch.setattr(background, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(markers, "_AT_ONCE", 8)
+    async with running() as scene:
+        scene.create("orders", partitions=50)
+        await scene.begin()
+        await scene.add("orders", *range(50))
+        await scene.tell_at_once(EndTxnRequest(ID, *scene.producer, committed=True), 4)
+        with monkeypatch.context() as patch:
+            patch.setitem(step._EVENTS, DescribeRequested, _poison)
+            await scene.tell_at_once(DescribeTransactionsRequest([ID]), 0)
+        await scene.settle()
+        assert scene.log.named("transactions.recovered") == [{"partition": 0}]
+        assert scene.cluster.topics["orders"].partitions[49].log_end_offset == 1
+        assert await scene.state() == ("CompleteCommit", 0)
+
+
 async def test_a_deleted_topic_needs_no_marker() -> None:
     async with running(nodes=2) as scene:
         scene.create("orders")
@@ -258,18 +313,64 @@ async def test_who_writes_markers_from_outside_ends_pending_offsets_too(is_commi
         assert await scene.committed() == (ErrorCode.NONE, offset)
 
 
+@pytest.mark.parametrize("producer", [(-1, 0), (7, -1)])
+async def test_nothing_is_written_for_nobody(producer: tuple[int, int]) -> None:
+    """Of a partition that is not there Kafka says so before it looks at the producer."""
+    async with running() as scene:
+        scene.create("orders")
+        errors = []
+        for name in ("nowhere", "orders"):
+            topic = WriteTxnMarkersRequest.WritableTxnMarkerTopic(name, [0])
+            marker = WriteTxnMarkersRequest.WritableTxnMarker(*producer, True, [topic], 0)
+            (result,) = (await scene.tell(WriteTxnMarkersRequest([marker]), 1)).markers
+            errors.append(result.topics[0].partitions[0].error_code)
+        assert errors == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_SERVER_ERROR]
+        assert scene.cluster.topics["orders"].partitions[0].log_end_offset == 0
+
+
+async def test_a_long_commit_of_offsets_goes_on_as_the_request_of_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it takes, and what it may raise, is not the transaction coordinator's."""
+
+    def go_on(call: FakeCall, work: Callable[[], Message | None]) -> None:
+        with pytest.raises(ZeroDivisionError):
+            work()
+        call.answered = TxnOffsetCommitResponse()
+
+    async with running() as scene:
+        scene.create("orders")
+        await scene.begin()
+        await scene.add("orders", 0)
+        monkeypatch.setattr(FakeCall, "go_on", go_on)
+        monkeypatch.setattr(txn_offset_commit, "is_too_large", _poison)
+        with pytest.raises(IndexError):
+            await scene.commit_offset(7)
+        assert scene.log.named("transactions.failed") == []
+        assert await scene.state() == ("Ongoing", 2)
+
+
+async def test_a_log_with_too_few_partitions_has_no_coordinator_for_the_others() -> None:
+    """An administrator may make it so."""
+    async with asyncio.TaskGroup() as tasks:
+        scene = Scene(1, tasks=tasks, loop=asyncio.get_running_loop())
+        scene.create(TRANSACTION_TOPIC)
+        coordination = scene.services.transaction_coordination
+        found = {coordination.coordinator_of(f"tx-{number}") for number in range(200)}
+        assert found == {None, coordination.of_node[1]}
+        scene.services.close()
+
+
+def _poison(*_: object) -> None:
+    raise ZeroDivisionError("on purpose")
+
+
 async def test_after_a_bug_the_ids_are_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who asked is told UNKNOWN_SERVER_ERROR, the log has the rest, and a transaction goes on."""
     async with running() as scene:
         scene.create("orders")
         await scene.begin()
         await scene.add("orders", 0)
-
-        def poison(*_: object) -> None:
-            raise ZeroDivisionError("on purpose")
-
         with monkeypatch.context() as patch:
-            patch.setitem(step._EVENTS, DescribeRequested, poison)
+            patch.setitem(step._EVENTS, DescribeRequested, _poison)
             answer = await scene.tell_at_once(DescribeTransactionsRequest([ID]), 0)
         (state,) = answer.transaction_states
         assert state.error_code == ErrorCode.UNKNOWN_SERVER_ERROR

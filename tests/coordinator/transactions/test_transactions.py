@@ -195,6 +195,24 @@ def test_a_storm_of_timeouts() -> None:
     assert not ledger.machine.open
 
 
+def test_an_id_that_expires_before_its_turn_in_a_storm_is_passed_over() -> None:
+    """Its producer was quicker, and has not come back."""
+    ledger = Ledger(transactional_id_expiration_ms=1_000, remove_expired_interval_ms=1_000)
+    producers = [ledger.producer(f"tx-{number}") for number in range(101)]
+    for producer in producers:
+        producer.init()
+        producer.add("orders-0")
+    ledger.now_ms += 70_000
+    ledger.play(TimerExpired("timeouts"))
+    assert list(ledger.machine.open) == ["tx-100"]
+    del ledger.timers["timeouts"]
+    assert producers[-1].end(commit=True) == ErrorCode.NONE
+    ledger.advance(5_000)
+    assert not ledger.machine.by_id
+    ledger.play(TimerExpired("timeouts"))
+    assert "timeouts" not in ledger.timers
+
+
 def test_a_transaction_that_cannot_be_aborted_is_tried_again() -> None:
     """At the next look, not at once; with older clients its epoch is not raised a second time."""
     ledger, _ = begun(0)
@@ -246,18 +264,25 @@ def test_what_cannot_be_written_has_not_happened(refused: ErrorCode, answered: E
 
 
 def test_that_it_is_complete_is_written_until_it_succeeds() -> None:
-    """All markers are there, and the log takes no record: the producer waits."""
+    """All markers are there, and the log takes no record: the producer waits. It is tried ever more seldom."""
     ledger, ana = begun()
     ledger.holds_markers = True
     ana.end(commit=True)
     ledger.refuse = ErrorCode.NOT_ENOUGH_REPLICAS
     ledger.write_markers()
     assert ana.add("orders-0") == BUSY
-    ledger.advance(1_000)
+    ledger.advance(60_000)
     assert ledger.state() == "PrepareCommit"
+    assert 30 < ledger.happened().count("transaction.write.failed") < 50
     ledger.refuse = ErrorCode.NONE
-    ledger.advance(100)
+    ledger.advance(1_600)
     assert ledger.state() == "CompleteCommit"
+    ana.add("orders-0")
+    ledger.holds_markers = True
+    ana.end(commit=True)
+    ledger.refuse = ErrorCode.NOT_ENOUGH_REPLICAS
+    ledger.write_markers()
+    assert ledger.timers["completions"] == ledger.now_ms + 100, "from the beginning again"
 
 
 def test_markers_of_a_transaction_before_mean_nothing() -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ottla.cluster.features import METADATA_VERSION
+from ottla.cluster.features import METADATA_VERSION, TRANSACTION_VERSION
 from ottla.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from ottla.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
+from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from ottla.protocol.messages.describe_quorum import DescribeQuorumRequest
@@ -210,6 +211,20 @@ def update_features(scene: Scene, version: int) -> None:
         for upgrade_type in (_UP, _DOWN, _UNSAFE_DOWN, 0, 4, -1):
             for level in (33, 32, 7, 6, 34, 0, -1):
                 update((METADATA_VERSION, level, upgrade_type), is_trial=is_trial)
+    for level in (-1, 0, 1, 2, 3):
+        for upgrade_type in (_UP, _DOWN, _UNSAFE_DOWN, 0):
+            if version:
+                update((TRANSACTION_VERSION, level, upgrade_type), is_trial=True)
+    if version:
+        ben = scene.actor("ben")
+        for level, upgrade_type in ((1, _UP), (1, _DOWN), (0, _UNSAFE_DOWN), (0, _DOWN), (2, _DOWN), (2, _UP)):
+            update((TRANSACTION_VERSION, level, upgrade_type))
+            scene.until_settled()
+            shown = ben.client.ask(ApiVersionsRequest("test", "1"), 4).finalized_features
+            finalized = [feature.max_version_level for feature in shown if feature.name == TRANSACTION_VERSION]
+            scene.record("transaction.version", None, finalized)
+        update((TRANSACTION_VERSION, 1, _DOWN), (METADATA_VERSION, 32, _DOWN))
+        update((TRANSACTION_VERSION, 2, _UP), (METADATA_VERSION, 33, _UP))
     for name in ("unheard.of", "", "é" * 100):
         for level in (-1, 0, 1):
             for upgrade_type in (_UP, _DOWN, 0):
