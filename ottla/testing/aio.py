@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ottla.broker.state.transactions import look_at_transactions
 from ottla.testing.groups import AsyncGroup
 from ottla.testing.inside import TIMEOUT_S
 from ottla.testing.topics import AsyncTopic
+from ottla.testing.transactions import AsyncTransaction
 
 if TYPE_CHECKING:
     from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import Timeline
+    from ottla.broker.state.transactions import TransactionView
     from ottla.testing.inside import Inside
 
 
@@ -33,6 +36,15 @@ class AsyncLooking:
     def topic(self, name: str) -> AsyncTopic:
         """A topic, be it there or not."""
         return AsyncTopic(self._inside, name)
+
+    def transaction(self, transactional_id: str) -> AsyncTransaction:
+        """A transactional id, be it there or not."""
+        return AsyncTransaction(self._inside, transactional_id)
+
+    @property
+    def transactions(self) -> list[TransactionView]:
+        """All transactional ids there are, and how their transactions stand."""
+        return self._inside.look(lambda server: look_at_transactions(server.services))
 
     @property
     def timeline(self) -> Timeline:

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from ottla.broker.state.requests import ReceivedRequest
     from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import Timeline
+    from ottla.broker.state.transactions import TransactionView
     from ottla.testing.aio import AsyncLooking
     from ottla.testing.groups import Group
     from ottla.testing.topics import Topic
+    from ottla.testing.transactions import Transaction
 
 T = TypeVar("T")
 
@@ -48,6 +50,19 @@ class Looking:
         from ottla.testing.topics import Topic
 
         return Topic(self, name)
+
+    def transaction(self, transactional_id: str) -> Transaction:
+        """A transactional id, be it there or not."""
+        from ottla.testing.transactions import Transaction
+
+        return Transaction(self, transactional_id)
+
+    @property
+    def transactions(self) -> list[TransactionView]:
+        """All transactional ids there are, and how their transactions stand."""
+        from ottla.broker.state.transactions import look_at_transactions
+
+        return self.look(lambda server: look_at_transactions(server.services))
 
     @property
     def connections(self) -> list[ConnectionView]:

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 from ottla.protocol.consumer import write_assignment, write_subscription
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from ottla.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from ottla.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from ottla.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from ottla.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
 from ottla.protocol.messages.produce import ProduceRequest
@@ -51,6 +53,24 @@ def find_coordinator(client: Client, group_id: str) -> FindCoordinatorResponse:
 
     until(is_found, f"{group_id} has a coordinator")
     return found
+
+
+def begin_transaction(client: Client, transactional_id: str, topic: str) -> int:
+    """Have a transaction with partition 0 of this topic open; returns the producer id."""
+    given = InitProducerIdResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    def is_given() -> bool:
+        nonlocal given
+        client.ask(FindCoordinatorRequest(transactional_id, 1), 1)
+        given = client.ask(InitProducerIdRequest(transactional_id, 60_000), 4)
+        return bool(given.error_code == ErrorCode.NONE)
+
+    until(is_given, f"{transactional_id} has a producer id")
+    added = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(topic, [0])
+    who = transactional_id, given.producer_id, given.producer_epoch
+    answer = client.ask(AddPartitionsToTxnRequest(None, *who, [added]), 3)
+    assert answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code == ErrorCode.NONE
+    return given.producer_id
 
 
 def join(client: Client, group_id: str, topic: str, partitions: list[int]) -> str:

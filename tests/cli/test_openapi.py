@@ -23,7 +23,7 @@ from ottla.broker.faults.wish import AIM_WORDS, TIMES_WORDS
 from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from tests.cli.script import Script
-from tests.cli.stage import create, join
+from tests.cli.stage import begin_transaction, create, join
 from tests.cli.terminal import Serving, serving
 from tests.support.client import Client
 
@@ -83,12 +83,13 @@ def check(value: Any, schema: Mapping[str, Any], where: str) -> None:
 
 @pytest.fixture(scope="module")
 def script() -> Iterator[Script[Serving]]:
-    """A broker with something to tell of everything: a group that has rebalanced, a timer, a fault that has happened
-    and a hold that holds something.
+    """A broker with something to tell of everything: a group that has rebalanced, a transaction, a timer, a fault that
+    has happened and a hold that holds something.
     """
     options = ("--control", "127.0.0.1:0", "--clock", "virtual", "--set", "group.initial.rebalance.delay.ms=0")
     with serving(*options) as broker, Client(broker.bootstrap, client_id="ana") as client:
         create(client, "orders", 1)
+        begin_transaction(client, "bills", "orders")
         join(client, "kitchen", "orders", [0])
         for group_id in ("office", "pantry"):
             join(client, group_id, "orders", [0])

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cli.script import Script
-from tests.cli.stage import commit, create, join, produce
+from tests.cli.stage import begin_transaction, commit, create, join, produce
 from tests.cli.terminal import PROGRAM, SECONDS_MAX, Serving, only_line, ottla, serving
 from tests.support.client import Client
 
@@ -57,6 +57,25 @@ def test_topic_and_its_records_are_shown(script: Script[Serving]) -> None:
             404,
             {"error": "there is no topic bills; the topics are: __consumer_offsets, orders"},
         )
+
+
+def test_transactions_are_shown(script: Script[Serving], broker: Serving) -> None:
+    """Where there are none, looking makes no topic for them; an id that nobody has is Dead."""
+    assert script.ask("GET", "/transactions") == (200, {"transactions": []})
+    assert script.ask("GET", "/transactions/no%20body")[1]["transactional_id"] == "no body"
+    assert script.ask("GET", "/transactions/nobody")[1]["state"] == "Dead"
+    assert script.ask("GET", "/topics/__transaction_state")[0] == 404
+    with Client(broker.bootstrap, client_id="bo") as client:
+        producer_id = begin_transaction(client, "bills", "orders")
+    shown = script.ask("GET", "/transactions/bills")[1]
+    assert (shown["state"], shown["producer_id"], shown["producer_epoch"]) == ("Ongoing", producer_id, 0)
+    assert (shown["timeout_ms"], shown["coordinator"]) == (60_000, 1)
+    assert shown["partitions"] == [{"topic": "orders", "partition": 0}]
+    assert script.ask("GET", "/transactions") == (200, {"transactions": [shown]})
+    wish = {"transactional_id": "bills", "state": "Ongoing"}
+    assert script.ask("POST", "/wait", json.dumps(wish).encode())[0] == 200
+    status, answer = script.ask("POST", "/wait", json.dumps({**wish, "state": "Empty", "timeout_ms": 0}).encode())
+    assert (status, "; transactional id bills is Ongoing, of producer" in answer["error"]) == (409, True)
 
 
 def test_connections_and_timeline_are_told(script: Script[Serving]) -> None:

@@ -3,6 +3,8 @@
 GET  /groups/{group_id}     a group: members, what they read and were given, what is committed, how much is left
 GET  /topics/{topic}        a topic: its partitions, their leaders, where their logs begin and end
 GET  /records/{topic}       the last records in it, decoded
+GET  /transactions          transactional ids, and how their transactions stand
+GET  /transactions/{transactional_id}    one of them
 GET  /connections           who is connected
 GET  /timeline              what happened last, and the same as a table
 POST /wait                  answered when what the body says is so: see `read_condition`
@@ -28,6 +30,7 @@ from ottla.broker.state.connections import look_at_connections
 from ottla.broker.state.groups import GroupView, look_at_group
 from ottla.broker.state.seeds import SeedError, plant, seeded
 from ottla.broker.state.topics import NoSuchTopic, Record, find_topic, look_at_topic, records_of
+from ottla.broker.state.transactions import TransactionView, look_at_transaction, look_at_transactions
 from ottla.broker.state.waiting import NotInTime
 
 if TYPE_CHECKING:
@@ -67,6 +70,14 @@ class StateControl:
             raise HttpRefused(HTTPStatus.NOT_FOUND, str(missing)) from None
         found = records_of(self._server.cluster, topic)
         return {"records": [_tell_record(record) for record in deque(found, TOLD_MAX)]}
+
+    async def transactions(self, _query: bytes) -> Answer:
+        """GET /transactions"""
+        return {"transactions": [_tell_transaction(view) for view in look_at_transactions(self._server.services)]}
+
+    async def transaction(self, name: bytes) -> Answer:
+        """GET /transactions/{transactional_id}"""
+        return _tell_transaction(look_at_transaction(self._server.services, unquote(name.decode("latin-1"))))
 
     async def connections(self, _query: bytes) -> Answer:
         """GET /connections"""
@@ -129,6 +140,7 @@ def read_condition(wish: Mapping[str, Any]) -> Condition[Any]:
     {"group": "kitchen", "assigned": true}
     {"group": "kitchen", "topic": "orders", "partition": 0, "at_least": 7}: so far is committed
     {"topic": "orders", "records": 7}
+    {"transactional_id": "bills", "state": "Ongoing"}
     """
     match wish:
         case {"group": str(group), "assigned": True, **rest} if not rest:
@@ -139,6 +151,8 @@ def read_condition(wish: Mapping[str, Any]) -> Condition[Any]:
             return conditions.commit_is(group, topic, index, at_least=offset)
         case {"topic": str(topic), "records": int(count), **rest} if not rest:
             return conditions.records_are(topic, count)
+        case {"transactional_id": str(transactional_id), "state": str(state), **rest} if not rest:
+            return conditions.transaction_is(transactional_id, state=state)
         case {"group": str(group), **rest} if all(type(rest[key]) is _GROUP_WISHES.get(key) for key in rest):
             return conditions.group_is(group, **rest)
     raise _makes_no_sense()
@@ -151,7 +165,8 @@ def _makes_no_sense() -> HttpRefused:
     return HttpRefused(
         HTTPStatus.BAD_REQUEST,
         'the body says what to wait for: "group" with "state", "members", "generation" or "lag"; "group" and '
-        '"assigned"; "group", "topic", "partition" and "at_least"; "topic" and "records"; or "idle"; and "timeout_ms"',
+        '"assigned"; "group", "topic", "partition" and "at_least"; "topic" and "records"; '
+        '"transactional_id" and "state"; or "idle"; and "timeout_ms"',
     )
 
 
@@ -164,6 +179,11 @@ def _tell_group(view: GroupView) -> Answer:
     told["unassigned"] = [{"topic": topic, "partition": index} for topic, index in view.unassigned]
     del told["lag"]
     return told
+
+
+def _tell_transaction(view: TransactionView) -> Answer:
+    partitions = [{"topic": topic, "partition": index} for topic, index in view.partitions]
+    return {**asdict(view), "partitions": partitions}
 
 
 def _tell_record(record: Record) -> Answer:

@@ -31,6 +31,8 @@ STATE_ROUTES: Final[tuple[Route[HasState], ...]] = (
     _route("GET", "/groups/{group_id}", "one group: members, assignment, offsets, lag", lambda s, w: s.group(w)),
     _route("GET", "/topics/{topic}", "one topic: partitions, leaders, offsets", lambda s, w: s.topic(w)),
     _route("GET", "/records/{topic}", "the last records of a topic, decoded", lambda s, w: s.records(w)),
+    _route("GET", "/transactions", "transactional ids, and their transactions", lambda s, w: s.transactions(w)),
+    _route("GET", "/transactions/{transactional_id}", "one transactional id", lambda s, w: s.transaction(w)),
     _route("GET", "/connections", "who is connected", lambda s, w: s.connections(w)),
     _route("GET", "/timeline", "what happened last, and a table of it", lambda s, w: s.timeline(w)),
     _route("POST", "/wait", "answered when what the body says is so", lambda s, w: s.wait(w)),

@@ -2,6 +2,7 @@
 
     group_is("kitchen", state="Stable", members=2)     commit_is("kitchen", "orders", 0, at_least=7)
     group_has_all("kitchen")                           records_are("orders", 7)
+    transaction_is("tx", state="Ongoing")
 
 A condition is data; `waiting` has it looked at again when something has happened that may matter.
 """
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ottla.broker.state.groups import GroupView, look_at_group, look_at_groups
 from ottla.broker.state.topics import count_records
+from ottla.broker.state.transactions import TransactionView, look_at_transaction
 from ottla.cluster.topic_names import GROUP_TOPIC
 
 if TYPE_CHECKING:
@@ -117,6 +119,26 @@ def records_are(topic: str, count: int) -> Condition[int]:
         lambda found: found >= count,
         lambda found: f"there are {found}" if found else "there are none",
         (topic,),
+    )
+
+
+def transaction_is(
+    transactional_id: str, predicate: Callable[[TransactionView], bool] | None = None, *, state: str | None = None
+) -> Condition[TransactionView]:
+    """The transactional id is in this state, and as the predicate wants it; with neither, it is there."""
+    said = [f"state={state!r}"] if state is not None else []
+    if predicate is not None:
+        said.append(getattr(predicate, "__name__", repr(predicate)))
+
+    def holds(view: TransactionView) -> bool:
+        is_there = bool(said) or view.coordinator is not None
+        return is_there and state in (None, view.state) and (predicate is None or predicate(view))
+
+    return Condition(
+        f"transactional id {transactional_id} with {', '.join(said) or 'anything'}",
+        lambda parts: look_at_transaction(parts.services, transactional_id),
+        holds,
+        str,
     )
 
 

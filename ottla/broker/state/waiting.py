@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 #: What may matter to a condition; that a log has grown is heard from the log.
-_WAKING: Final = [kind for kind in Kind if kind.value.startswith(("group.", "topic.", "partition.", "node."))]
+_WAKING: Final = [
+    kind for kind in Kind if kind.value.startswith(("group.", "topic.", "partition.", "node.", "transaction"))
+]
 
 
 class NotInTime(TimeoutError):

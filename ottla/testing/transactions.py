@@ -1,0 +1,77 @@
+"""`kafka.transaction("tx")`: a transactional id as it is at the moment, and waiting until it is as it should be.
+
+    kafka.transaction("tx").wait_for(state="CompleteCommit")
+    assert kafka.transaction("tx").partitions == ()
+
+Everything is looked at anew each time it is asked for; `look()` gives all of it as it is at one moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ottla.broker.state import conditions
+from ottla.broker.state.transactions import TransactionView, look_at_transaction
+from ottla.testing.inside import TIMEOUT_S
+
+if TYPE_CHECKING:
+    from ottla.broker.state.groups import Place
+    from ottla.testing.inside import Inside
+
+
+class TransactionLooks:
+    """What is seen of a transactional id of a running broker, be it there or not."""
+
+    def __init__(self, inside: Inside, transactional_id: str) -> None:
+        self._inside = inside
+        self.transactional_id = transactional_id
+
+    def __repr__(self) -> str:
+        return str(self.look())
+
+    def look(self) -> TransactionView:
+        """All that can be said of it at this moment."""
+        return self._inside.look(lambda server: look_at_transaction(server.services, self.transactional_id))
+
+    @property
+    def state(self) -> str:
+        """Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort, or Dead: there is no such id."""
+        return self.look().state
+
+    @property
+    def partitions(self) -> tuple[Place, ...]:
+        """What belongs to the transaction and has no marker yet, as (topic, partition)."""
+        return self.look().partitions
+
+
+class Transaction(TransactionLooks):
+    """A transactional id of a running broker, be it there or not, and waiting for it."""
+
+    def wait_for(
+        self,
+        predicate: Callable[[TransactionView], bool] | None = None,
+        *,
+        state: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> TransactionView:
+        """Return the transactional id as it is when it is in this state, and `predicate` says so too.
+
+        Without either: when it is there. Raises `NotInTime`.
+        """
+        return self._inside.wait(conditions.transaction_is(self.transactional_id, predicate, state=state), timeout_s)
+
+
+class AsyncTransaction(TransactionLooks):
+    """The same, and its waits are awaited."""
+
+    async def wait_for(
+        self,
+        predicate: Callable[[TransactionView], bool] | None = None,
+        *,
+        state: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> TransactionView:
+        """As `Transaction.wait_for`."""
+        wanted = conditions.transaction_is(self.transactional_id, predicate, state=state)
+        return await self._inside.wait_in_loop(wanted, timeout_s)
