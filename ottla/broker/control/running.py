@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from ottla.broker.faults.engine import Faults
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ottla.events.stream import Stream
     from ottla.purgatory import Clock, Timer
 
+#: The system's, one that somebody moves, or one that jumps by itself besides.
+ClockKind: TypeAlias = Literal["system", "virtual", "auto"]
+
 
 class RunningBroker(Protocol):
     """What the control API needs of the server it belongs to."""
@@ -21,6 +24,10 @@ class RunningBroker(Protocol):
     clock: Clock
     #: What happens in it.
     events: Stream
+
+    @property
+    def clock_kind(self) -> ClockKind:
+        """How its time goes."""
 
     @property
     def cluster(self) -> Cluster:

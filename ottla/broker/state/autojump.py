@@ -11,7 +11,7 @@ Looking costs a wake-up for each threshold, so this is there only where it was a
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.stopping import Stopping
 from ottla.coordinator.classic.timers import REBALANCES
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ottla.broker.network.connection import Connection
     from ottla.broker.state.clock_hand import ClockHand
     from ottla.purgatory import Purgatory
+
+#: For how long nothing must have come, unless somebody says otherwise.
+AUTOJUMP_THRESHOLD_MS: Final = 50
 
 
 class AutoJump:
