@@ -96,6 +96,7 @@ def script() -> Iterator[Script[Serving]]:
         fault = {"api": "ListGroups", "throttle": 1}
         for path, wish in (("/faults", fault), ("/holds", {"api": "Metadata", "client_id": "held"})):
             assert script.ask("POST", path, json.dumps(wish).encode())[0] == 200
+        assert script.ask("POST", "/snapshot", b"{}") == (200, {"snapshot": 1})
         client.ask(ListGroupsRequest(), 1)
         with ExitStack() as clients:
             for _ in range(3):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from ottla.broker.assembly import Assembly
     from ottla.broker.faults.engine import Faults
     from ottla.broker.network.connection import Connection
     from ottla.broker.services import Services
@@ -24,6 +25,8 @@ class RunningBroker(Protocol):
     clock: Clock
     #: What happens in it.
     events: Stream
+    #: What it is made of.
+    parts: Assembly
 
     @property
     def clock_kind(self) -> ClockKind:
