@@ -107,6 +107,11 @@ def _add_settings(option: Callable[..., object]) -> None:
 def _add_output(option: Callable[..., object]) -> None:
     option("--journal", metavar="FILE", type=Path, help="append there what happens in groups and why, as JSON lines")
     option(
+        "--record-requests",
+        action="store_true",
+        help="keep the last requests and answers, for GET /requests of --control",
+    )
+    option(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
         default="info",
@@ -150,7 +155,9 @@ def run(options: argparse.Namespace) -> int:
         server.events.read(lambda _event: set_aside(), [Kind.GROUPS_LOADED])
         spare_what_lives()
         _raise_open_files_limit()
-        _run_until_signal(server, on_ready=lambda: _tell_ready(server, settings))
+        _run_until_signal(
+            server, on_ready=lambda: _begin_to_serve(server, settings, is_recorded=options.record_requests)
+        )
     except ConfigError as error:
         return fail(str(error), EXIT_USAGE)
     except MachineRefused as error:
@@ -228,6 +235,12 @@ def _run_until_signal(server: Server, on_ready: Callable[[], None]) -> None:
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(serve())
+
+
+def _begin_to_serve(server: Server, settings: Settings, *, is_recorded: bool) -> None:
+    if is_recorded:
+        server.record_requests()
+    _tell_ready(server, settings)
 
 
 def _tell_ready(server: Server, settings: Settings) -> None:

@@ -87,7 +87,7 @@ def script() -> Iterator[Script[Serving]]:
     and a hold that holds something.
     """
     options = ("--control", "127.0.0.1:0", "--clock", "virtual", "--set", "group.initial.rebalance.delay.ms=0")
-    with serving(*options) as broker, Client(broker.bootstrap, client_id="ana") as client:
+    with serving(*options, "--record-requests") as broker, Client(broker.bootstrap, client_id="ana") as client:
         create(client, "orders", 1)
         join(client, "kitchen", "orders", [0])
         for group_id in ("office", "pantry"):

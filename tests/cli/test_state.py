@@ -38,6 +38,17 @@ def script(broker: Serving) -> Iterator[Script[Serving]]:
     assert script.ask("POST", "/reset", b"{}") == (200, {"topics": 0})
 
 
+@pytest.fixture(scope="module")
+def recorded() -> Iterator[Script[Serving]]:
+    """A broker that records requests, and ana has joined and committed."""
+    options = ("--control", "127.0.0.1:0", "--record-requests", "--set", "group.initial.rebalance.delay.ms=0")
+    with serving(*options) as broker, Client(broker.bootstrap, client_id="ana") as client:
+        create(client, "orders", 1)
+        member_id = join(client, "kitchen", "orders", [0])
+        commit(client, "kitchen", "orders", {0: 7}, member_id=member_id, generation_id=1)
+        yield Script(broker)
+
+
 def test_group_is_shown_whole(script: Script[Serving]) -> None:
     status, group = script.ask("GET", "/groups/kitchen")
     assert status == 200
@@ -210,6 +221,32 @@ def test_snapshots_of_logs_on_disk_are_refused(tmp_path: Path) -> None:
         status, answer = Script(broker).ask("POST", "/snapshot", b"{}")
     assert status == 409
     assert "keep their logs in memory" in answer["error"]
+
+
+def test_requests_are_shown_decoded(recorded: Script[Serving]) -> None:
+    """By API, group and client, with what was answered."""
+    status, answer = recorded.ask("GET", "/requests?api=OffsetCommit&group_id=kitchen&client_id=an*")
+    assert (status, answer["has_all"]) == (200, True)
+    (commit,) = answer["requests"]
+    assert (commit["client_id"], commit["is_answered"], commit["errors"]) == ("ana", True, [])
+    assert commit["request"]["topics"][0]["partitions"][0]["committed_offset"] == 7
+    assert commit["answer"]["topics"][0]["partitions"][0]["error_code"] == "NONE (0)"
+    apis = [request["api"] for request in recorded.get("/requests?api=*Group")["requests"]]
+    assert apis == ["JoinGroup", "SyncGroup"]
+    for other in ("group_id=office", "client_id=bo", "api=Fetch"):
+        assert recorded.get(f"/requests?{other}") == {"has_all": True, "requests": []}
+
+
+@pytest.mark.parametrize("query", ["api=Commit", "topic=orders", "api=Fetch&api=Produce"])
+def test_requests_that_can_not_be_sought_are_refused(recorded: Script[Serving], query: str) -> None:
+    assert recorded.ask("GET", f"/requests?{query}")[0] == 400
+
+
+def test_requests_that_are_not_recorded_are_refused(script: Script[Serving]) -> None:
+    """With the option that it takes."""
+    status, answer = script.ask("GET", "/requests")
+    assert status == 409
+    assert "--record-requests" in answer["error"]
 
 
 def test_people_see_and_follow_what_happens_at_a_terminal(script: Script[Serving]) -> None:

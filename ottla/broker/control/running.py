@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.connection import Connection
     from ottla.broker.services import Services
     from ottla.broker.state.clock_hand import ClockHand
+    from ottla.broker.state.requests import RequestRecorder
     from ottla.broker.state.waiting import Waiting
     from ottla.cluster.cluster import Cluster
     from ottla.events.stream import Stream
@@ -27,6 +28,8 @@ class RunningBroker(Protocol):
     events: Stream
     #: What it is made of.
     parts: Assembly
+    #: What clients have asked and were answered, if it is kept.
+    recorder: RequestRecorder | None
 
     @property
     def clock_kind(self) -> ClockKind:

@@ -5,6 +5,7 @@ GET  /topics/{topic}        a topic: its partitions, their leaders, where their 
 GET  /records/{topic}       the last records in it, decoded
 GET  /connections           who is connected
 GET  /timeline              what happened last, and the same as a table
+GET  /requests              what clients have asked and were answered: see `requests`
 POST /wait                  answered when what the body says is so: see `read_condition`
 POST /seed                  {"entries": [...]}: have these topics, records and offsets, as in a file for --seed
 POST /snapshot, /restore    keep all as it is, and go back to it: see `snapshots`
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from ottla.broker.control.http_refused import HttpRefused
+from ottla.broker.control.requests import tell_requests
 from ottla.broker.control.route import WAIT_MS, WAIT_MS_MAX, Answer
 from ottla.broker.control.snapshots import Snapshots
 from ottla.broker.control.wishes import read_object
@@ -84,6 +86,10 @@ class StateControl:
         moments = list(deque(timeline, TOLD_MAX))
         lost = timeline.lost + len(timeline) - len(moments)
         return {"lost": lost, "text": str(timeline.short()), "events": [_tell_moment(moment) for moment in moments]}
+
+    async def requests(self, query: bytes) -> Answer:
+        """GET /requests"""
+        return await tell_requests(self._server, query)
 
     async def wait(self, body: bytes) -> Answer:
         """POST /wait"""
