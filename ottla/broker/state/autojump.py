@@ -14,7 +14,6 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.stopping import Stopping
-from ottla.coordinator.classic.timers import REBALANCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -57,6 +56,8 @@ class AutoJump:
 
     def _is_request_parked(self) -> bool:
         """Whether somebody waits who has a deadline."""
+        from ottla.coordinator.classic.timers import REBALANCES  # many brokers never have a group
+
         services = self._parts.services
         waiting: list[Purgatory[Any]] = [services.delayed_operations.fetch, services.delayed_operations.produce]
         waiting += [
