@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from ottla.broker.authorizer import Authorizer
     from ottla.broker.control.http import ControlListener
+    from ottla.broker.control.running import ClockKind
     from ottla.broker.faults.engine import Faults
     from ottla.broker.groups.coordination import WrapGroupLog
     from ottla.broker.network.connection import Connection
@@ -138,6 +139,13 @@ class Server:
     def timer(self) -> Timer:
         """What wakes it, once it runs."""
         return self.parts.timer
+
+    @property
+    def clock_kind(self) -> ClockKind:
+        """How its time goes."""
+        if not self.clock.stands_still:
+            return "system"
+        return "virtual" if self._autojump_threshold_ms is None else "auto"
 
     @property
     def nodes(self) -> list[Node]:

@@ -91,9 +91,10 @@ def _add_settings(option: Callable[..., object]) -> None:
     )
     option(
         "--clock",
-        choices=("system", "virtual"),
+        choices=("system", "virtual", "auto"),
         default="system",
-        help="virtual: time stands still until it is moved through --control (default: system)",
+        help="virtual: time stands still until it is moved through --control; auto: it jumps to the next deadline "
+        "when every client waits, besides (default: system)",
     )
     option(
         "--seed",
@@ -105,6 +106,11 @@ def _add_settings(option: Callable[..., object]) -> None:
 
 def _add_output(option: Callable[..., object]) -> None:
     option("--journal", metavar="FILE", type=Path, help="append there what happens in groups and why, as JSON lines")
+    option(
+        "--record-requests",
+        action="store_true",
+        help="keep the last requests and answers, for GET /requests of --control",
+    )
     option(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
@@ -122,6 +128,7 @@ def run(options: argparse.Namespace) -> int:
     from ottla.broker.collector import set_aside, spare_what_lives
     from ottla.broker.network.endpoints import read_endpoints
     from ottla.broker.server import Server
+    from ottla.broker.state.autojump import AUTOJUMP_THRESHOLD_MS
     from ottla.broker.structured_log import make_log
     from ottla.cluster.address import Address, MachineRefused
     from ottla.events.kind import Kind
@@ -134,7 +141,8 @@ def run(options: argparse.Namespace) -> int:
             settings,
             endpoints=read_endpoints(settings, options.listen, options.advertise),
             node_count=options.nodes,
-            clock=VirtualClock() if options.clock == "virtual" else SystemClock(),
+            clock=SystemClock() if options.clock == "system" else VirtualClock(),
+            autojump_threshold_ms=AUTOJUMP_THRESHOLD_MS if options.clock == "auto" else None,
             control=Address.parse(options.control, "--control") if options.control else None,
             control_token=control_token.read_for_broker(options),
             journal=options.journal,
@@ -147,7 +155,9 @@ def run(options: argparse.Namespace) -> int:
         server.events.read(lambda _event: set_aside(), [Kind.GROUPS_LOADED])
         spare_what_lives()
         _raise_open_files_limit()
-        _run_until_signal(server, on_ready=lambda: _tell_ready(server, settings))
+        _run_until_signal(
+            server, on_ready=lambda: _begin_to_serve(server, settings, is_recorded=options.record_requests)
+        )
     except ConfigError as error:
         return fail(str(error), EXIT_USAGE)
     except MachineRefused as error:
@@ -227,6 +237,12 @@ def _run_until_signal(server: Server, on_ready: Callable[[], None]) -> None:
         runner.run(serve())
 
 
+def _begin_to_serve(server: Server, settings: Settings, *, is_recorded: bool) -> None:
+    if is_recorded:
+        server.record_requests()
+    _tell_ready(server, settings)
+
+
 def _tell_ready(server: Server, settings: Settings) -> None:
     """Every socket accepts: say what there is to be said about the settings, and the ready line."""
     from ottla.events.kind import Kind
@@ -236,7 +252,7 @@ def _tell_ready(server: Server, settings: Settings) -> None:
         events.tell(Kind.SETTING_IGNORED, setting=name, reason="neither Ottla nor Kafka has a setting of this name")
     for name in settings.without_effect:
         events.tell(Kind.SETTING_STORED, setting=name, reason="Kafka has it, and nothing goes by it here")
-    if server.clock.stands_still and server.control_url is None:
+    if server.clock_kind == "virtual" and server.control_url is None:
         events.tell(Kind.CLOCK_STOPPED, reason="time stands still, and without --control nobody can move it")
     first, *others = server.nodes[0].addresses.items()
     words = [f"bootstrap={first[1]}"]

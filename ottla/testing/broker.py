@@ -31,6 +31,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeVar
 
+from ottla.broker.state.autojump import AUTOJUMP_THRESHOLD_MS
 from ottla.testing.clockwork import Clockwork
 from ottla.testing.faulting import Faulting
 from ottla.testing.looking import Looking
@@ -45,8 +46,6 @@ T = TypeVar("T")
 
 #: Settings that differ from Kafka's defaults because this is a test.
 TEST_SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
-#: For how long clients must have been silent for the clock "auto" to jump.
-AUTOJUMP_THRESHOLD_MS: Final = 50
 _LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 #: How long starting and stopping may take before something must be wrong.
 _PATIENCE_S: Final = 30.0

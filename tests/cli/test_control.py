@@ -64,7 +64,7 @@ def test_list_has_everything_there_is(virtual: Script[Serving]) -> None:
     listed = [(route["method"], route["path"]) for route in virtual.get("/")["routes"]]
     assert listed == [(route.method, route.path) for route in ROUTES]
     for method, path in listed:
-        if "{" in path or path.startswith(("/events", "/faults", "/holds", "/wait", "/seed", "/reset")):
+        if "{" in path or path.startswith(("/events", "/faults", "/holds", "/wait", "/seed", "/reset", "/requests")):
             # test_control_events.py, test_openapi.py, test_state.py
             continue
         body = b'{"node_id": 1}' if path.startswith("/nodes") else b'{"ms": 0}'
@@ -181,6 +181,30 @@ def test_both_times_move_by_the_same_amount(virtual: Script[Serving]) -> None:
     after = virtual.advance(86_400_000)
     assert after["clock"] == "virtual"
     assert after["now_ms"] - before["now_ms"] == after["wall_ms"] - before["wall_ms"] == 86_400_000
+
+
+def test_clock_that_jumps_by_itself_ends_the_session_of_who_is_silent() -> None:
+    """Nobody moves it: who joins waits for ana, who never beats, and 45 s are over."""
+    options = ("--control", "127.0.0.1:0", "--clock", "auto", "--set", "group.initial.rebalance.delay.ms=0")
+    with serving(*options) as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
+        script = Script(broker)
+        before = script.get("/clock")
+        silent_id = join(ana, "orders")
+        join(bo, "orders")
+        after = script.get("/clock")
+        timeline = script.get("/timeline")["events"]
+    assert before["clock"] == after["clock"] == "auto"
+    assert after["now_ms"] - before["now_ms"] >= 45_000
+    expired = [event for event in timeline if event["details"].get("cause") == "session_expired"]
+    assert {event["details"]["member_id"] for event in expired} == {silent_id}
+
+
+def test_clock_that_jumps_by_itself_is_not_warned_of() -> None:
+    """One that nobody can move is: without --control it stands still."""
+    for clock, is_warned in (("virtual", True), ("auto", False)):
+        with serving("--clock", clock) as broker:
+            assert broker.stop() == 0
+            assert ("clock.stopped" in broker.stderr()) == is_warned
 
 
 def test_system_clock_cannot_be_moved() -> None:

@@ -87,7 +87,7 @@ def script() -> Iterator[Script[Serving]]:
     has happened and a hold that holds something.
     """
     options = ("--control", "127.0.0.1:0", "--clock", "virtual", "--set", "group.initial.rebalance.delay.ms=0")
-    with serving(*options) as broker, Client(broker.bootstrap, client_id="ana") as client:
+    with serving(*options, "--record-requests") as broker, Client(broker.bootstrap, client_id="ana") as client:
         create(client, "orders", 1)
         begin_transaction(client, "bills", "orders")
         join(client, "kitchen", "orders", [0])
@@ -97,6 +97,7 @@ def script() -> Iterator[Script[Serving]]:
         fault = {"api": "ListGroups", "throttle": 1}
         for path, wish in (("/faults", fault), ("/holds", {"api": "Metadata", "client_id": "held"})):
             assert script.ask("POST", path, json.dumps(wish).encode())[0] == 200
+        assert script.ask("POST", "/snapshot", b"{}") == (200, {"snapshot": 1})
         client.ask(ListGroupsRequest(), 1)
         with ExitStack() as clients:
             for _ in range(3):

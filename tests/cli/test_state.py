@@ -7,9 +7,11 @@ import select
 import signal
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from ottla.broker.control.snapshots import SNAPSHOTS_KEPT_MAX
 from tests.cli.script import Script
 from tests.cli.stage import begin_transaction, commit, create, join, produce
 from tests.cli.terminal import PROGRAM, SECONDS_MAX, Serving, only_line, ottla, serving
@@ -34,6 +36,17 @@ def script(broker: Serving) -> Iterator[Script[Serving]]:
         commit(client, "kitchen", "orders", {0: 7}, member_id=member_id, generation_id=1)
         yield script
     assert script.ask("POST", "/reset", b"{}") == (200, {"topics": 0})
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Iterator[Script[Serving]]:
+    """A broker that records requests, and ana has joined and committed."""
+    options = ("--control", "127.0.0.1:0", "--record-requests", "--set", "group.initial.rebalance.delay.ms=0")
+    with serving(*options) as broker, Client(broker.bootstrap, client_id="ana") as client:
+        create(client, "orders", 1)
+        member_id = join(client, "kitchen", "orders", [0])
+        commit(client, "kitchen", "orders", {0: 7}, member_id=member_id, generation_id=1)
+        yield Script(broker)
 
 
 def test_group_is_shown_whole(script: Script[Serving]) -> None:
@@ -194,6 +207,65 @@ def test_people_reset_at_a_terminal(script: Script[Serving]) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "the broker is as it was at its start\n", "")
     assert script.ask("GET", "/topics/orders")[0] == 404
     assert script.ask("GET", "/groups/kitchen")[1]["state"] == "Dead"
+
+
+def test_snapshot_is_gone_back_to_as_often_as_one_likes(script: Script[Serving]) -> None:
+    """Also after a reset: topic, records, group and what it has committed."""
+    status, taken = script.ask("POST", "/snapshot", b"{}")
+    assert status == 200
+    wish = json.dumps(taken).encode()
+    for _ in range(2):
+        assert script.ask("POST", "/reset", b"{}") == (200, {"topics": 0})
+        assert script.ask("POST", "/restore", wish) == (200, {"topics": 2})
+        assert len(script.ask("GET", "/records/orders")[1]["records"]) == 10
+        group = script.ask("GET", "/groups/kitchen")[1]
+        assert group["committed"] == [{"topic": "orders", "partition": 0, "offset": 7, "lag": 3}]
+
+
+def test_snapshots_taken_last_are_kept(script: Script[Serving]) -> None:
+    """When there is one more, the oldest goes; a sentence names those there are."""
+    taken = [script.ask("POST", "/snapshot", b"{}")[1]["snapshot"] for _ in range(SNAPSHOTS_KEPT_MAX + 1)]
+    status, answer = script.ask("POST", "/restore", json.dumps({"snapshot": taken[0]}).encode())
+    kept = ", ".join(map(str, taken[1:]))
+    assert (status, answer["error"]) == (
+        404,
+        f"there is no snapshot {taken[0]}; those kept, {SNAPSHOTS_KEPT_MAX} at most, are: {kept}",
+    )
+    assert script.ask("POST", "/restore", json.dumps({"snapshot": taken[1]}).encode())[0] == 200
+
+
+def test_snapshots_of_logs_on_disk_are_refused(tmp_path: Path) -> None:
+    """Even if there are none yet: what can't be restored is not taken."""
+    with serving("--control", "127.0.0.1:0", "--data-dir", str(tmp_path / "data")) as broker:
+        status, answer = Script(broker).ask("POST", "/snapshot", b"{}")
+    assert status == 409
+    assert "keep their logs in memory" in answer["error"]
+
+
+def test_requests_are_shown_decoded(recorded: Script[Serving]) -> None:
+    """By API, group and client, with what was answered."""
+    status, answer = recorded.ask("GET", "/requests?api=OffsetCommit&group_id=kitchen&client_id=an*")
+    assert (status, answer["has_all"]) == (200, True)
+    (commit,) = answer["requests"]
+    assert (commit["client_id"], commit["is_answered"], commit["errors"]) == ("ana", True, [])
+    assert commit["request"]["topics"][0]["partitions"][0]["committed_offset"] == 7
+    assert commit["answer"]["topics"][0]["partitions"][0]["error_code"] == "NONE (0)"
+    apis = [request["api"] for request in recorded.get("/requests?api=*Group")["requests"]]
+    assert apis == ["JoinGroup", "SyncGroup"]
+    for other in ("group_id=office", "client_id=bo", "api=Fetch"):
+        assert recorded.get(f"/requests?{other}") == {"has_all": True, "requests": []}
+
+
+@pytest.mark.parametrize("query", ["api=Commit", "topic=orders", "api=Fetch&api=Produce"])
+def test_requests_that_can_not_be_sought_are_refused(recorded: Script[Serving], query: str) -> None:
+    assert recorded.ask("GET", f"/requests?{query}")[0] == 400
+
+
+def test_requests_that_are_not_recorded_are_refused(script: Script[Serving]) -> None:
+    """With the option that it takes."""
+    status, answer = script.ask("GET", "/requests")
+    assert status == 409
+    assert "--record-requests" in answer["error"]
 
 
 def test_people_see_and_follow_what_happens_at_a_terminal(script: Script[Serving]) -> None:

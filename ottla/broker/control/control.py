@@ -159,7 +159,7 @@ class Control:
         """GET /clock"""
         clock = self.server.clock
         return {
-            "clock": "virtual" if clock.stands_still else "system",
+            "clock": self.server.clock_kind,
             "now_ms": clock.now_ms(),
             "wall_ms": clock.wall_ms(),
             "next_deadline_ms": self.server.timer.next_deadline_ms(),

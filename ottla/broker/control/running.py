@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from ottla.broker.assembly import Assembly
     from ottla.broker.faults.engine import Faults
     from ottla.broker.network.connection import Connection
     from ottla.broker.services import Services
     from ottla.broker.state.clock_hand import ClockHand
+    from ottla.broker.state.requests import RequestRecorder
     from ottla.broker.state.waiting import Waiting
     from ottla.cluster.cluster import Cluster
     from ottla.events.stream import Stream
     from ottla.purgatory import Clock, Timer
+
+#: The system's, one that somebody moves, or one that jumps by itself besides.
+ClockKind: TypeAlias = Literal["system", "virtual", "auto"]
 
 
 class RunningBroker(Protocol):
@@ -21,6 +26,14 @@ class RunningBroker(Protocol):
     clock: Clock
     #: What happens in it.
     events: Stream
+    #: What it is made of.
+    parts: Assembly
+    #: What clients have asked and were answered, if it is kept.
+    recorder: RequestRecorder | None
+
+    @property
+    def clock_kind(self) -> ClockKind:
+        """How its time goes."""
 
     @property
     def cluster(self) -> Cluster:

@@ -7,13 +7,16 @@ GET  /transactions          transactional ids, and how their transactions stand
 GET  /transactions/{transactional_id}    one of them
 GET  /connections           who is connected
 GET  /timeline              what happened last, and the same as a table
+GET  /requests              what clients have asked and were answered: see `requests`
 POST /wait                  answered when what the body says is so: see `read_condition`
 POST /seed                  {"entries": [...]}: have these topics, records and offsets, as in a file for --seed
+POST /snapshot, /restore    keep all as it is, and go back to it: see `snapshots`
 POST /reset                 {}: have it as it was at its start
 """
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64encode
 from collections import deque
 from collections.abc import Mapping
@@ -23,7 +26,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from ottla.broker.control.http_refused import HttpRefused
+from ottla.broker.control.requests import tell_requests
 from ottla.broker.control.route import WAIT_MS, WAIT_MS_MAX, Answer
+from ottla.broker.control.snapshots import Snapshots
 from ottla.broker.control.wishes import read_object
 from ottla.broker.state import conditions
 from ottla.broker.state.connections import look_at_connections
@@ -49,6 +54,9 @@ class StateControl:
         """`history`: what happens is kept there."""
         self._server = server
         self._history = history
+        self._snapshots = Snapshots(server)
+        #: One at a time puts the broker back: who comes meanwhile waits.
+        self._putting_back = asyncio.Lock()
 
     async def group(self, name: bytes) -> Answer:
         """GET /groups/{group_id}"""
@@ -90,6 +98,10 @@ class StateControl:
         lost = timeline.lost + len(timeline) - len(moments)
         return {"lost": lost, "text": str(timeline.short()), "events": [_tell_moment(moment) for moment in moments]}
 
+    async def requests(self, query: bytes) -> Answer:
+        """GET /requests"""
+        return await tell_requests(self._server, query)
+
     async def wait(self, body: bytes) -> Answer:
         """POST /wait"""
         wish = read_object(body)
@@ -125,11 +137,22 @@ class StateControl:
             raise HttpRefused(HTTPStatus.CONFLICT, str(error)) from None
         return {"entries": len(seed)}
 
+    async def snapshot(self, body: bytes) -> Answer:
+        """POST /snapshot"""
+        async with self._putting_back:
+            return await self._snapshots.take(body)
+
+    async def restore(self, body: bytes) -> Answer:
+        """POST /restore"""
+        async with self._putting_back:
+            return await self._snapshots.restore(body)
+
     async def reset(self, body: bytes) -> Answer:
         """POST /reset"""
         if read_object(body) != {}:
             raise HttpRefused(HTTPStatus.BAD_REQUEST, "the body is {}, for there is nothing to say")
-        await self._server.reset()
+        async with self._putting_back:
+            await self._server.reset()
         return {"topics": len(self._server.cluster.topics)}
 
 

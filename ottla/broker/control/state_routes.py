@@ -35,7 +35,10 @@ STATE_ROUTES: Final[tuple[Route[HasState], ...]] = (
     _route("GET", "/transactions/{transactional_id}", "one transactional id", lambda s, w: s.transaction(w)),
     _route("GET", "/connections", "who is connected", lambda s, w: s.connections(w)),
     _route("GET", "/timeline", "what happened last, and a table of it", lambda s, w: s.timeline(w)),
+    _route("GET", "/requests", "what clients asked, with --record-requests; ?api=*Group", lambda s, w: s.requests(w)),
     _route("POST", "/wait", "answered when what the body says is so", lambda s, w: s.wait(w)),
     _route("POST", "/seed", 'make topics, records and offsets: {"entries": [...]}', lambda s, w: s.seed(w)),
+    _route("POST", "/snapshot", "keep topics and groups as they are: {}", lambda s, w: s.snapshot(w)),
+    _route("POST", "/restore", 'have them as in {"snapshot": ...}', lambda s, w: s.restore(w)),
     _route("POST", "/reset", "have it as it was at its start: {}", lambda s, w: s.reset(w)),
 )

@@ -11,10 +11,9 @@ Looking costs a wake-up for each threshold, so this is there only where it was a
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.stopping import Stopping
-from ottla.coordinator.classic.timers import REBALANCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
     from ottla.broker.network.connection import Connection
     from ottla.broker.state.clock_hand import ClockHand
     from ottla.purgatory import Purgatory
+
+#: For how long nothing must have come, unless somebody says otherwise.
+AUTOJUMP_THRESHOLD_MS: Final = 50
 
 
 class AutoJump:
@@ -54,6 +56,8 @@ class AutoJump:
 
     def _is_request_parked(self) -> bool:
         """Whether somebody waits who has a deadline."""
+        from ottla.coordinator.classic.timers import REBALANCES  # many brokers never have a group
+
         services = self._parts.services
         waiting: list[Purgatory[Any]] = [services.delayed_operations.fetch, services.delayed_operations.produce]
         waiting += [

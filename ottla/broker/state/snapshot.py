@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.state.reset import TURNS_MAX, forget_topics
 from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ottla.broker.assembly import Assembly
     from ottla.coordinator.runtime.runtime import Runtime
     from ottla.log.storage.memory import FrozenLog
+
+_ON_DISK: Final = "snapshots are of brokers that keep their logs in memory; make this one without a data directory"
 
 
 class SnapshotRefused(RuntimeError):
@@ -61,6 +63,8 @@ class Snapshot:
 def snapshot(parts: Assembly) -> Snapshot:
     """What there is now. Raises `SnapshotRefused` where logs are on disk."""
     cluster = parts.cluster
+    if cluster.store is not None:  # even if there are no logs yet
+        raise SnapshotRefused(_ON_DISK)
     try:
         topics = {
             name: FrozenTopic(
@@ -72,9 +76,7 @@ def snapshot(parts: Assembly) -> Snapshot:
             for name, topic in cluster.topics.items()
         }
     except NotInMemory:
-        raise SnapshotRefused(
-            "snapshots are of brokers that keep their logs in memory; make this one without a data directory"
-        ) from None
+        raise SnapshotRefused(_ON_DISK) from None
     settings = cluster.settings
     return Snapshot(
         topics,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from ottla.broker.state.decoded import as_json
 from ottla.events.kind import KINDS
-from ottla.testing.trace.decoded import as_json
 from ottla.testing.trace.document import Trace, TracedEvent, TracedRequest
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ottla.broker.state.decoded import ELEMENTS_MAX, TEXT_CHARACTERS_MAX, as_json, bytes_as_text, records_as_json
 from ottla.protocol.consumer import write_assignment, write_subscription
 from ottla.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from ottla.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
@@ -10,7 +11,6 @@ from ottla.protocol.messages.join_group import JoinGroupRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from ottla.protocol.messages.sync_group import SyncGroupResponse
-from ottla.testing.trace.decoded import ELEMENTS_MAX, TEXT_CHARACTERS_MAX, as_json, bytes_as_text, records_as_json
 from tests.support.batches import batch
 
 
