@@ -14,8 +14,8 @@ import pytest
 
 from ottla.broker.delayed import fetch as delayed_fetch
 from ottla.broker.groups import loading
-from ottla.broker.groups.coordination import GroupLogOnTopic
 from ottla.broker.handlers import describe_cluster, metadata, produce
+from ottla.broker.internal_log import InternalLog
 from ottla.coordinator.classic import step
 from ottla.coordinator.classic.events import HeartbeatRequested
 from ottla.coordinator.classic.group import Group
@@ -309,7 +309,7 @@ class TestGroup:
         with Client(broker.bootstrap) as ana:
             ana.ask(CreateTopicsRequest([CreateTopicsRequest.CreatableTopic("orders", 1, 1)], 1000), 7)
             self.join(ana, "sick")
-            monkeypatch.setattr(GroupLogOnTopic, "append", fails)
+            monkeypatch.setattr(InternalLog, "append", fails)
             for _ in range(5):
                 ana.send(self.commit_request("sick", 5), 7)
             answers = [ana.receive().message.topics[0].partitions[0].error_code for _ in range(5)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.broker.groups.coordination import GroupLogOnTopic
+from ottla.broker.internal_log import InternalLog
 from ottla.broker.network.holdings import Holdings
 from ottla.coordinator.runtime.records import Record
 from ottla.pacing import TEXT_BYTES_MAX, Pace
@@ -349,13 +349,13 @@ def test_a_commit_larger_than_the_group_log_takes(
 ) -> None:
     """It is refused before anything is made of it; what fits is written."""
     asked: list[int] = []
-    append = GroupLogOnTopic.append
+    append = InternalLog.append
 
-    def counted(log: GroupLogOnTopic, partition: int, records: Sequence[Record]) -> ErrorCode:
+    def counted(log: InternalLog, partition: int, records: Sequence[Record]) -> ErrorCode:
         asked.append(len(records))
         return append(log, partition, records)
 
-    monkeypatch.setattr(GroupLogOnTopic, "append", counted)
+    monkeypatch.setattr(InternalLog, "append", counted)
     listed = [OffsetCommitRequest.OffsetCommitRequestPartition(0, 1)] * partitions
     topic = OffsetCommitRequest.OffsetCommitRequestTopic("a-topic-of-some-length", partitions=listed)
     with RunningBroker() as broker, Client(broker.bootstrap) as ana:

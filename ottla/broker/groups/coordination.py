@@ -8,34 +8,31 @@ Kafka: CoordinatorPartitionWriter, GroupCoordinatorService.completeTransaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from ottla.broker.groups.loading import Loading
 from ottla.broker.groups.notes import NotesToStream
+from ottla.broker.groups.recovery import Recovery
+from ottla.broker.internal_log import InternalLog
 from ottla.broker.internal_topic import InternalTopic
 from ottla.broker.rounds import PAUSE_MS_MIN
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.cluster.uuids import uuid_of
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
+from ottla.coordinator.java_hash import partition_for
 from ottla.coordinator.runtime.runtime import PartitionState
 from ottla.events.kind import Kind
-from ottla.events.setbacks import Setbacks, reason_of
-from ottla.log.producer_state import Verification
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.record_building import build_batch
-from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup
 
     from ottla.broker.background import Background
     from ottla.cluster.cluster import Cluster
-    from ottla.coordinator.runtime.effects import Writer
     from ottla.coordinator.runtime.log import Log as GroupLog
-    from ottla.coordinator.runtime.records import Record
     from ottla.events.stream import Event, Stream
     from ottla.log.partition import Partition
     from ottla.log.transaction_marker import EndedTransaction
@@ -47,47 +44,6 @@ if TYPE_CHECKING:
 WrapGroupLog: TypeAlias = "Callable[[GroupLog], GroupLog]"
 
 _MS_PER_MINUTE = 60_000
-#: A group that was well for so long starts from the beginning with its next failure.
-_QUIET_MS = 3_600_000
-
-
-class GroupLogOnTopic:
-    """The group log of the coordinators: the partitions of __consumer_offsets."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-
-    def append(self, partition: int, records: Sequence[Record]) -> ErrorCode:
-        """Append the records as one batch, and say why not if not."""
-        topic = self._cluster.topics.get(GROUP_TOPIC)
-        if topic is None:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        log = topic.partitions[partition]
-        if topic.placements[partition].has_too_few_in_sync(log.config.min_insync_replicas):
-            return ErrorCode.NOT_ENOUGH_REPLICAS
-        wall_ms = self._cluster.wall_ms()
-        batch = build_batch(records, timestamp_ms=wall_ms)
-        return log.append_internal(batch, wall_ms).error
-
-    def append_in_transaction(self, partition: int, records: Sequence[Record], writer: Writer) -> ErrorCode:
-        """The same as part of a producer's transaction."""
-        topic = self._cluster.topics.get(GROUP_TOPIC)
-        if topic is None:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        log = topic.partitions[partition]
-        if topic.placements[partition].has_too_few_in_sync(log.config.min_insync_replicas):
-            return ErrorCode.NOT_ENOUGH_REPLICAS
-        wall_ms = self._cluster.wall_ms()
-        batch = build_batch(
-            records,
-            timestamp_ms=wall_ms,
-            producer_id=writer.producer_id,
-            producer_epoch=writer.producer_epoch,
-            is_transactional=True,
-        )
-        verification = writer.verification
-        assert verification is None or isinstance(verification, Verification)
-        return log.append_internal(batch, wall_ms, verification).error
 
 
 def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
@@ -105,10 +61,11 @@ def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
 
 
 class GroupTidings:
-    """Tells what became of a partition of __consumer_offsets."""
+    """Tells what became of a partition of __consumer_offsets, and of a group that has met a bug of ours."""
 
-    def __init__(self, events: Stream) -> None:
+    def __init__(self, events: Stream, partitions_count: int) -> None:
         self._events = events
+        self._partitions_count = partitions_count
 
     def loaded(self, partition: int, machines: int, duration_ms: int) -> None:
         self._events.tell(Kind.GROUP_LOG_LOADED, partition=partition, groups=machines, duration_ms=duration_ms)
@@ -121,6 +78,18 @@ class GroupTidings:
 
     def all_read(self) -> None:
         self._events.tell(Kind.GROUPS_LOADED)
+
+    def name_of(self, group_id: str) -> str:
+        return f"group {group_id}"
+
+    def partition_of(self, group_id: str) -> int:
+        return partition_for(group_id, self._partitions_count)
+
+    def has_failed(self, group_id: str, reason: str, raised: Exception) -> None:
+        self._events.tell(Kind.GROUP_FAILED, raised=raised, group_id=group_id, reason=reason)
+
+    def has_recovered(self, group_id: str) -> None:
+        self._events.tell(Kind.GROUP_RECOVERED, group_id=group_id)
 
 
 class GroupCoordination:
@@ -138,15 +107,15 @@ class GroupCoordination:
     ) -> None:
         """`wrap_group_log`: what is to stand around the group log, if anything is."""
         config = group_config(cluster.settings, cluster.group_partitions_count)
-        group_log: GroupLog = GroupLogOnTopic(cluster)
+        group_log: GroupLog = InternalLog(cluster, GROUP_TOPIC)
         if wrap_group_log is not None:
             group_log = wrap_group_log(group_log)
         notes = NotesToStream(cluster.events)
         self._cluster = cluster
-        self._timer = timer
-        self._events = cluster.events
-        self._loading = Loading(background, "group loading", GroupTidings(cluster.events), cluster.events)
-        self._setbacks: Setbacks[str] = Setbacks(timer.now_ms, _QUIET_MS)
+        tidings = GroupTidings(cluster.events, config.offsets_topic_num_partitions)
+        self._loading = Loading(background, "group loading", tidings, cluster.events)
+        self._topic = InternalTopic(cluster, GROUP_TOPIC, self.take_over, self.resign)
+        recovery = Recovery(tidings, self._topic, self._loading, timer, lambda node_id: self.of_node[node_id].runtime)
         self.of_node = {
             node_id: Coordinator(
                 config,
@@ -154,13 +123,12 @@ class GroupCoordination:
                 timer,
                 tasks,
                 notes,
-                partial(self._group_failed, node_id),
+                partial(recovery.failed, node_id),
                 lambda steps: background.start(steps, "expired offsets"),
                 pace,
             )
             for node_id in cluster.all_nodes
         }
-        self._topic = InternalTopic(cluster, GROUP_TOPIC, self.take_over, self.resign)
         cluster.events.read(self._topic_deleted, [Kind.TOPIC_DELETED])
         self._topic.take_over_all()
 
@@ -206,31 +174,6 @@ class GroupCoordination:
         if error is ErrorCode.NONE:
             coordinator.end_transaction(log.index, ended.producer_id, is_commit=ended.marker.is_commit)
         return error
-
-    def _group_failed(self, node_id: int, group_id: str, error: Exception) -> None:
-        """A group has met a bug. It is read anew from its log, at once or, if it fails again, later.
-
-        Called while the error is being handled. Kafka takes back what the request has changed, and the group goes on.
-        """
-        setbacks = self._setbacks
-        cause = error.__cause__ or error
-        if setbacks.failed(group_id, cause):
-            self._events.tell(Kind.GROUP_FAILED, raised=error, group_id=group_id, reason=reason_of(cause))
-        recovery = Alarm(lambda: self._recover(node_id, group_id), f"recovery of group {group_id}")
-        self._timer.add_in(recovery, 0 if setbacks.failures(group_id) == 1 else setbacks.backoff_ms(group_id))
-
-    def _recover(self, node_id: int, group_id: str) -> None:
-        coordinator, topic = self.of_node[node_id], self._topic.topic
-        if topic is None or not coordinator.runtime.is_given_up(group_id):
-            return
-
-        def then(error: Exception | None) -> None:
-            if error is not None:
-                self._group_failed(node_id, group_id, error)
-            elif self._setbacks.failures(group_id) == 1:
-                self._events.tell(Kind.GROUP_RECOVERED, group_id=group_id)
-
-        self._loading.recover(coordinator.runtime, topic.partitions[coordinator.partition_of(group_id)], group_id, then)
 
     def _topic_deleted(self, event: Event) -> None:
         name, topic_id = event.details["topic"], uuid_of(event.details["topic_id"])

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ottla.broker.groups.loading import Loading
+from ottla.broker.groups.recovery import Recovery
+from ottla.broker.internal_log import InternalLog
 from ottla.broker.internal_topic import InternalTopic
 from ottla.broker.rounds import PAUSE_MS_MIN
 from ottla.broker.transactions.markers import MarkerWriter
@@ -25,10 +27,7 @@ from ottla.coordinator.java_hash import partition_for
 from ottla.coordinator.transactions.config import TransactionConfig
 from ottla.coordinator.transactions.coordinator import TransactionCoordinator
 from ottla.events.kind import Kind
-from ottla.events.setbacks import Setbacks, reason_of
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.record_building import build_batch
-from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup
@@ -43,26 +42,9 @@ if TYPE_CHECKING:
     from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
 
-#: A partition that was well for so long starts from the beginning with its next failure.
-_QUIET_MS: Final = 3_600_000
 
-
-class TransactionLogOnTopic:
+class TransactionLog(InternalLog):
     """The log of the coordinators: the partitions of __transaction_state."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-
-    def append(self, partition: int, records: Sequence[Record]) -> ErrorCode:
-        """Append the records as one batch, and say why not if not."""
-        topic = self._cluster.topics.get(TRANSACTION_TOPIC)
-        if topic is None:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        log = topic.partitions[partition]
-        if topic.placements[partition].has_too_few_in_sync(log.config.min_insync_replicas):
-            return ErrorCode.NOT_ENOUGH_REPLICAS
-        wall_ms = self._cluster.wall_ms()
-        return log.append_internal(build_batch(records, timestamp_ms=wall_ms), wall_ms).error
 
     def append_in_transaction(self, _partition: int, _records: Sequence[Record], _writer: Writer) -> ErrorCode:
         """What transactions are kept in is in no transaction."""
@@ -72,7 +54,6 @@ class TransactionLogOnTopic:
 def transaction_config(settings: Settings, partitions_count: int) -> TransactionConfig:
     """The coordinator's part of the settings, for a log of so many partitions."""
     return TransactionConfig(
-        transaction_max_timeout_ms=settings["transaction.max.timeout.ms"],
         transactional_id_expiration_ms=settings["transactional.id.expiration.ms"],
         abort_timed_out_interval_ms=max(
             PAUSE_MS_MIN, settings["transaction.abort.timed.out.transaction.cleanup.interval.ms"]
@@ -86,7 +67,10 @@ def transaction_config(settings: Settings, partitions_count: int) -> Transaction
 
 
 class TransactionTidings:
-    """Tells what became of a partition of __transaction_state."""
+    """Tells what became of a partition of __transaction_state, and of its ids that have met a bug of ours.
+
+    All ids of a partition are one machine, whose key is the partition.
+    """
 
     def __init__(self, events: Stream) -> None:
         self._events = events
@@ -105,6 +89,18 @@ class TransactionTidings:
     def all_read(self) -> None:
         """Nobody waits for that."""
 
+    def name_of(self, key: str) -> str:
+        return f"partition {key} of __transaction_state"
+
+    def partition_of(self, key: str) -> int:
+        return int(key)
+
+    def has_failed(self, key: str, reason: str, raised: Exception) -> None:
+        self._events.tell(Kind.TRANSACTIONS_FAILED, raised=raised, partition=int(key), reason=reason)
+
+    def has_recovered(self, key: str) -> None:
+        self._events.tell(Kind.TRANSACTIONS_RECOVERED, partition=int(key))
+
 
 class TransactionCoordination:
     """The transaction coordinators of all nodes."""
@@ -118,15 +114,14 @@ class TransactionCoordination:
         groups: GroupCoordination,
     ) -> None:
         config = transaction_config(cluster.settings, cluster.transaction_partitions_count)
-        transaction_log = TransactionLogOnTopic(cluster)
+        transaction_log = TransactionLog(cluster, TRANSACTION_TOPIC)
         notes = TransactionNotes(cluster.events)
         self._cluster = cluster
-        self._timer = timer
-        self._events = cluster.events
         self._partitions_count = config.num_partitions
-        self._loading = Loading(background, "transaction loading", TransactionTidings(cluster.events), cluster.events)
-        self._setbacks: Setbacks[str] = Setbacks(timer.now_ms, _QUIET_MS)
+        tidings = TransactionTidings(cluster.events)
+        self._loading = Loading(background, "transaction loading", tidings, cluster.events)
         self._topic = InternalTopic(cluster, TRANSACTION_TOPIC, self.take_over, self.resign)
+        recovery = Recovery(tidings, self._topic, self._loading, timer, lambda node_id: self.of_node[node_id].runtime)
         self.of_node: dict[int, TransactionCoordinator] = {}
         self._markers = MarkerWriter(cluster, timer, background, groups, self.of_node)
         for node_id in cluster.all_nodes:
@@ -140,7 +135,7 @@ class TransactionCoordination:
                 write_markers=partial(self._markers.write, node_id),
                 notices=notes,
                 is_told=notes.is_told,
-                failed=partial(self._failed, node_id),
+                failed=partial(recovery.failed, node_id),
             )
         self._topic.take_over_all()
         cluster.events.read(lambda _: self._follow_feature(config), [Kind.SETTINGS_CHANGED])
@@ -189,27 +184,3 @@ class TransactionCoordination:
             return self._cluster.new_producer_id()
         except Refused:
             return None  # it can't be kept that somebody has it
-
-    def _failed(self, node_id: int, key: str, error: Exception) -> None:
-        """A partition's ids have met a bug. They are read anew from their log, at once or, if that fails, later.
-
-        Called while the error is being handled.
-        """
-        cause = error.__cause__ or error
-        if self._setbacks.failed(key, cause):
-            self._events.tell(Kind.TRANSACTIONS_FAILED, raised=error, partition=int(key), reason=reason_of(cause))
-        recovery = Alarm(lambda: self._recover(node_id, key), f"recovery of partition {key} of __transaction_state")
-        self._timer.add_in(recovery, 0 if self._setbacks.failures(key) == 1 else self._setbacks.backoff_ms(key))
-
-    def _recover(self, node_id: int, key: str) -> None:
-        coordinator, topic = self.of_node[node_id], self._topic.topic
-        if topic is None or not coordinator.runtime.is_given_up(key):
-            return
-
-        def then(error: Exception | None) -> None:
-            if error is not None:
-                self._failed(node_id, key, error)
-            elif self._setbacks.failures(key) == 1:
-                self._events.tell(Kind.TRANSACTIONS_RECOVERED, partition=int(key))
-
-        self._loading.recover(coordinator.runtime, topic.partitions[int(key)], key, then)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 class TransactionConfig:
     """The settings of all coordinators of a broker, which share this object: the level of the feature may change."""
 
-    transaction_max_timeout_ms: int = 900_000
     transactional_id_expiration_ms: int = 604_800_000
     abort_timed_out_interval_ms: int = 10_000
     """Kafka: transaction.abort.timed.out.transaction.cleanup.interval.ms."""
