@@ -34,7 +34,7 @@ from ottla.broker.control.feed import Feed, read_kinds
 from ottla.broker.control.http_refused import HttpRefused
 from ottla.broker.control.route import Answer, Route, any_name
 from ottla.broker.control.state_routes import STATE_ROUTES
-from ottla.broker.control.wishes import read_object
+from ottla.broker.control.wishes import read_object, read_typed
 from ottla.broker.groups.notes import LastRebalances
 from ottla.broker.state.timeline import History
 from ottla.broker.stopping import Stopping
@@ -242,11 +242,9 @@ def _read_ms(body: bytes) -> int:
 
 def _read_wish(body: bytes, example: str, **optional: type) -> dict[str, Any]:
     """What the body asks for: a node_id, and what else there may be, each of its type."""
-    types = {"node_id": int, **optional}
-    wish = read_object(body)
-    if wish is None or "node_id" not in wish or any(type(wish[key]) is not types.get(key) for key in wish):
-        raise HttpRefused(HTTPStatus.BAD_REQUEST, f"the body says which node, such as {example}, and nothing else")
-    return wish
+    return read_typed(
+        body, {"node_id": int}, optional, f"the body says which node, such as {example}, and nothing else"
+    )
 
 
 def _of_server(

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ottla.broker.control.http_refused import HttpRefused
 from ottla.broker.control.route import WAIT_MS, WAIT_MS_MAX, Answer
-from ottla.broker.control.wishes import read_object
+from ottla.broker.control.wishes import read_object, read_typed
 from ottla.broker.faults.engine import hold_of, is_hold
 from ottla.broker.faults.keeping import Keeping, Kept
 from ottla.broker.faults.misuse import BadFault
@@ -176,13 +176,8 @@ def _read(body: bytes) -> dict[str, Any]:
 
 def _read_wish(body: bytes, **types: type) -> dict[str, Any]:
     """What the body says: a fault_id, and what else there may be, each of its type."""
-    wish = read_object(body)
-    if wish is None or "fault_id" not in wish or any(type(wish[key]) is not types.get(key) for key in wish):
-        words = ", ".join(types)
-        raise HttpRefused(
-            HTTPStatus.BAD_REQUEST, f'the body says which fault, such as {{"fault_id": 1}}; it may have {words}'
-        )
-    return wish
+    refusal = f'the body says which fault, such as {{"fault_id": 1}}; it may have {", ".join(types)}'
+    return read_typed(body, {"fault_id": int}, types, refusal)
 
 
 def _read_number(text: bytes) -> int:

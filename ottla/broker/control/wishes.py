@@ -23,9 +23,15 @@ def read_wish(
     body: bytes, example: str, required: Mapping[str, type], optional: Mapping[str, type] | None = None
 ) -> dict[str, Any]:
     """What a body asks for: these keys, each of its type, and no other. Raises `HttpRefused`, with the example."""
-    types = {**required, **(optional or {})}
+    refusal = f"the body says what is wanted, such as {example}, and nothing else"
+    return read_typed(body, required, optional or {}, refusal)
+
+
+def read_typed(body: bytes, required: Mapping[str, type], optional: Mapping[str, type], refusal: str) -> dict[str, Any]:
+    """The same, refused with this text."""
+    types = {**required, **optional}
     wish = read_object(body)
     is_whole = wish is not None and required.keys() <= wish.keys()
     if wish is None or not is_whole or any(type(value) is not types.get(key) for key, value in wish.items()):
-        raise HttpRefused(HTTPStatus.BAD_REQUEST, f"the body says what is wanted, such as {example}, and nothing else")
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, refusal)
     return wish
