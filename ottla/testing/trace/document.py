@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from ottla.broker.state.decoded import Json
 
 #: Of the document. New fields may come without it growing.
 VERSION: Final = 1
 
-#: What JSON can say.
-Json: TypeAlias = Any
 Source: TypeAlias = Literal["broker", "journal", "events"]
 
 

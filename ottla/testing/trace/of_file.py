@@ -12,12 +12,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.state.sentences import sentence
 from ottla.events.kind import KINDS, Kind
 from ottla.events.stream import Event
-from ottla.testing.trace.document import VERSION, Json, Trace, TracedEvent, TracedRequest
+from ottla.testing.trace.document import VERSION, Trace, TracedEvent, TracedRequest
+
+if TYPE_CHECKING:
+    from ottla.broker.state.decoded import Json
 
 #: What stands before, and behind, the traces in a page.
 PAGE_BEGIN: Final = '<script type="application/json" id="traces">'

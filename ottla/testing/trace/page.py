@@ -12,10 +12,13 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ottla.testing.trace.document import Json, as_text
+from ottla.testing.trace.document import as_text
 from ottla.testing.trace.of_file import PAGE_BEGIN, PAGE_END
+
+if TYPE_CHECKING:
+    from ottla.broker.state.decoded import Json
 
 #: In the order in which they stand in the page: each knows those before it.
 SCRIPTS: Final = (
