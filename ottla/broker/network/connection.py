@@ -96,8 +96,8 @@ class Connection(ClientSocket):
         self._unanswered: deque[Call] = deque()
         #: The group whose task has all of `_unanswered` in its inbox; None: they are not of that kind.
         self._group_id: str | None = None
-        #: The last request of a kind that clients send again and again: its bytes from the client id on, and what they
-        #: say. Heartbeats are the same for a whole generation.
+        #: The last request of a kind that clients send again and again: its bytes from the client id on, or those that
+        #: come again, and what they say. Heartbeats are the same for a whole generation, commits begin the same.
         self._last_route: Route | None = None
         self._last_bytes = b""
         self._last_request: tuple[str, Any] = "", None
@@ -253,6 +253,7 @@ class Connection(ClientSocket):
         """
         unanswered = self._unanswered
         call: Call | None = None
+        request: Any
         try:
             route = self._routes.get(frame[:4]) or self._routes.find(frame[:4])
             if unanswered and not route.is_in_group_lane:
@@ -260,11 +261,15 @@ class Connection(ClientSocket):
             if len(frame) > route.brief_bytes_max and new_call is self.new_call:
                 return self._take_long(frame)
             correlation_id, length = _read_correlation_id_and_client_id_length(frame)
-            if route is self._last_route and frame[_CLIENT_ID_AT:] == self._last_bytes:
+            if route is self._last_route and frame.startswith(self._last_bytes, _CLIENT_ID_AT):
                 client_id, request = self._last_request
+                if route.beginning_of is not None:
+                    request = request.read(frame)
             else:
+                request = None
+            if request is None:
                 client_id, request = route.decode(frame, length)
-                if route.repeats and len(frame) <= REMEMBERED_REQUEST_BYTES_MAX:
+                if route.is_remembered and len(frame) <= REMEMBERED_REQUEST_BYTES_MAX:
                     self._remember(route, frame, client_id, request)
             if route.is_long is not None and new_call is self.new_call and route.is_long(request, self.node):
                 return self._take_long(frame)
@@ -314,10 +319,14 @@ class Connection(ClientSocket):
                 self._flush_soon()
 
     def _remember(self, route: Route, frame: bytes, client_id: str, request: Message) -> None:
-        """Spare decoding the request if it comes again."""
+        """Spare decoding the request if it comes again, whatever is behind it; or its beginning, if that does."""
+        if route.beginning_of is None:
+            self._last_bytes, self._last_request = frame[_CLIENT_ID_AT:], (client_id, request)
+        elif (beginning := route.beginning_of(frame, request, route.version)) is not None:
+            self._last_bytes, self._last_request = frame[_CLIENT_ID_AT : beginning.at], (client_id, beginning)
+        else:
+            return
         self._last_route = route
-        self._last_bytes = frame[_CLIENT_ID_AT:]
-        self._last_request = client_id, request
 
     # --- answering ---
 

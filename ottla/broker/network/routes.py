@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from struct import Struct
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from ottla.broker.network.apis import SERVED, Lane
 from ottla.broker.network.call import Call
@@ -33,6 +33,18 @@ if TYPE_CHECKING:
 #: Gets the decoded request, and who was asked.
 IsLong: TypeAlias = "Callable[[Message, BrokerNode], bool]"
 
+
+class Beginning(Protocol):
+    """What the beginning of a request says that comes again with another end. `at`: where in the frame it ends."""
+
+    at: int
+
+    def read(self, frame: bytes, /) -> Message | None:
+        """The request in a frame that begins so; None: it has to be decoded."""
+
+
+#: Gets a frame, the request that was decoded from it, and its version; None: it is not worth remembering.
+BeginningOf: TypeAlias = Callable[[bytes, Any, int], Beginning | None]
 Handler: TypeAlias = Callable[[Message, Call], Message | None]
 Refuse: TypeAlias = Callable[[Message, ErrorCode], Message]
 
@@ -60,6 +72,7 @@ class Route:
     """How one version of one API is decoded, handled and answered."""
 
     __slots__ = (
+        "beginning_of",
         "brief_bytes_max",
         "flexible",
         "handle",
@@ -67,6 +80,7 @@ class Route:
         "header_bytes",
         "is_in_group_lane",
         "is_long",
+        "is_remembered",
         "last_answer",
         "last_body",
         "name",
@@ -102,6 +116,10 @@ class Route:
         self.handle = self.handler
         #: Of a request that is small: whether it is much work all the same. None: it never is.
         self.is_long: IsLong | None = getattr(module, "is_long", None)
+        #: Of requests that are the same but for their end: what the beginning says. None: they are no such requests.
+        self.beginning_of: BeginningOf | None = getattr(module, "beginning_of", None)
+        #: Whether decoding a request may be spared when the connection's last one was the same, or began so.
+        self.is_remembered = self.repeats or self.beginning_of is not None
         self.refuse: Refuse = module.refuse
 
     def decode(self, frame: bytes, client_id_length: int) -> tuple[str, Message]:
