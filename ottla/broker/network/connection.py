@@ -58,6 +58,7 @@ class Connection(ClientSocket):
         "_is_taking_up",
         "_kept",
         "_last_bytes",
+        "_last_end",
         "_last_request",
         "_last_route",
         "_partial",
@@ -99,6 +100,7 @@ class Connection(ClientSocket):
         #: The last request of a kind that clients send again and again: its bytes from the client id on, or those that
         #: come again, and what they say. Heartbeats are the same for a whole generation, commits begin the same.
         self._last_route: Route | None = None
+        self._last_end: int | None = None
         self._last_bytes = b""
         self._last_request: tuple[str, Any] = "", None
         #: Whether the connection ends behind the last of `_unanswered`, and how; None: it does not.
@@ -261,7 +263,7 @@ class Connection(ClientSocket):
             if len(frame) > route.brief_bytes_max and new_call is self.new_call:
                 return self._take_long(frame)
             correlation_id, length = _read_correlation_id_and_client_id_length(frame)
-            if route is self._last_route and frame.startswith(self._last_bytes, _CLIENT_ID_AT):
+            if route is self._last_route and frame[_CLIENT_ID_AT : self._last_end] == self._last_bytes:
                 client_id, request = self._last_request
                 if route.beginning_of is not None:
                     request = request.read(frame)
@@ -319,14 +321,15 @@ class Connection(ClientSocket):
                 self._flush_soon()
 
     def _remember(self, route: Route, frame: bytes, client_id: str, request: Message) -> None:
-        """Spare decoding the request if it comes again, whatever is behind it; or its beginning, if that does."""
+        """Spare decoding the request if it comes again, or its beginning, if that does."""
         if route.beginning_of is None:
-            self._last_bytes, self._last_request = frame[_CLIENT_ID_AT:], (client_id, request)
+            self._last_end, self._last_request = None, (client_id, request)
         elif (beginning := route.beginning_of(frame, request, route.version)) is not None:
-            self._last_bytes, self._last_request = frame[_CLIENT_ID_AT : beginning.at], (client_id, beginning)
+            self._last_end, self._last_request = beginning.at, (client_id, beginning)
         else:
             return
         self._last_route = route
+        self._last_bytes = frame[_CLIENT_ID_AT : self._last_end]
 
     # --- answering ---
 
@@ -335,9 +338,11 @@ class Connection(ClientSocket):
         unanswered = self._unanswered
         if not unanswered or unanswered[0] is not answered:
             return
-        while unanswered and (parts := unanswered[0].answered) is not None:
+        parts = answered.answered
+        while parts is not None:
             self._out_bytes += unanswered.popleft().answer_bytes
             self._out += parts
+            parts = unanswered[0].answered if unanswered else None
         if self._out_bytes >= self._out_bytes_max:
             self._write()
             if self._ends_by_reset is not None:

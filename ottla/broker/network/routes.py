@@ -73,6 +73,7 @@ class Route:
 
     __slots__ = (
         "beginning_of",
+        "bodies",
         "brief_bytes_max",
         "flexible",
         "handle",
@@ -81,8 +82,6 @@ class Route:
         "is_in_group_lane",
         "is_long",
         "is_remembered",
-        "last_answer",
-        "last_body",
         "name",
         "pack_header",
         "read",
@@ -101,9 +100,8 @@ class Route:
         self.is_in_group_lane = served.lane is Lane.GROUP
         self.repeats = served.repeats
         self.brief_bytes_max = served.brief_bytes_max
-        #: If it repeats: the last answer, and its bytes.
-        self.last_answer: Message | None = None
-        self.last_body = b""
+        #: If it repeats: some of its answers with their bytes, by their ids.
+        self.bodies: dict[int, tuple[Message, bytes, int, int]] = {}
         self.flexible = codec.is_flexible(version)
         header = RESPONSE_HEADER_TAGGED if has_tagged_response_header(key, self.flexible) else RESPONSE_HEADER
         #: Makes an answer's header from the size and the correlation id; the size is that of the body and so much more.
