@@ -100,6 +100,7 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.PARTITION_REASSIGNED: lambda d: f"{d['topic']}-{d['partition']} is on nodes {d['replicas']}",
     Kind.CONNECTION_OPENED: lambda d: f"connected: {_peer(d)}",
     Kind.CONNECTION_CLOSED: lambda d: f"gone: {_peer(d)}",
+    Kind.CONNECTION_FOREIGN: lambda d: f"connection of {d['client_host']} refused: {d['reason']}",
     Kind.CONNECTION_REFUSED: lambda d: f"connection of {d['client_host']} refused: {d['reason']}",
     Kind.FAULT_SET: lambda d: f"fault {d['fault_id']} set: {d['fault']}",
     Kind.FAULT_HIT: lambda d: f"fault {d['fault_id']} hit {_hit(d)}: {d['fault']}",
