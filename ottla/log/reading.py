@@ -84,13 +84,17 @@ def read_range(
 
 
 def aborted_between(segments: Sequence[Segment], fetch_offset: int, found: LogRange) -> list[AbortedTransaction]:
-    """The aborted transactions that a reader of `found`, fetched at `fetch_offset`, has to leave out."""
-    if not found.records:
-        return []
+    """The aborted transactions that a reader of `found`, fetched at `fetch_offset`, has to leave out.
+
+    It may be told of some more: Kafka asks its index where the records end, which knows that for every 4 KiB, and
+    beyond its last entry goes by the end of the segment. Kafka: LocalLog.addAbortedTransactions.
+    """
     later = segments[segment_number(segments, found.segment_base_offset) :]
     if not any(segment.aborted for segment in later):
         return []
-    upper_offset = later[0].last_offset_before(found.position + len(found.records)) + 1
+    upper_offset = later[0].indexed_offset_from(found.position + len(found.records))
+    if upper_offset is None:
+        upper_offset = later[0].next_offset if len(later) == 1 else later[1].base_offset
     aborted = []
     for segment in later:
         for transaction in segment.aborted:

@@ -166,14 +166,25 @@ class TestAborted:
     """Which aborted transactions a fetch names."""
 
     def test_only_those_that_reach_into_what_was_read(self) -> None:
-        """By first and last offset; a fetch that was cut short names fewer."""
+        """By first and last offset; a fetch that was cut short names those up to the next batch in the index."""
         partition = new_partition()
         for sequence in range(3):
             transact(partition, sequence)
             end(partition, ABORT)
-        assert aborted(partition, 0) == [(7, 0), (7, 2), (7, 4)]
-        assert aborted(partition, 2) == [(7, 2), (7, 4)]
+            fill(partition, sized_batch(5000))
+        assert aborted(partition, 0) == [(7, 0), (7, 3), (7, 6)]
+        assert aborted(partition, 2) == [(7, 3), (7, 6)]
         assert aborted(partition, 0, bytes_max=1) == [(7, 0)]
+        assert aborted(partition, 6, bytes_max=1) == [(7, 6)]
+
+    def test_those_of_the_whole_segment_where_the_index_knows_nothing_more(self) -> None:
+        """Below 4 KiB it has no entry, so a fetch that was cut short is told of all that come after it."""
+        partition = new_partition()
+        for sequence in range(3):
+            transact(partition, sequence)
+            end(partition, ABORT)
+        assert aborted(partition, 0, bytes_max=1) == [(7, 0), (7, 2), (7, 4)]
+        assert aborted(partition, 6) == []
 
     def test_of_transactions_that_overlap(self) -> None:
         """The one that was opened first and ended last is named, though its marker comes after what was read."""
@@ -185,7 +196,7 @@ class TestAborted:
         fill(partition, batch_of(1))
         end(partition, ABORT, producer_id=1)
         assert partition.last_stable_offset == 5
-        assert sorted(aborted(partition, 0, bytes_max=1)) == [(1, 0)]
+        assert sorted(aborted(partition, 0, bytes_max=1)) == [(1, 0), (2, 1)]
         assert sorted(aborted(partition, 1, bytes_max=1)) == [(1, 0), (2, 1)]
         assert sorted(aborted(partition, 3, bytes_max=1)) == [(1, 0)]
 
