@@ -56,6 +56,13 @@ def position_of(segments: Sequence[Segment], offset: int) -> tuple[int, int]:
     return segment.base_offset, segment.find(offset)[0]
 
 
+def batch_offset(segments: Sequence[Segment], offset: int) -> int:
+    """The base offset of the batch that holds `offset`; `offset` itself if none does."""
+    segment = segments[segment_number(segments, offset)]
+    position, batch_bytes = segment.find(offset)
+    return read_header(segment.slice(position, batch_bytes)).base_offset if batch_bytes else offset
+
+
 def read_range(
     segments: Sequence[Segment], fetch_offset: int, end_offset: int, bytes_max: int, *, is_first: bool
 ) -> LogRange:

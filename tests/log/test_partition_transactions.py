@@ -116,6 +116,18 @@ class TestMeasured:
         assert partition.offset_for_timestamp(0, UNCOMMITTED).offset == 2
         assert partition.offset_for_timestamp(-1, COMMITTED).offset == 2
 
+    def test_where_its_beginning_is_gone(self) -> None:
+        """They stop before the whole batch that the log begins with now, which may be before its start. Kafka:
+        UnifiedLog.maybeIncrementFirstUnstableOffset."""
+        partition = new_partition()
+        transact(partition, 0, count=2)
+        transact(partition, 2, count=3)
+        for start, stable in ((1, 0), (2, 2), (4, 2), (5, 5)):
+            partition.delete_records(start)
+            assert (partition.log_start_offset, partition.last_stable_offset) == (start, stable)
+        assert end(partition, COMMIT).base_offset == 5
+        assert partition.last_stable_offset == 6
+
     def test_after_an_abort(self, partition: Partition) -> None:
         """The marker takes offset 3; whoever reads up to it is told what to leave out, and no one else is."""
         answer = end(partition, ABORT)
@@ -249,6 +261,14 @@ class TestMarkers:
         end(partition, COMMIT, coordinator_epoch=3)
         assert end(partition, COMMIT, coordinator_epoch=2).error == ErrorCode.TRANSACTION_COORDINATOR_FENCED
         assert end(partition, COMMIT, coordinator_epoch=3).error == ErrorCode.NONE
+
+    def test_of_a_producer_that_is_not_known(self) -> None:
+        """To Kafka its epochs so far are -1."""
+        partition = new_partition()
+        assert end(partition, COMMIT, epoch=-2).error == ErrorCode.INVALID_PRODUCER_EPOCH
+        assert end(partition, COMMIT, coordinator_epoch=-2).error == ErrorCode.TRANSACTION_COORDINATOR_FENCED
+        assert produce(partition, numbered(0, epoch=-2)).error == ErrorCode.INVALID_PRODUCER_EPOCH
+        assert end(partition, COMMIT, coordinator_epoch=-1).error == ErrorCode.NONE
 
     def test_a_marker_for_nothing(self) -> None:
         """Is written all the same, and brings the producer's epoch along; nobody has to leave anything out."""
