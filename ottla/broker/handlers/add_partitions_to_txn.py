@@ -6,8 +6,9 @@ OPERATION_NOT_ATTEMPTED.
 
 v2 allows PRODUCER_FENCED, v3 is flexible, v4 takes many transactions (KIP-890), v5 allows TRANSACTION_ABORTABLE.
 
-Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION, OPERATION_NOT_ATTEMPTED, those of the tables in
-docs/transactions.md, and of the coordinator NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE.
+Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED (of internal topics, before v4),
+OPERATION_NOT_ATTEMPTED, those of the tables in docs/transactions.md, and of the coordinator NOT_COORDINATOR,
+COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE.
 Kafka: KafkaApis.handleAddPartitionsToTxnRequest.
 """
 
@@ -19,8 +20,9 @@ from typing import Final
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
 from ottla.broker.partition_access import find_partition
+from ottla.cluster.topic_names import INTERNAL_TOPICS
 from ottla.coordinator.runtime.effects import Token
-from ottla.coordinator.transactions.answers import all_partitions, each_partition
+from ottla.coordinator.transactions.answers import all_partitions, each_partition, errors_of
 from ottla.coordinator.transactions.decisions import PRODUCER_FENCED_FROM
 from ottla.coordinator.transactions.events import AddPartitionsRequested, VerifyPartitionsRequested
 from ottla.coordinator.transactions.transaction import EPOCH_BUMPING_VERSION, TopicPartition
@@ -31,7 +33,8 @@ from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequ
 _BATCHED_FROM: Final = 4
 
 _Result = AddPartitionsToTxnResponse.AddPartitionsToTxnResult
-_Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
+_TopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
+_PartitionResult = AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult
 
 
 def handle(request: AddPartitionsToTxnRequest, call: Call) -> None:
@@ -71,26 +74,53 @@ def _make_known(topics: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicR
 def _submit(transaction: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction, token: Token, call: Call) -> None:
     transactional_id = transaction.transactional_id
     places = _places(transaction.topics)
-    if missing := _missing(places, call):
-        errors = dict.fromkeys(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        errors |= {place: ErrorCode.OPERATION_NOT_ATTEMPTED for place in paced(places) if place not in missing}
+    if refused := _refused(places, call):
+        errors = refused | {place: ErrorCode.OPERATION_NOT_ATTEMPTED for place in paced(places) if place not in refused}
         token.answer(each_partition(transactional_id, errors))
         return
-    who = token, transactional_id, transaction.producer_id, transaction.producer_epoch, frozenset(places)
+    who = transactional_id, transaction.producer_id, transaction.producer_epoch, frozenset(places)
     if transaction.verify_only:
-        call.node.transaction_coordinator.submit(VerifyPartitionsRequested(*who))
+        call.node.transaction_coordinator.submit(VerifyPartitionsRequested(token, *who))
     else:
         client_version = EPOCH_BUMPING_VERSION if call.api_version >= _BATCHED_FROM else 0
-        call.node.transaction_coordinator.submit(AddPartitionsRequested(*who, client_version))
+        as_asked = _AsAsked(token, transaction.topics)
+        call.node.transaction_coordinator.submit(AddPartitionsRequested(as_asked, *who, client_version))
+
+
+class _AsAsked:
+    """The token of an addition: each partition is shown in the order, and as often, as it was asked for.
+
+    Kafka: AddPartitionsToTxnRequest.errorResponseForTransaction.
+    """
+
+    __slots__ = ("_token", "_topics")
+
+    def __init__(self, token: Token, topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]) -> None:
+        self._token = token
+        self._topics = topics
+
+    def answer(self, result: AddPartitionsToTxnResponse.AddPartitionsToTxnResult) -> None:
+        errors = errors_of(result)
+        shown = [
+            _TopicResult(topic.name, [_PartitionResult(index, errors[topic.name, index]) for index in topic.partitions])
+            for topic in paced(self._topics)
+        ]
+        self._token.answer(_Result(result.transactional_id, shown))
 
 
 def _places(topics: Iterable[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]) -> list[TopicPartition]:
     return [(topic.name, index) for topic in paced(topics) for index in paced(topic.partitions)]
 
 
-def _missing(places: Iterable[TopicPartition], call: Call) -> set[TopicPartition]:
+def _refused(places: Iterable[TopicPartition], call: Call) -> dict[TopicPartition, ErrorCode]:
+    """Those that can't be had, and why: they aren't there, or a client asks for what is internal."""
     topics = call.node.cluster.topics
-    return {place for place in paced(places) if find_partition(topics.get(place[0]), place[1]) is None}
+    forbidden = INTERNAL_TOPICS if call.api_version < _BATCHED_FROM else ()
+    return {
+        place: ErrorCode.TOPIC_AUTHORIZATION_FAILED if place[0] in forbidden else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        for place in paced(places)
+        if place[0] in forbidden or find_partition(topics.get(place[0]), place[1]) is None
+    }
 
 
 def refuse(request: AddPartitionsToTxnRequest, error_code: ErrorCode) -> AddPartitionsToTxnResponse:

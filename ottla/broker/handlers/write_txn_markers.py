@@ -6,8 +6,8 @@ coordinators here need it not: see `transactions/markers.py`. v1 is flexible, v2
 Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION, also where this node holds no replica; NOT_LEADER_OR_FOLLOWER,
 also while the groups of a partition of __consumer_offsets are not coordinated here; NOT_ENOUGH_REPLICAS;
 INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED where the partition has seen a later one; KAFKA_STORAGE_ERROR.
-On all of them UNKNOWN_SERVER_ERROR where a marker that could be written has no producer id or no epoch: it and those
-after it are not written, those before it are.
+UNKNOWN_SERVER_ERROR where a marker that could be written has no producer id or no epoch: for a partition of
+__consumer_offsets on that one, else on all; then those after it are not written, those before it are.
 Kafka: KafkaApis.handleWriteTxnMarkersRequest.
 """
 
@@ -18,6 +18,7 @@ from typing import Final
 from ottla.broker.network.call import Call
 from ottla.broker.partition_access import find_partition, holds_replica
 from ottla.broker.transactions.markers import write_marker
+from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.transactions.transaction import TopicPartition
 from ottla.log.transaction_marker import EndedTransaction, TransactionMarker
 from ottla.pacing import paced
@@ -41,13 +42,20 @@ def handle(request: WriteTxnMarkersRequest, call: Call) -> WriteTxnMarkersRespon
             marker.transaction_version,
         )
         of_producer = errors.setdefault(marker.producer_id, {})
+        written: set[TopicPartition] = set()
         is_of_nobody = _NO_PRODUCER in (marker.producer_id, marker.producer_epoch)
         for topic in marker.topics:
             for index in paced(topic.partition_indexes):
                 place = topic.name, index
-                if is_of_nobody and _is_here(place, call):
-                    return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)  # an exception there
-                of_producer[place] = _write(place, ended, call)
+                if place in written:
+                    continue
+                written.add(place)
+                if is_of_nobody and _is_here(place, call):  # an exception there
+                    if topic.name != GROUP_TOPIC:
+                        return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+                    of_producer[place] = ErrorCode.UNKNOWN_SERVER_ERROR
+                else:
+                    of_producer[place] = _write(place, ended, call)
     return _answer(errors)
 
 
