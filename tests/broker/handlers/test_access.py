@@ -17,8 +17,11 @@ from ottla.cluster.topic_names import GROUP_TOPIC, SHARE_GROUP_TOPIC
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from ottla.protocol.messages.create_acls import CreateAclsRequest
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
+from ottla.protocol.messages.delete_acls import DeleteAclsRequest
+from ottla.protocol.messages.describe_acls import DescribeAclsRequest
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
 from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from ottla.protocol.messages.describe_producers import DescribeProducersRequest
@@ -93,6 +96,11 @@ def produce(attributes: int = TRANSACTIONAL, name: str = TOPIC, topic_id: bytes 
     return ProduceRequest(ID, -1, 1000, [ProduceRequest.TopicProduceData(name, topic_id, [partition])])
 
 
+ACL_TYPE, ACL_PATTERN, ACL_OPERATION, ALLOW = 2, 3, 3, 3
+NEW_RULE: Final = CreateAclsRequest.AclCreation(
+    ACL_TYPE, TOPIC, ACL_PATTERN, "User:ana", "*", ACL_OPERATION, ALLOW
+)  # fmt: skip
+OLD_RULES: Final = DeleteAclsRequest.DeleteAclsFilter(ACL_TYPE, TOPIC, ACL_PATTERN, None, None, ACL_OPERATION, ALLOW)
 _MARKER: Final = WriteTxnMarkersRequest.WritableTxnMarker(
     1, 0, True, [WriteTxnMarkersRequest.WritableTxnMarkerTopic(TOPIC, [0])]
 )
@@ -114,6 +122,9 @@ ROWS: Final = (
     Row(FindCoordinatorRequest(ID, 1), 3, ((DESCRIBES_ID,),)),
     Row(FindCoordinatorRequest(key_type=1, coordinator_keys=[ID]), 6, ((DESCRIBES_ID,),)),
     Row(FindCoordinatorRequest(GROUP, 0), 3, ((DESCRIBES_GROUP,),)),
+    Row(DescribeAclsRequest(ACL_TYPE, None, ACL_PATTERN, None, None, ACL_OPERATION, ALLOW), 3, ((DESCRIBES_CLUSTER,),)),
+    Row(CreateAclsRequest([NEW_RULE]), 3, ((ALTERS_CLUSTER,),)),
+    Row(DeleteAclsRequest([OLD_RULES]), 3, ((ALTERS_CLUSTER,),)),
     Row(DescribeLogDirsRequest(None), 4, ((DESCRIBES_CLUSTER,),)),
     Row(ElectLeadersRequest(0, [ElectLeadersRequest.TopicPartitions(TOPIC, [0])], 1000), 2, ((ALTERS_CLUSTER,),)),
     Row(
