@@ -7,7 +7,8 @@ Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION, also where this node hol
 also while the groups of a partition of __consumer_offsets are not coordinated here; NOT_ENOUGH_REPLICAS;
 INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED where the partition has seen a later one; KAFKA_STORAGE_ERROR.
 UNKNOWN_SERVER_ERROR where a marker that could be written has no producer id or no epoch: for a partition of
-__consumer_offsets on that one, else on all; then those after it are not written, those before it are.
+__consumer_offsets on that one, else on all; then those after it are not written, those before it are. On all of them
+CLUSTER_AUTHORIZATION_FAILED.
 Kafka: KafkaApis.handleWriteTxnMarkersRequest.
 """
 
@@ -15,6 +16,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ottla.broker.access import allows_on_cluster
+from ottla.broker.authorizer import AclOperation
 from ottla.broker.network.call import Call
 from ottla.broker.partition_access import find_partition, holds_replica
 from ottla.broker.transactions.markers import write_marker
@@ -33,6 +36,8 @@ _Partition = WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
 
 
 def handle(request: WriteTxnMarkersRequest, call: Call) -> WriteTxnMarkersResponse:
+    if not allows_on_cluster(call, AclOperation.ALTER) and not allows_on_cluster(call, AclOperation.CLUSTER_ACTION):
+        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     errors: dict[int, dict[TopicPartition, int]] = {}
     for marker in paced(request.markers):
         ended = EndedTransaction(
