@@ -67,16 +67,16 @@ class Transactions(Scene):
     async def advance(self, by_ms: int) -> None:
         await self.timer.advance(by_ms, lambda: self.services.is_settled)
 
-    def send(self, request: Message, version: int) -> FakeCall:
-        call = FakeCall(self.nodes[1], version, "PLAINTEXT", "ana", self.authorizer)
+    def send(self, request: Message, version: int, node_id: int = 1) -> FakeCall:
+        call = FakeCall(self.nodes[node_id], version, "PLAINTEXT", "ana", self.authorizer)
         handler = import_module(f"ottla.broker.handlers.{api_of(request).module}")
         arrived = type(request).decode(request.encode(version), version)
         if (answer := handler.handle(arrived, cast(Call, call))) is not None:
             call.answer(answer)
         return call
 
-    async def tell(self, request: Message, version: int) -> Any:
-        call = self.send(request, version)
+    async def tell(self, request: Message, version: int, node_id: int = 1) -> Any:
+        call = self.send(request, version, node_id)
         await self.settle()
         assert call.answered is not None, "it is parked"
         return call.answered
@@ -311,21 +311,6 @@ async def test_who_writes_markers_from_outside_ends_pending_offsets_too(is_commi
             ("nowhere", 0): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         }
         assert await scene.committed() == (ErrorCode.NONE, offset)
-
-
-@pytest.mark.parametrize("producer", [(-1, 0), (7, -1)])
-async def test_nothing_is_written_for_nobody(producer: tuple[int, int]) -> None:
-    """Of a partition that is not there Kafka says so before it looks at the producer."""
-    async with running() as scene:
-        scene.create("orders")
-        errors = []
-        for name in ("nowhere", "orders"):
-            topic = WriteTxnMarkersRequest.WritableTxnMarkerTopic(name, [0])
-            marker = WriteTxnMarkersRequest.WritableTxnMarker(*producer, True, [topic], 0)
-            (result,) = (await scene.tell(WriteTxnMarkersRequest([marker]), 1)).markers
-            errors.append(result.topics[0].partitions[0].error_code)
-        assert errors == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_SERVER_ERROR]
-        assert scene.cluster.topics["orders"].partitions[0].log_end_offset == 0
 
 
 async def test_a_long_commit_of_offsets_goes_on_as_the_request_of_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
