@@ -67,16 +67,16 @@ class Transactions(Scene):
     async def advance(self, by_ms: int) -> None:
         await self.timer.advance(by_ms, lambda: self.services.is_settled)
 
-    def send(self, request: Message, version: int) -> FakeCall:
-        call = FakeCall(self.nodes[1], version, "PLAINTEXT", "ana", self.authorizer)
+    def send(self, request: Message, version: int, node_id: int = 1) -> FakeCall:
+        call = FakeCall(self.nodes[node_id], version, "PLAINTEXT", "ana", self.authorizer)
         handler = import_module(f"ottla.broker.handlers.{api_of(request).module}")
         arrived = type(request).decode(request.encode(version), version)
         if (answer := handler.handle(arrived, cast(Call, call))) is not None:
             call.answer(answer)
         return call
 
-    async def tell(self, request: Message, version: int) -> Any:
-        call = self.send(request, version)
+    async def tell(self, request: Message, version: int, node_id: int = 1) -> Any:
+        call = self.send(request, version, node_id)
         await self.settle()
         assert call.answered is not None, "it is parked"
         return call.answered
