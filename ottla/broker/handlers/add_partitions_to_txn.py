@@ -62,7 +62,7 @@ def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnR
 
 
 def _make_known(topics: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult]) -> None:
-    for topic in topics:
+    for topic in paced(topics):
         for partition in paced(topic.results_by_partition):
             if partition.partition_error_code == ErrorCode.PRODUCER_FENCED:
                 partition.partition_error_code = ErrorCode.INVALID_PRODUCER_EPOCH
@@ -76,12 +76,12 @@ def _submit(transaction: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
         errors |= {place: ErrorCode.OPERATION_NOT_ATTEMPTED for place in paced(places) if place not in missing}
         token.answer(each_partition(transactional_id, errors))
         return
-    who = token, transactional_id, transaction.producer_id, transaction.producer_epoch, frozenset(places)
-    if transaction.verify_only:
-        call.node.transaction_coordinator.submit(VerifyPartitionsRequested(*who))
-    else:
-        client_version = EPOCH_BUMPING_VERSION if call.api_version >= _BATCHED_FROM else 0
-        call.node.transaction_coordinator.submit(AddPartitionsRequested(*who, client_version))
+    who = token, transactional_id, transaction.producer_id, transaction.producer_epoch, frozenset(paced(places))
+    client_version = EPOCH_BUMPING_VERSION if call.api_version >= _BATCHED_FROM else 0
+    call.node.transaction_coordinator.submit(
+        VerifyPartitionsRequested(*who) if transaction.verify_only else AddPartitionsRequested(*who, client_version),
+        is_long=not call.is_brief,
+    )
 
 
 def _places(topics: Iterable[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]) -> list[TopicPartition]:

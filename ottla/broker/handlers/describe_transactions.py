@@ -27,12 +27,14 @@ def handle(request: DescribeTransactionsRequest, call: Call) -> None:
 
     gather = Gather(len(asked), call, all_together)
     for index, transactional_id in enumerate(paced(asked)):
-        call.node.transaction_coordinator.submit(DescribeRequested(gather.token(index), transactional_id))
+        call.node.transaction_coordinator.submit(
+            DescribeRequested(gather.token(index), transactional_id), is_long=not call.is_brief
+        )
 
 
 def refuse(request: DescribeTransactionsRequest, error_code: int) -> DescribeTransactionsResponse:
     return DescribeTransactionsResponse(
         transaction_states=[
-            DescribeTransactionsResponse.TransactionState(error_code, name) for name in request.transactional_ids
+            DescribeTransactionsResponse.TransactionState(error_code, name) for name in paced(request.transactional_ids)
         ]
     )

@@ -42,7 +42,7 @@ def handle(request: WriteTxnMarkersRequest, call: Call) -> WriteTxnMarkersRespon
         )
         of_producer = errors.setdefault(marker.producer_id, {})
         is_of_nobody = _NO_PRODUCER in (marker.producer_id, marker.producer_epoch)
-        for topic in marker.topics:
+        for topic in paced(marker.topics):
             for index in paced(topic.partition_indexes):
                 place = topic.name, index
                 if is_of_nobody and _is_here(place, call):
@@ -68,9 +68,9 @@ def _write(place: TopicPartition, ended: EndedTransaction, call: Call) -> ErrorC
 def _answer(errors: dict[int, dict[TopicPartition, int]]) -> WriteTxnMarkersResponse:
     """Producers are named once, as are their topics."""
     results = []
-    for producer_id, of_producer in errors.items():
+    for producer_id, of_producer in paced(errors.items()):
         topics: dict[str, WriteTxnMarkersResponse.WritableTxnMarkerTopicResult] = {}
-        for (name, index), error in of_producer.items():
+        for (name, index), error in paced(of_producer.items()):
             topics.setdefault(name, _Topic(name, [])).partitions.append(_Partition(index, error))
         results.append(_Result(producer_id, list(topics.values())))
     return WriteTxnMarkersResponse(results)
@@ -80,8 +80,10 @@ def refuse(request: WriteTxnMarkersRequest, error_code: int) -> WriteTxnMarkersR
     return _answer(
         {
             marker.producer_id: {
-                (topic.name, index): error_code for topic in marker.topics for index in topic.partition_indexes
+                (topic.name, index): error_code
+                for topic in paced(marker.topics)
+                for index in paced(topic.partition_indexes)
             }
-            for marker in request.markers
+            for marker in paced(request.markers)
         }
     )
