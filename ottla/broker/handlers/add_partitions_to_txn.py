@@ -71,7 +71,7 @@ def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnR
 
 
 def _make_known(topics: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult]) -> None:
-    for topic in topics:
+    for topic in paced(topics):
         for partition in paced(topic.results_by_partition):
             if partition.partition_error_code == ErrorCode.PRODUCER_FENCED:
                 partition.partition_error_code = ErrorCode.INVALID_PRODUCER_EPOCH
@@ -89,13 +89,14 @@ def _submit(transaction: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
         errors |= {place: ErrorCode.OPERATION_NOT_ATTEMPTED for place in paced(places) if place not in errors}
         token.answer(each_partition(transactional_id, errors))
         return
-    who = transactional_id, transaction.producer_id, transaction.producer_epoch, frozenset(places)
-    if transaction.verify_only:
-        call.node.transaction_coordinator.submit(VerifyPartitionsRequested(token, *who))
-    else:
-        client_version = EPOCH_BUMPING_VERSION if call.api_version >= _BATCHED_FROM else 0
-        as_asked = _AsAsked(token, transaction.topics)
-        call.node.transaction_coordinator.submit(AddPartitionsRequested(as_asked, *who, client_version))
+    who = transactional_id, transaction.producer_id, transaction.producer_epoch, frozenset(paced(places))
+    client_version = EPOCH_BUMPING_VERSION if call.api_version >= _BATCHED_FROM else 0
+    call.node.transaction_coordinator.submit(
+        VerifyPartitionsRequested(token, *who)
+        if transaction.verify_only
+        else AddPartitionsRequested(_AsAsked(token, transaction.topics), *who, client_version),
+        is_long=not call.is_brief,
+    )
 
 
 class _AsAsked:

@@ -44,7 +44,7 @@ def handle(request: WriteTxnMarkersRequest, call: Call) -> WriteTxnMarkersRespon
         )
         of_producer = errors.setdefault(marker.producer_id, {})
         written: set[TopicPartition] = set()
-        for topic in marker.topics:
+        for topic in paced(marker.topics):
             for index in paced(topic.partition_indexes):
                 place = topic.name, index
                 if place in written:
@@ -74,9 +74,9 @@ def _write(place: TopicPartition, ended: EndedTransaction, call: Call) -> ErrorC
 def _answer(errors: dict[int, dict[TopicPartition, int]]) -> WriteTxnMarkersResponse:
     """Producers are named once, as are their topics."""
     results = []
-    for producer_id, of_producer in errors.items():
+    for producer_id, of_producer in paced(errors.items()):
         topics: dict[str, WriteTxnMarkersResponse.WritableTxnMarkerTopicResult] = {}
-        for (name, index), error in of_producer.items():
+        for (name, index), error in paced(of_producer.items()):
             topics.setdefault(name, _Topic(name, [])).partitions.append(_Partition(index, error))
         results.append(_Result(producer_id, list(topics.values())))
     return WriteTxnMarkersResponse(results)
@@ -86,8 +86,10 @@ def refuse(request: WriteTxnMarkersRequest, error_code: int) -> WriteTxnMarkersR
     return _answer(
         {
             marker.producer_id: {
-                (topic.name, index): error_code for topic in marker.topics for index in topic.partition_indexes
+                (topic.name, index): error_code
+                for topic in paced(marker.topics)
+                for index in paced(topic.partition_indexes)
             }
-            for marker in request.markers
+            for marker in paced(request.markers)
         }
     )
