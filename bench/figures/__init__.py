@@ -15,6 +15,7 @@ from bench.figures import (
     start,
     stored,
     trace,
+    versions,
     worst,
 )
 from bench.figures.figure import Figure, Row, Values
@@ -24,6 +25,7 @@ __all__ = ["ALL", "Figure", "Row", "Values"]
 ALL: list[Figure] = [
     start.FIGURE,
     heartbeats.FIGURE,
+    versions.FIGURE,
     commits.FIGURE,
     records.FIGURE,
     client.FIGURE,
