@@ -45,7 +45,7 @@ _COMMANDS: Final = (
 _VARYING: Final = (
     (r"\b1[78]\d{11}\b", "NOW"),
     (r"(\tNOW +\t)\d+", r"\1AGE"),
-    (r"(\t1600000000000\t)\d+", r"\1AGE"),
+    (r"(\t1600000000000\t)\d{6,}", r"\1AGE"),
     (r"[ \t]+", " "),
     (r" \n", "\n"),
 )
