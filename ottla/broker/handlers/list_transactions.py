@@ -1,8 +1,9 @@
 """ListTransactions (api key 66), v0–v2: the transactional ids that this node coordinates (KIP-664).
 
 Filters by state and by producer id; v1 adds one for how long a transaction is open (KIP-994). An id without a
-transaction counts as open since 1970. A state that there is none of is named in the answer, and nothing is in it.
-v2 adds a pattern in RE2's syntax, which all of the id has to fit (KIP-1152); empty or null: any id.
+transaction counts as open since 1970. Ids that the client may not describe are left out. A state that there is none of
+is named in the answer, and nothing is in it. v2 adds a pattern in RE2's syntax, which all of the id has to fit
+(KIP-1152); empty or null: any id.
 
 Errors: COORDINATOR_LOAD_IN_PROGRESS, INVALID_REGULAR_EXPRESSION, and then no ids.
 Kafka: TransactionStateManager.listTransactionStates.
@@ -12,6 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ottla.broker.access import allows
+from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.network.call import Call
 from ottla.coordinator.transactions.states import NEVER_SEEN, TransactionState
 from ottla.coordinator.transactions.transaction import Transaction
@@ -40,6 +43,7 @@ def handle(request: ListTransactionsRequest, call: Call) -> ListTransactionsResp
             (not producer_ids or transaction.producer_id in producer_ids)
             and (not states or transaction.state.value in states)
             and (request.duration_filter < 0 or now_ms - transaction.start_ms > request.duration_filter)
+            and allows(call, AclOperation.DESCRIBE, AclResourceType.TRANSACTIONAL_ID, transaction.transactional_id)
             and (pattern is None or pattern.matches(transaction.transactional_id))
         )
 

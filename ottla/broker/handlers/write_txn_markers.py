@@ -8,12 +8,14 @@ NOT_LEADER_OR_FOLLOWER, also while the groups of a partition of __consumer_offse
 NOT_ENOUGH_REPLICAS; INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED where the partition has seen a later one;
 KAFKA_STORAGE_ERROR where the write fails; UNKNOWN_SERVER_ERROR where a partition of __consumer_offsets is told of a
 producer without id or epoch. Any other partition that is told of such a one has the whole request fail with that error:
-it and those after it are not written, those before it are.
+it and those after it are not written, those before it are. On all of them CLUSTER_AUTHORIZATION_FAILED.
 Kafka: KafkaApis.handleWriteTxnMarkersRequest, ReplicaManager.onlinePartition, CoordinatorRuntime.completeTransaction.
 """
 
 from __future__ import annotations
 
+from ottla.broker.access import allows_on_cluster
+from ottla.broker.authorizer import AclOperation
 from ottla.broker.network.call import Call
 from ottla.broker.partition_access import find_partition, holds_replica
 from ottla.broker.transactions.markers import write_marker
@@ -30,6 +32,8 @@ _Partition = WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
 
 
 def handle(request: WriteTxnMarkersRequest, call: Call) -> WriteTxnMarkersResponse:
+    if not allows_on_cluster(call, AclOperation.ALTER) and not allows_on_cluster(call, AclOperation.CLUSTER_ACTION):
+        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     errors: dict[int, dict[TopicPartition, int]] = {}
     for marker in paced(request.markers):
         ended = EndedTransaction(
@@ -39,9 +43,13 @@ def handle(request: WriteTxnMarkersRequest, call: Call) -> WriteTxnMarkersRespon
             marker.transaction_version,
         )
         of_producer = errors.setdefault(marker.producer_id, {})
-        for topic in marker.topics:
+        written: set[TopicPartition] = set()
+        for topic in paced(marker.topics):
             for index in paced(topic.partition_indexes):
                 place = topic.name, index
+                if place in written:
+                    continue
+                written.add(place)
                 if ended.is_of_nobody and topic.name != GROUP_TOPIC and _is_here(place, call):
                     return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)  # an exception there
                 of_producer[place] = _write(place, ended, call)
@@ -66,9 +74,9 @@ def _write(place: TopicPartition, ended: EndedTransaction, call: Call) -> ErrorC
 def _answer(errors: dict[int, dict[TopicPartition, int]]) -> WriteTxnMarkersResponse:
     """Producers are named once, as are their topics."""
     results = []
-    for producer_id, of_producer in errors.items():
+    for producer_id, of_producer in paced(errors.items()):
         topics: dict[str, WriteTxnMarkersResponse.WritableTxnMarkerTopicResult] = {}
-        for (name, index), error in of_producer.items():
+        for (name, index), error in paced(of_producer.items()):
             topics.setdefault(name, _Topic(name, [])).partitions.append(_Partition(index, error))
         results.append(_Result(producer_id, list(topics.values())))
     return WriteTxnMarkersResponse(results)
@@ -78,8 +86,10 @@ def refuse(request: WriteTxnMarkersRequest, error_code: int) -> WriteTxnMarkersR
     return _answer(
         {
             marker.producer_id: {
-                (topic.name, index): error_code for topic in marker.topics for index in topic.partition_indexes
+                (topic.name, index): error_code
+                for topic in paced(marker.topics)
+                for index in paced(topic.partition_indexes)
             }
-            for marker in request.markers
+            for marker in paced(request.markers)
         }
     )

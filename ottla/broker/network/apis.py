@@ -89,6 +89,9 @@ SERVED: Final = {
         Served(26, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # EndTxn
         Served(27),  # WriteTxnMarkers
         Served(28, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # TxnOffsetCommit
+        Served(29),  # DescribeAcls
+        Served(30),  # CreateAcls
+        Served(31),  # DeleteAcls
         Served(32),  # DescribeConfigs
         Served(33),  # AlterConfigs
         Served(34),  # AlterReplicaLogDirs
