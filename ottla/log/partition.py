@@ -102,13 +102,13 @@ class Partition(ReadableLog):
         A repeat of one of the producer's last batches is answered as that was, and not appended. `verification` goes
         with a transactional batch, see `ProducerStates.start_verification`.
         """
-        if self.is_closed or self._storage.is_offline:
-            return self._refuse_all()
         try:
             data, max_timestamp, last_offset_delta = prepare_append(batch, header, self.config.rules, now_ms=wall_ms)
         except BatchError as refused:
+            if self.is_closed or self._storage.is_offline:
+                return self._refuse_all()
             return self._refuse(refused.error, str(refused) if refused.faults else None, refused.faults)
-        # Others may have had their turn: what was so before may not be so any more.
+        # Nothing of the log is looked at before this: others may have had their turn.
         if self.is_closed or self._storage.is_offline:
             return self._refuse_all()
         last_offset = self.log_end_offset + last_offset_delta
