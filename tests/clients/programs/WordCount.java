@@ -10,9 +10,9 @@ import org.apache.kafka.streams.state.BuiltInDslStoreSuppliers;
 /**
  * Counts words with Kafka Streams, exactly once: for each word of the source the target gets how often it came so far.
  *
- * <p>Words come without keys, so they go through a topic that Streams makes, by word, and is cleared of what was read; how often
- * each came is kept in a store, in memory or in RocksDB, and in another topic that Streams makes. The program runs until
- * it is killed.
+ * <p>Words come without keys, so they go through a topic of Streams' own, by word, which is cleared of what was read;
+ * how often each came is kept in a store, in memory or in RocksDB, and in another topic of its own. The program runs
+ * until it is killed.
  *
  * <p>Arguments: bootstrap address, source topic, target topic, application id, where the store is ("memory" or
  * "rocksdb"), a directory for it.
