@@ -7,7 +7,7 @@ from itertools import pairwise
 from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from tests.differential.partitions import new_topic
 from tests.differential.scene import Scene
-from tests.differential.script import script
+from tests.differential.script import every, script
 from tests.differential.scripts.transactions import Producer, shown
 
 #: The longest string that Kafka reads, and the last epoch that a client is given.
@@ -29,6 +29,19 @@ def an_id_of_32_kb(scene: Scene, version: int) -> None:
     ana.actor.ask(ana.commit_offsets(group, topic, 1), 5)
     ana.actor.ask(ana.end(commit=True), 5)
     shown(scene, ana, topic)
+
+
+@script(versions=every("AddPartitionsToTxn"))
+def an_id_that_is_empty(scene: Scene, version: int) -> None:
+    """No request that needs one takes it."""
+    topic, who = new_topic(scene), (scene.producer_id("stranger"), 0)
+    nobody = Producer(scene, "")
+    nobody.actor.ask(nobody.add((topic.name, 0), who=who))
+    if version >= 4:
+        nobody.actor.ask(nobody.add((topic.name, 0), who=who, verify=True))
+    nobody.actor.ask(nobody.add_offsets(scene.name("group"), who=who), min(version, 4))
+    nobody.actor.ask(nobody.commit_offsets(scene.name("group"), topic, 1, who=who), version)
+    nobody.actor.ask(nobody.end(commit=True, who=who), version)
 
 
 def near_the_last_epoch(scene: Scene) -> Producer:
