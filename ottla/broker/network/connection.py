@@ -272,14 +272,10 @@ class Connection(ClientSocket):
             correlation_id, length = _read_correlation_id_and_client_id_length(frame)
             if route is self._last_route and frame[_CLIENT_ID_AT : self._last_end] == self._last_bytes:
                 client_id, request = self._last_request
-                if route.beginning_of is not None:
-                    request = request.read(frame)
+                if self._last_end is not None:
+                    request = request.read(frame) or self._decode(route, frame, length)[1]
             else:
-                request = None
-            if request is None:
-                client_id, request = route.decode(frame, length)
-                if route.is_remembered and len(frame) <= REMEMBERED_REQUEST_BYTES_MAX:
-                    self._remember(route, frame, client_id, request)
+                client_id, request = self._decode(route, frame, length)
             if route.is_long is not None and new_call is self.new_call and route.is_long(request, self.node):
                 return self._take_long(frame)
             if self._is_closed:
@@ -327,16 +323,20 @@ class Connection(ClientSocket):
             if not self._is_taking_up:
                 self._flush_soon()
 
-    def _remember(self, route: Route, frame: bytes, client_id: str, request: Message) -> None:
-        """Spare decoding the request if it comes again, or its beginning, if that does."""
+    def _decode(self, route: Route, frame: bytes, client_id_length: int) -> tuple[str, Message]:
+        """Decode a request, and spare that if it comes again, or its beginning, if that does."""
+        client_id, request = decoded = route.decode(frame, client_id_length)
+        if not route.is_remembered or len(frame) > REMEMBERED_REQUEST_BYTES_MAX:
+            return decoded
         if route.beginning_of is None:
-            self._last_end, self._last_request = None, (client_id, request)
+            self._last_end, self._last_request = None, decoded
         elif (beginning := route.beginning_of(frame, request, route.version)) is not None:
             self._last_end, self._last_request = beginning.at, (client_id, beginning)
         else:
-            return
+            return decoded
         self._last_route = route
         self._last_bytes = frame[_CLIENT_ID_AT : self._last_end]
+        return decoded
 
     # --- answering ---
 
