@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ottla.pacing import TooCostly
-from ottla.re2 import Pattern, PatternError, matching
+from ottla.re2 import Pattern, PatternError, classes, matching, parsing
 from tests.support.kafka_process import class_path, missing_tools
 
 #: Patterns, with texts that fit and texts that don't.
@@ -50,6 +50,14 @@ REFUSED: Final = [
     "((a{1000}){1000}){1000}",
 ]  # fmt: skip
 
+#: After each character another set of places.
+COSTLY: Final = "(a|b)*a(a|b){500}c"
+
+
+def some_text(length: int) -> str:
+    some = random.Random(7)
+    return "".join(some.choice("ab") for _ in range(length))
+
 
 @pytest.mark.parametrize(("pattern", "fitting", "others"), FITS, ids=[pattern for pattern, *_ in FITS])
 def test_all_of_the_text_has_to_fit(pattern: str, fitting: list[str], others: list[str]) -> None:
@@ -68,15 +76,32 @@ def test_what_is_no_pattern_is_refused(pattern: str) -> None:
 
 def test_no_pattern_takes_more_than_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ways through a pattern are not tried one by one; looking for new places in it is counted, and has an end."""
-    looks = []
-    monkeypatch.setattr(matching, "breathe", lambda: looks.append(1))
-    assert not Pattern("(a*)*(a|a)*(a?){30}a{30}b").matches("a" * 1000)
-    assert len(looks) < 10_000
+    patient = Pattern("(a*)*(a|a)*(a?){30}a{30}b")
+    assert not patient.matches("a" * 1000)
+    assert matching._LOOKS_MAX - patient._looks_left < 1000 * patient._end
     monkeypatch.setattr(matching, "_LOOKS_MAX", 10_000)
-    some = random.Random(7)
-    costly = Pattern("(a|b)*a(a|b){500}c")
     with pytest.raises(TooCostly, match="pattern"):
-        costly.matches("".join(some.choice("ab") for _ in range(1000)))
+        Pattern(COSTLY).matches(some_text(1000))
+
+
+def test_others_have_their_turn_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With each new state, and within one that is large, there is breath; in reading a long pattern too."""
+    breaths = []
+    for module in (matching, parsing, classes):
+        monkeypatch.setattr(module, "breathe", lambda: breaths.append(1))
+    pattern = Pattern(COSTLY)
+    assert len(breaths) >= len("(a|b)*a(a|b)")
+    breaths.clear()
+    pattern.matches(some_text(1000))
+    assert len(breaths) >= 1000
+    breaths.clear()
+    large = Pattern("(.?){1000}" * 20)
+    breaths.clear()
+    large.matches("a")
+    assert len(breaths) >= large._end // 256
+    breaths.clear()
+    Pattern("[" + "a-b" * 1000 + "]")
+    assert len(breaths) >= 1000
 
 
 def test_what_is_remembered_is_forgotten_again(monkeypatch: pytest.MonkeyPatch) -> None:
