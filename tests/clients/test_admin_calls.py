@@ -16,8 +16,8 @@ from ottla.broker.log_dirs import MEMORY
 from ottla.protocol.errors import ErrorCode
 from tests.clients.client_process import ClientProcess, refused
 from tests.clients.conftest import SETTINGS, starter, unique_name
-from tests.clients.libraries import CONFLUENT, KAFKA_PYTHON, Library, name_of
 from tests.clients.java import missing_java
+from tests.clients.libraries import CONFLUENT, KAFKA_PYTHON, Library, name_of
 from tests.support.kafka_process import class_path
 from tests.support.running_broker import RunningBroker
 
