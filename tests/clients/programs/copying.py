@@ -9,6 +9,7 @@ again. If anything goes wrong it ends, and whoever started it starts it anew, un
 from __future__ import annotations
 
 import random
+import signal
 import sys
 from collections.abc import Callable
 from typing import Final
@@ -18,6 +19,8 @@ from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPa
 _BATCH: Final = 20
 _POLL_SECONDS: Final = 0.1
 _CALL_SECONDS: Final = 30.0
+#: After a broker was away sending offsets may last for ever: librdkafka's issues 5456 and 5511. Then this ends, too.
+_STUCK_SECONDS: Final = 5
 #: So often one is aborted.
 _ABORTED: Final = 0.2
 
@@ -33,7 +36,7 @@ class Copying:
             {
                 "bootstrap.servers": bootstrap,
                 "group.id": group,
-                "session.timeout.ms": 1_000,
+                "session.timeout.ms": 1_500,
                 "heartbeat.interval.ms": 200,
                 "partition.assignment.strategy": "range",
                 "auto.offset.reset": "earliest",
@@ -103,4 +106,5 @@ def _insist(call: Callable[[], None]) -> None:
 if __name__ == "__main__":
     copying = Copying(*sys.argv[1:])
     while True:
+        signal.alarm(_STUCK_SECONDS)
         copying.copy()

@@ -25,7 +25,7 @@ import (
 const (
 	records          = 400
 	batch            = 10
-	sessionTimeout   = time.Second
+	sessionTimeout   = 1500 * time.Millisecond
 	txnTimeout       = 3 * time.Second
 	patience         = 60 * time.Second
 	pollMax          = 100 * time.Millisecond
