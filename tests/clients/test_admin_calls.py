@@ -18,7 +18,7 @@ from tests.clients.client_process import ClientProcess, refused
 from tests.clients.conftest import SETTINGS, starter, unique_name
 from tests.clients.java import missing_java
 from tests.clients.libraries import CONFLUENT, KAFKA_PYTHON, Library, name_of
-from tests.support.kafka_process import class_path
+from tests.support.kafka_process import BROKER_JARS
 from tests.support.running_broker import RunningBroker
 
 pytestmark = pytest.mark.own_broker
@@ -103,7 +103,7 @@ def test_java_admin_client_makes_them_all(broker: RunningBroker) -> None:
     topic = unique_name("topic")
     done = subprocess.run(
         ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-         "-cp", class_path(), _PROGRAM, broker.bootstrap, topic],
+         "-cp", BROKER_JARS.class_path(), _PROGRAM, broker.bootstrap, topic],
         capture_output=True, text=True, check=False, timeout=_SECONDS_MAX,
     )  # fmt: skip
     assert done.stdout.splitlines() == [
