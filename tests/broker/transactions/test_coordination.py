@@ -25,6 +25,7 @@ from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequ
 from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
 from ottla.protocol.messages.end_txn import EndTxnRequest
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
+from ottla.protocol.messages.list_transactions import ListTransactionsRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
@@ -429,6 +430,8 @@ async def test_who_does_not_coordinate_an_id_says_so_and_who_is_about_to_as_well
         await scene.begin()
         scene.lead(TRANSACTION_TOPIC, 2)
         assert await _errors_of_all(scene, node_id=2) == {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+        listed: Any = scene.send(ListTransactionsRequest(), 1, node_id=2).answered
+        assert (listed.error_code, listed.transaction_states) == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, [])
         await scene.settle()
         assert await _errors_of_all(scene, node_id=1) == {ErrorCode.NOT_COORDINATOR}
         scene.lead(TRANSACTION_TOPIC, 1)
