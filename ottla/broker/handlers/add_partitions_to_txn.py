@@ -25,7 +25,7 @@ from ottla.broker.network.call import Call
 from ottla.broker.partition_access import find_partition
 from ottla.cluster.topic_names import INTERNAL_TOPICS
 from ottla.coordinator.runtime.effects import Token
-from ottla.coordinator.transactions.answers import all_partitions, each_partition
+from ottla.coordinator.transactions.answers import all_partitions, each_partition, errors_of
 from ottla.coordinator.transactions.decisions import PRODUCER_FENCED_FROM
 from ottla.coordinator.transactions.events import AddPartitionsRequested, VerifyPartitionsRequested
 from ottla.coordinator.transactions.transaction import EPOCH_BUMPING_VERSION, TopicPartition
@@ -36,7 +36,8 @@ from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequ
 _BATCHED_FROM: Final = 4
 
 _Result = AddPartitionsToTxnResponse.AddPartitionsToTxnResult
-_Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
+_TopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
+_PartitionResult = AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult
 
 
 def handle(request: AddPartitionsToTxnRequest, call: Call) -> AddPartitionsToTxnResponse | None:
@@ -70,7 +71,7 @@ def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnR
 
 
 def _make_known(topics: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult]) -> None:
-    for topic in topics:
+    for topic in paced(topics):
         for partition in paced(topic.results_by_partition):
             if partition.partition_error_code == ErrorCode.PRODUCER_FENCED:
                 partition.partition_error_code = ErrorCode.INVALID_PRODUCER_EPOCH
@@ -88,12 +89,35 @@ def _submit(transaction: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
         errors |= {place: ErrorCode.OPERATION_NOT_ATTEMPTED for place in paced(places) if place not in errors}
         token.answer(each_partition(transactional_id, errors))
         return
-    who = token, transactional_id, transaction.producer_id, transaction.producer_epoch, frozenset(places)
-    if transaction.verify_only:
-        call.node.transaction_coordinator.submit(VerifyPartitionsRequested(*who))
-    else:
-        client_version = EPOCH_BUMPING_VERSION if call.api_version >= _BATCHED_FROM else 0
-        call.node.transaction_coordinator.submit(AddPartitionsRequested(*who, client_version))
+    who = transactional_id, transaction.producer_id, transaction.producer_epoch, frozenset(paced(places))
+    client_version = EPOCH_BUMPING_VERSION if call.api_version >= _BATCHED_FROM else 0
+    call.node.transaction_coordinator.submit(
+        VerifyPartitionsRequested(token, *who)
+        if transaction.verify_only
+        else AddPartitionsRequested(_AsAsked(token, transaction.topics), *who, client_version),
+        is_long=not call.is_brief,
+    )
+
+
+class _AsAsked:
+    """The token of an addition: each partition is shown in the order, and as often, as it was asked for.
+
+    Kafka: AddPartitionsToTxnRequest.errorResponseForTransaction.
+    """
+
+    __slots__ = ("_token", "_topics")
+
+    def __init__(self, token: Token, topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]) -> None:
+        self._token = token
+        self._topics = topics
+
+    def answer(self, result: AddPartitionsToTxnResponse.AddPartitionsToTxnResult) -> None:
+        errors = errors_of(result)
+        shown = [
+            _TopicResult(topic.name, [_PartitionResult(index, errors[topic.name, index]) for index in topic.partitions])
+            for topic in paced(self._topics)
+        ]
+        self._token.answer(_Result(result.transactional_id, shown))
 
 
 def _places(topics: Iterable[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]) -> list[TopicPartition]:

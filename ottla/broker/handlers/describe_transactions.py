@@ -40,7 +40,8 @@ def handle(request: DescribeTransactionsRequest, call: Call) -> None:
     for index, transactional_id in enumerate(paced(asked)):
         token = gather.token(index)
         if allows(call, AclOperation.DESCRIBE, AclResourceType.TRANSACTIONAL_ID, transactional_id):
-            call.node.transaction_coordinator.submit(DescribeRequested(token, transactional_id))
+            described = DescribeRequested(token, transactional_id)
+            call.node.transaction_coordinator.submit(described, is_long=not call.is_brief)
         else:
             token.answer(describe_refused(transactional_id, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
 
@@ -48,6 +49,6 @@ def handle(request: DescribeTransactionsRequest, call: Call) -> None:
 def refuse(request: DescribeTransactionsRequest, error_code: int) -> DescribeTransactionsResponse:
     return DescribeTransactionsResponse(
         transaction_states=[
-            DescribeTransactionsResponse.TransactionState(error_code, name) for name in request.transactional_ids
+            DescribeTransactionsResponse.TransactionState(error_code, name) for name in paced(request.transactional_ids)
         ]
     )

@@ -111,7 +111,7 @@ def _admit(
     node_id = call.node.node_id
     keys: dict[TopicPartition, Key] = {}
     batches: dict[TopicPartition, Batch] = {}
-    for key, (topic, header, _) in sent.items():
+    for key, (topic, header, _) in paced(sent.items()):
         if header.is_transactional and header.has_producer_id:
             place = topic.name, key[1]
             keys[place] = key
@@ -119,10 +119,10 @@ def _admit(
             batches[place] = Batch(topic.partitions[key[1]], header, is_led_here)
 
     def then(refused: dict[TopicPartition, AppendResult], verified: dict[TopicPartition, Verification]) -> None:
-        for place, result in refused.items():
+        for place, result in paced(refused.items()):
             results[keys[place]] = result
             del sent[keys[place]]
-        verifications = {keys[place]: verification for place, verification in verified.items()}
+        verifications = {keys[place]: verification for place, verification in paced(verified.items())}
         call.go_on(lambda: _append_all(request, call, sent, results, verifications))
 
     Admission(call, request.transactional_id, producer, batches, then).begin()

@@ -61,7 +61,7 @@ class _Answer:
     def add(
         self, name: str, topic_id: bytes, partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition]
     ) -> None:
-        """A topic stands in it once, however often it is listed."""
+        """Beside what was refused a topic stands once, however often it is listed."""
         key = (name, topic_id)
         if key not in self._by_topic:
             self._by_topic[key] = _Topic(name, topic_id, [])
@@ -70,8 +70,11 @@ class _Answer:
 
     def answer(self, response: TxnOffsetCommitResponse, /) -> None:
         """The group has spoken."""
-        for topic in response.topics:
-            self.add(topic.name, topic.topic_id, topic.partitions)
+        if self.topics:
+            for topic in response.topics:
+                self.add(topic.name, topic.topic_id, topic.partitions)
+        else:
+            self.topics = response.topics
         if self.call.api_version < _KNOWS_LOADING_FROM:
             for topic in self.topics:
                 for partition in topic.partitions:
