@@ -21,7 +21,6 @@ from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
-from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
@@ -113,18 +112,8 @@ def one_batch() -> Message:
         (one_batch(), 8),
         (add_partitions(), 3),
         (commit_in_transaction(), 3),
-        (InitProducerIdRequest("x" * 32_767, 60_000), 4),  # of a hundred connections it may come in one turn
     ],
-    ids=[
-        "Metadata",
-        "Fetch",
-        "ListOffsets",
-        "Produce",
-        "one batch",
-        "AddPartitionsToTxn",
-        "TxnOffsetCommit",
-        "long id",
-    ],
+    ids=["Metadata", "Fetch", "ListOffsets", "Produce", "one batch", "AddPartitionsToTxn", "TxnOffsetCommit"],
 )
 def test_others_are_served_in_between(request_: Message, version: int) -> None:
     """Bo asks after Ana and is answered before her."""

@@ -29,7 +29,7 @@ from ottla.broker.network.call import Call
 from ottla.broker.network.client_socket import ClientSocket
 from ottla.broker.network.limits import REMEMBERED_REQUEST_BYTES_MAX, REQUESTS_PER_TURN_MAX
 from ottla.broker.network.partial_frames import LargeFrame, Partial, begin_frame
-from ottla.pacing import breathe, costs
+from ottla.pacing import costs
 from ottla.protocol.primitives import Buffer
 
 if TYPE_CHECKING:
@@ -304,7 +304,6 @@ class Connection(ClientSocket):
     def _work_off(self, frame: bytes) -> None:
         spent = costs()
         assert spent is not None, "a worker does this"
-        breathe()  # as many may have come in this turn as there are connections
         spent.begin(len(frame))
         try:
             self._take(frame, self.new_long_call)
