@@ -95,6 +95,7 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.NODE_MISSED: lambda _d: "missed now",
     Kind.NODE_STARTED: lambda _d: "started",
     Kind.LEADERS_MOVED: lambda d: f"another leader for {_count(d['partitions'], 'partition')}",
+    Kind.PARTITIONS_IN_SYNC: lambda d: f"more replicas in sync for {_count(d['partitions'], 'partition')}",
     Kind.PARTITION_LEADER_CHANGED: lambda d: f"{d['topic']}-{d['partition']} is led by {d['leader_id']}",
     Kind.REPLICAS_MOVED: lambda d: f"other replicas for {_count(d['partitions'], 'partition')}",
     Kind.PARTITION_REASSIGNED: lambda d: f"{d['topic']}-{d['partition']} is on nodes {d['replicas']}",
