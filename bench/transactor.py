@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bench.broker import Broker, UnableError
-from bench.figures.records import FETCH
 from bench.frames import request_frame
 from ottla.protocol.headers import has_tagged_response_header, skip_header_tags
 from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
@@ -33,6 +32,11 @@ from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from ottla.protocol.primitives import Message
 from tests.support.batches import batch
 from tests.support.client import api_of
+
+#: The versions of before KIP-890, those of it, and what both read by.
+_ADD, _PRODUCE_BEFORE, _END_BEFORE = 1, 8, 1
+_PRODUCE, _COMMIT, _END = 12, 5, 5
+_FETCH = 11
 
 _NOT_YET: Final = frozenset((14, 15, 16, 51))
 _RETRY_SECONDS: Final = 0.001
@@ -113,13 +117,13 @@ class Transactor:
 
     def _requests(self, shape: Shape) -> Iterable[tuple[Message, int]]:
         if shape.source is not None:
-            yield _fetch(shape.source, self._offset), FETCH
+            yield _fetch(shape.source, self._offset), _FETCH
         if not shape.is_bumping:
-            yield self._add_partitions(shape), 1
-        yield self._produce(shape), 12 if shape.is_bumping else 8
+            yield self._add_partitions(shape), _ADD
+        yield self._produce(shape), _PRODUCE if shape.is_bumping else _PRODUCE_BEFORE
         if shape.source is not None:
-            yield self._commit_offset(shape.source, self._offset + shape.records), 5
-        yield EndTxnRequest(self._id, self._producer_id, self._epoch, True), 5 if shape.is_bumping else 1
+            yield self._commit_offset(shape.source, self._offset + shape.records), _COMMIT
+        yield EndTxnRequest(self._id, self._producer_id, self._epoch, True), _END if shape.is_bumping else _END_BEFORE
 
     def _add_partitions(self, shape: Shape) -> AddPartitionsToTxnRequest:
         topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(shape.topic, list(range(shape.partitions)))
