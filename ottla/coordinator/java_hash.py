@@ -15,12 +15,17 @@ votes whose hashes agree in six bits.
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _UTF_16: Final = f"utf-16-{sys.byteorder[0]}e"
+#: Of the names that were hashed last so many are remembered, unless they are long: few are in use at a time, and each
+#: request asks for one.
+_REMEMBERED_MAX: Final = 1024
+_REMEMBERED_LENGTH_MAX: Final = 128
 _SLOTS_AT_FIRST: Final = 16
 _SLOT_ENTRIES_MAX: Final = 8  # one more, and a small table grows instead of making a tree of them
 _SLOTS_FOR_TREES: Final = 64
@@ -28,11 +33,18 @@ _SLOTS_FOR_TREES: Final = 64
 
 def string_hash(text: str) -> int:
     """Java's `text.hashCode()`: over the UTF-16 units, h = 31 * h + unit, in 32 bits with sign."""
+    return _remembered_hash(text) if len(text) <= _REMEMBERED_LENGTH_MAX else _hash(text)
+
+
+def _hash(text: str) -> int:
     units = memoryview(text.encode(_UTF_16, "surrogatepass")).cast("H")
     value = 0
     for unit in units:
         value = (31 * value + unit) & 0xFFFFFFFF
     return value - 0x100000000 if value & 0x80000000 else value
+
+
+_remembered_hash: Final = lru_cache(_REMEMBERED_MAX)(_hash)
 
 
 def partition_for(group_id: str, partitions: int) -> int:

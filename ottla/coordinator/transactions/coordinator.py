@@ -89,7 +89,7 @@ class TransactionCoordinator:
         key = machine_key(partition)
         owner = self.runtime.owners.get(key)
         if owner is not None:
-            owner.post(event)
+            owner.take(event)
         elif self.runtime.state_of(partition) is PartitionState.LOADING or self.runtime.is_given_up(key):
             event.token.answer(refusal(event, Outside.LOADING))
         else:
