@@ -123,8 +123,11 @@ class Services:
         """The transaction coordinators of all nodes."""
         from ottla.broker.transactions.coordination import TransactionCoordination
 
+        call_soon = asyncio.get_running_loop().call_soon
         return self.enter(
-            TransactionCoordination(self._cluster, self._timer, self._tasks, self.background, self.group_coordination)
+            TransactionCoordination(
+                self._cluster, self._timer, self._tasks, self.background, self.group_coordination, call_soon
+            )
         )
 
     @cached_property

@@ -104,7 +104,7 @@ class TransactionCoordinator:
         """Tell the machine that asked for them. It may have done so while it was loaded."""
         owner = self.runtime.owner_of(key)
         if owner is not None:
-            owner.post(event)
+            owner.take(event)
 
     @property
     def is_any_loading(self) -> bool:

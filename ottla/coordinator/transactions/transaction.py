@@ -140,7 +140,20 @@ class Transaction:
 
     def without(self, partitions: frozenset[TopicPartition]) -> Transaction:
         """These have their markers; it is no record. Kafka: removePartition."""
-        return replace(self, partitions=self.partitions - partitions)
+        return Transaction(
+            self.transactional_id,
+            self.producer_id,
+            self.timeout_ms,
+            self.last_update_ms,
+            self.state,
+            self.producer_epoch,
+            self.last_producer_epoch,
+            self.prev_producer_id,
+            self.next_producer_id,
+            self.start_ms,
+            self.client_version,
+            self.partitions - partitions,
+        )
 
     @property
     def next_producer(self) -> tuple[int, int]:

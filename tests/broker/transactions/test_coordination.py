@@ -210,6 +210,7 @@ async def test_a_marker_that_waits_for_long_is_tried_ever_more_seldom() -> None:
         writer = scene.services.transaction_coordination._markers
         (waits,) = writer._unfinished.values()
         writer.write(waits.node_id, waits.key, waits.markers)
+        await scene.settle()
         assert writer._retry.deadline_ms - scene.timer.now_ms() <= 101
 
 

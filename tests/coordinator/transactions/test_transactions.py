@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -371,9 +372,7 @@ def test_records_say_all_that_is_to_be_kept(state: TransactionState, transaction
     assert value[:2] == (b"\0\1" if transaction_version else b"\0\0")
     assert read_transactional_id(key) == "tx"
     read = read_transaction("tx", value)
-    assert read == Transaction(
-        **{name: getattr(kept, name) for name in Transaction.__slots__} | {"last_producer_epoch": -1}
-    )
+    assert read == replace(kept, last_producer_epoch=-1)
 
 
 @pytest.mark.parametrize("partitions", [(), ("orders-0",), ("orders-0", "orders-3", "é-1"), LONG])
