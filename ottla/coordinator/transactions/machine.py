@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 COMPLETION_RETRY_MS_MIN: Final = 100
+_ONGOING: Final = TransactionState.ONGOING
 
 
 @frozen
@@ -71,7 +72,7 @@ class Transactions:
         transactional_id = transaction.transactional_id
         self.by_id.pop(transactional_id, None)
         self.by_id[transactional_id] = transaction
-        if transaction.state is TransactionState.ONGOING:
+        if transaction.state is _ONGOING:
             self.open.setdefault(transactional_id)
         else:
             self.open.pop(transactional_id, None)

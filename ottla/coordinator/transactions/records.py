@@ -40,8 +40,12 @@ _pack_dates = Struct(">qq").pack
 #: Tagged fields: their tags, their sizes, what they say.
 _pack_producer_id_tag = Struct(">bbq").pack
 _pack_client_version_tag = Struct(">bbh").pack
+_pack_prev_alone = Struct(">bbbq").pack
+_pack_usual_tags = Struct(">bbbqbbh").pack
 _NO_TAGS: Final = b"\0"
 _NULL: Final = b"\0"
+_NO_PARTITIONS: Final = b"\1"
+_EMPTY: Final = TransactionState.EMPTY
 
 
 def transaction_record(transaction: Transaction, transaction_version: int) -> Record:
@@ -61,7 +65,7 @@ def _value(transaction: Transaction) -> bytes:
                 transaction.timeout_ms,
                 STATE_IDS[state],
             ),
-            _NULL if state is TransactionState.EMPTY else _partitions(transaction.partitions),
+            _NULL if state is _EMPTY else _partitions(transaction.partitions),
             _pack_dates(transaction.last_update_ms, transaction.start_ms),
             _tags(transaction),
         )
@@ -69,6 +73,8 @@ def _value(transaction: Transaction) -> bytes:
 
 
 def _partitions(partitions: frozenset[TopicPartition]) -> bytes:
+    if not partitions:
+        return _NO_PARTITIONS
     by_topic = _by_topic(partitions)
     parts = [unsigned_varint(len(by_topic) + 1)]
     for topic, indexes in by_topic.items():
@@ -81,14 +87,17 @@ def _partitions(partitions: frozenset[TopicPartition]) -> bytes:
 
 
 def _tags(transaction: Transaction) -> bytes:
-    """What is not as it usually is, with how many those are."""
+    """What is not as it is by default, with how many those are."""
+    prev, following, version = transaction.prev_producer_id, transaction.next_producer_id, transaction.client_version
+    if following == NO_PRODUCER_ID and prev != NO_PRODUCER_ID:
+        return _pack_usual_tags(2, 0, 8, prev, 2, 2, version) if version else _pack_prev_alone(1, 0, 8, prev)
     tags = []
-    if transaction.prev_producer_id != NO_PRODUCER_ID:
-        tags.append(_pack_producer_id_tag(0, 8, transaction.prev_producer_id))
-    if transaction.next_producer_id != NO_PRODUCER_ID:
-        tags.append(_pack_producer_id_tag(1, 8, transaction.next_producer_id))
-    if transaction.client_version:
-        tags.append(_pack_client_version_tag(2, 2, transaction.client_version))
+    if prev != NO_PRODUCER_ID:
+        tags.append(_pack_producer_id_tag(0, 8, prev))
+    if following != NO_PRODUCER_ID:
+        tags.append(_pack_producer_id_tag(1, 8, following))
+    if version:
+        tags.append(_pack_client_version_tag(2, 2, version))
     return b"".join((len(tags).to_bytes(), *tags))
 
 
@@ -100,7 +109,7 @@ def _old_value(transaction: Transaction) -> bytes:
         producer_epoch=transaction.producer_epoch,
         transaction_timeout_ms=transaction.timeout_ms,
         transaction_status=STATE_IDS[transaction.state],
-        transaction_partitions=None if transaction.state is TransactionState.EMPTY else partitions,
+        transaction_partitions=None if transaction.state is _EMPTY else partitions,
         transaction_last_update_timestamp_ms=transaction.last_update_ms,
         transaction_start_timestamp_ms=transaction.start_ms,
     )

@@ -27,6 +27,7 @@ NO_EPOCH: Final = -1
 NO_START: Final = -1
 EPOCH_MAX: Final = 2**15 - 1
 
+_ONGOING: Final = TransactionState.ONGOING
 _NO_PARTITIONS: Final[frozenset[TopicPartition]] = frozenset()
 #: From this one on each end raises the epoch (KIP-890).
 EPOCH_BUMPING_VERSION: Final = 2
@@ -103,12 +104,12 @@ class Transaction:
             self.producer_id,
             self.timeout_ms,
             now_ms,
-            TransactionState.ONGOING,
+            _ONGOING,
             self.producer_epoch,
             self.last_producer_epoch,
             self.producer_id,
             self.next_producer_id,
-            self.start_ms if self.state is TransactionState.ONGOING else now_ms,
+            self.start_ms if self.state is _ONGOING else now_ms,
             client_version,
             self.partitions | partitions,
         )
@@ -129,7 +130,7 @@ class Transaction:
             last_producer_epoch,
             self.producer_id,
             next_producer_id,
-            self.start_ms if self.state is TransactionState.ONGOING else now_ms,
+            self.start_ms if self.state is _ONGOING else now_ms,
             client_version,
             self.partitions,
         )
