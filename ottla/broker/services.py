@@ -126,7 +126,13 @@ class Services:
         call_soon = asyncio.get_running_loop().call_soon
         return self.enter(
             TransactionCoordination(
-                self._cluster, self._timer, self._tasks, self.background, self.group_coordination, call_soon
+                self._cluster,
+                self._timer,
+                self._tasks,
+                self.background,
+                self.pace,
+                self.group_coordination,
+                call_soon,
             )
         )
 

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
+from ottla.terminal.unreachable import nobody_answers
 
 if TYPE_CHECKING:
     from aiokafka.admin import AIOKafkaAdminClient
@@ -139,11 +140,7 @@ def ask(options: argparse.Namespace, question: Callable[[Admin], Awaitable[T]], 
     try:
         answer = asyncio.run(_ask(bootstrap, options.timeout, question))
     except NobodyAnswers:
-        return fail(
-            f"nothing answers at {bootstrap}; start a broker with `ottla serve`, "
-            "or name another one with --bootstrap-server HOST:PORT",
-            EXIT_MACHINE,
-        )
+        return fail(nobody_answers(bootstrap, "--bootstrap-server"), EXIT_MACHINE)
     except UnreachableNode:
         return fail(
             f"{bootstrap} answers, but names a broker that can't be reached from here; "

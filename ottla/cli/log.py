@@ -65,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
         for file in paths:
             print_line(f"Dumping {file}")
             try:
+                file.stat()  # what is not there is no damaged file
                 for line in _lines(file, options):
                     print_line(line.text)
                     complaints += line.is_complaint

@@ -20,6 +20,7 @@ from ottla.log.config import LogConfig
 from ottla.log.partition_answers import ADVANCED, AppendResult, PartitionEvent
 from ottla.log.producer_state import ProducerSettings, Verification
 from ottla.log.readable_log import ReadableLog
+from ottla.log.reading import batch_offset
 from ottla.log.replay import note_batch, recover
 from ottla.log.retention import removable_segments
 from ottla.log.storage.contract import LogState, LogStorage, Replacement, StorageError
@@ -345,11 +346,11 @@ class Partition(ReadableLog):
         ProducerStateManager.firstUnstableOffset.
         """
         first_open = self.producers.first_open_offset
-        stable_offset = (
-            self.high_watermark
-            if first_open is None
-            else min(self.high_watermark, max(first_open, self.log_start_offset))
-        )
+        stable_offset = self.high_watermark if first_open is None else min(self.high_watermark, first_open)
+        if stable_offset < self.log_start_offset:
+            # Its beginning is gone. As in Kafka, what is stable then ends before the batch that is the log's first.
+            with suppress(StorageError):
+                stable_offset = batch_offset(self._storage.segments, self.log_start_offset)
         if self._high_watermark_is_held and stable_offset > self.last_stable_offset:
             stable_offset = max(self.last_stable_offset, self.log_start_offset)
         self.last_stable_offset = stable_offset

@@ -24,6 +24,7 @@ _KEY: Final = struct.Struct(">hh")
 _VALUE: Final = struct.Struct(">hi")
 #: All partitions of a transaction get the same batch, one after the other.
 _REMEMBERED_MAX: Final = 4
+_NOBODY: Final = -1
 
 
 class TransactionMarker(NamedTuple):
@@ -40,6 +41,11 @@ class EndedTransaction(NamedTuple):
     producer_epoch: int
     marker: TransactionMarker
     transaction_version: int
+
+    @property
+    def is_of_nobody(self) -> bool:
+        """Whether it names no producer. Kafka throws then when it builds the batch."""
+        return _NOBODY in (self.producer_id, self.producer_epoch)
 
 
 @lru_cache(_REMEMBERED_MAX)

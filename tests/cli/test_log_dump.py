@@ -247,6 +247,8 @@ def test_what_is_no_file_of_a_log_is_told_of(tmp_path: Path, dump: Dump, capsys:
     ]
     assert main(["log", "dump", str(tmp_path / "1.log")]) == 1
     assert capsys.readouterr().err == f"ottla: cannot read {tmp_path}/1.log: No such file or directory\n"
+    assert main(["log", "dump", str(tmp_path / "orders-0")]) == 1
+    assert capsys.readouterr().err == f"ottla: cannot read {tmp_path}/orders-0: No such file or directory\n"
     assert main(["log", "dump"]) == 2
     assert "no files are named" in capsys.readouterr().err
 

@@ -17,13 +17,14 @@ Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ottla.broker.partition_access import find_partition
 from ottla.cluster.topic import NO_LEADER
 from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.coordinator.runtime.runtime import exhaust
 from ottla.coordinator.transactions.events import MarkersWritten
 from ottla.events.kind import Kind
 from ottla.log.transaction_marker import EndedTransaction, TransactionMarker
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from ottla.coordinator.transactions.coordinator import TransactionCoordinator
     from ottla.coordinator.transactions.machine import WriteMarkers
     from ottla.coordinator.transactions.transaction import TopicPartition
-    from ottla.events.stream import Event
     from ottla.log.partition import Partition
     from ottla.purgatory import Timer
 
@@ -82,6 +82,18 @@ def _append(
     return log.append_ended(ended, cluster.wall_ms()).error
 
 
+def _in_order(places: Iterable[TopicPartition]) -> Iterator[TopicPartition | None]:
+    """The places, by topic and number; None, now and then, while they are put in order."""
+    indexes_of: dict[str, list[int]] = {}
+    for number, (topic, index) in enumerate(list(places)):
+        indexes_of.setdefault(topic, []).append(index)
+        if number % _AT_ONCE == 0:
+            yield None
+    for topic in sorted(indexes_of):
+        for index in sorted(indexes_of[topic]):
+            yield topic, index
+
+
 @dataclass(slots=True, eq=False)
 class _Asked:
     """Markers that a coordinator has asked for, and those that are missing."""
@@ -120,8 +132,12 @@ class MarkerWriter:
         self._new: list[_Asked] = []
         self._retry = Alarm(self._write_waiting, "transaction markers")
         self._retry_ms = _RETRY_MS_MIN
-        groups.on_partition_read(self._write_soon)
-        cluster.events.read(self._something_changed, [Kind.LEADERS_MOVED, Kind.TOPIC_DELETED])
+        #: How often something has changed for which markers may wait.
+        self._changes = 0
+        #: Whether those that wait are to be tried again, and whether a job in the background does.
+        self._is_round_due = self._is_round_under_way = False
+        groups.on_partition_read(self._something_changed)
+        cluster.events.read(lambda _event: self._something_changed(), [Kind.LEADERS_MOVED, Kind.TOPIC_DELETED])
 
     @property
     def is_settled(self) -> bool:
@@ -146,7 +162,14 @@ class MarkerWriter:
 
     def _write_new(self) -> None:
         new, self._new = self._new, []
-        self._write_each(new)
+        steps = self._write_first_time(new)
+        if sum(len(asked.missing) for asked in new) <= _AT_ONCE:
+            exhaust(steps)
+        else:
+            self._background.start(steps, "transaction markers")
+
+    def _write_first_time(self, new: Sequence[_Asked]) -> Iterator[None]:
+        yield from self._write_each(new)
         if any(asked.missing for asked in new) and self._retry_ms > 2 * _RETRY_MS_MIN:
             self._timer.cancel(self._retry)  # which is for those that wait for long
             self._retry_ms = _RETRY_MS_MIN
@@ -162,16 +185,20 @@ class MarkerWriter:
     def _write_all(self, asked: _Asked) -> Iterator[None]:
         """A partition with each step; the coordinator is told at the end."""
         written: set[TopicPartition] = set()
-        for place in sorted(asked.missing):
+        changes = self._changes
+        for place in _in_order(asked.missing):
+            if place is not None:
+                written |= self._write_some(asked, [place])
+            yield
             if not self._is_asked(asked):
                 break
-            written |= self._write_some(asked, [place])
-            yield
         asked.is_under_way = False
-        if self._is_asked(asked):
-            self._tell(asked, written)
-        else:
+        if not self._is_asked(asked):
             self._drop(asked)
+            return
+        self._tell(asked, written)
+        if changes != self._changes:
+            self._write_soon()  # what was missing when it was tried may be there
 
     def _is_asked(self, asked: _Asked) -> bool:
         """Whether this is to be gone on with. The producer may have begun its next transaction in the same epoch."""
@@ -220,7 +247,8 @@ class MarkerWriter:
             )
             self._coordinators[asked.node_id].markers_written(asked.key, event)
 
-    def _something_changed(self, _event: Event) -> None:
+    def _something_changed(self) -> None:
+        self._changes += 1
         self._write_soon()
 
     def _write_soon(self) -> None:
@@ -236,13 +264,25 @@ class MarkerWriter:
             self._retry_ms = min(2 * self._retry_ms, _RETRY_MS_MAX)
 
     def _write_waiting(self) -> None:
-        self._write_each(list(self._unfinished.values()))
+        self._is_round_due = True
+        if not self._is_round_under_way:
+            self._is_round_under_way = True
+            self._background.start(self._go_round(), "transaction markers")
 
-    def _write_each(self, all_asked: Iterable[_Asked]) -> None:
+    def _go_round(self) -> Iterator[None]:
+        """Try those again that wait: there may be thousands."""
+        try:
+            while self._is_round_due:
+                self._is_round_due = False
+                yield from self._write_each(list(self._unfinished.values()))
+        finally:
+            self._is_round_under_way = False
+
+    def _write_each(self, all_asked: Iterable[_Asked]) -> Iterator[None]:
+        """Try these, one with each step."""
         for asked in all_asked:
-            if asked.is_under_way:
-                continue
-            if self._is_asked(asked):
-                self._go_on(asked)
-            else:
+            if not self._is_asked(asked):
                 self._drop(asked)
+            elif not asked.is_under_way:
+                self._go_on(asked)
+            yield

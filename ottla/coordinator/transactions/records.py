@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.coordinator.runtime.records import INT16, CorruptRecordError, decode, prefix
 from ottla.coordinator.transactions.states import STATE_IDS, STATE_OF_ID, TransactionState
-from ottla.coordinator.transactions.transaction import NO_PRODUCER_ID, Transaction
+from ottla.coordinator.transactions.transaction import NO_PARTITIONS, NO_PRODUCER_ID, Transaction, by_topic
+from ottla.pacing import paced
 from ottla.protocol.messages.transaction_log_key import TransactionLogKey
 from ottla.protocol.messages.transaction_log_value import TransactionLogValue
 from ottla.protocol.primitives import unsigned_varint
@@ -44,7 +45,7 @@ _pack_prev_alone = Struct(">bbbq").pack
 _pack_usual_tags = Struct(">bbbqbbh").pack
 _NO_TAGS: Final = b"\0"
 _NULL: Final = b"\0"
-_NO_PARTITIONS: Final = b"\1"
+_NO_ELEMENTS: Final = b"\1"
 _EMPTY: Final = TransactionState.EMPTY
 
 
@@ -74,10 +75,10 @@ def _value(transaction: Transaction) -> bytes:
 
 def _partitions(partitions: frozenset[TopicPartition]) -> bytes:
     if not partitions:
-        return _NO_PARTITIONS
-    by_topic = _by_topic(partitions)
-    parts = [unsigned_varint(len(by_topic) + 1)]
-    for topic, indexes in by_topic.items():
+        return _NO_ELEMENTS
+    indexes_of = by_topic(partitions)
+    parts = [unsigned_varint(len(indexes_of) + 1)]
+    for topic, indexes in paced(indexes_of.items()):
         name, count = topic.encode(), len(indexes)
         parts += (
             unsigned_varint(len(name) + 1) + name,
@@ -102,8 +103,8 @@ def _tags(transaction: Transaction) -> bytes:
 
 
 def _old_value(transaction: Transaction) -> bytes:
-    by_topic = _by_topic(transaction.partitions)
-    partitions = [TransactionLogValue.PartitionsSchema(topic, indexes) for topic, indexes in by_topic.items()]
+    indexes_of = by_topic(transaction.partitions)
+    partitions = [TransactionLogValue.PartitionsSchema(topic, indexes) for topic, indexes in paced(indexes_of.items())]
     value = TransactionLogValue(
         transaction.producer_id,
         producer_epoch=transaction.producer_epoch,
@@ -114,13 +115,6 @@ def _old_value(transaction: Transaction) -> bytes:
         transaction_start_timestamp_ms=transaction.start_ms,
     )
     return INT16.pack(_OLD_VALUE_VERSION) + value.encode(_OLD_VALUE_VERSION)
-
-
-def _by_topic(partitions: frozenset[TopicPartition]) -> dict[str, list[int]]:
-    by_topic: dict[str, list[int]] = {}
-    for topic, index in partitions:
-        by_topic.setdefault(topic, []).append(index)
-    return by_topic
 
 
 def transaction_tombstone(transactional_id: str) -> Record:
@@ -138,23 +132,24 @@ def read_transactional_id(key: bytes) -> str:
 
 
 def read_transaction(transactional_id: str, value: bytes) -> Transaction:
-    """The transactional id as it comes back, from a record's value."""
+    """The transactional id as it comes back, from a record's value. There may be millions: what is alike is shared."""
     read = decode(TransactionLogValue, value, prefix(value, "value"))
     state = STATE_OF_ID.get(read.transaction_status)
     if state is None:
         raise CorruptRecordError(f"transactional id {transactional_id} has a state {read.transaction_status}")
+    producer_id, listed = read.producer_id, read.transaction_partitions
     return Transaction(
         transactional_id,
-        read.producer_id,
+        producer_id,
         read.transaction_timeout_ms,
         read.transaction_last_update_timestamp_ms,
         state,
         read.producer_epoch,
-        prev_producer_id=read.previous_producer_id,
+        prev_producer_id=producer_id if read.previous_producer_id == producer_id else read.previous_producer_id,
         next_producer_id=read.next_producer_id,
         start_ms=read.transaction_start_timestamp_ms,
         client_version=read.client_transaction_version,
-        partitions=frozenset(
-            (topic.topic, index) for topic in read.transaction_partitions or () for index in topic.partition_ids
-        ),
+        partitions=frozenset((topic.topic, index) for topic in listed for index in topic.partition_ids)
+        if listed
+        else NO_PARTITIONS,
     )

@@ -67,16 +67,16 @@ class Transactions(Scene):
     async def advance(self, by_ms: int) -> None:
         await self.timer.advance(by_ms, lambda: self.services.is_settled)
 
-    def send(self, request: Message, version: int) -> FakeCall:
-        call = FakeCall(self.nodes[1], version, "PLAINTEXT", "ana", self.authorizer)
+    def send(self, request: Message, version: int, node_id: int = 1) -> FakeCall:
+        call = FakeCall(self.nodes[node_id], version, "PLAINTEXT", "ana", self.authorizer)
         handler = import_module(f"ottla.broker.handlers.{api_of(request).module}")
         arrived = type(request).decode(request.encode(version), version)
         if (answer := handler.handle(arrived, cast(Call, call))) is not None:
             call.answer(answer)
         return call
 
-    async def tell(self, request: Message, version: int) -> Any:
-        call = self.send(request, version)
+    async def tell(self, request: Message, version: int, node_id: int = 1) -> Any:
+        call = self.send(request, version, node_id)
         await self.settle()
         assert call.answered is not None, "it is parked"
         return call.answered
@@ -327,6 +327,64 @@ async def test_nothing_is_written_for_nobody(producer: tuple[int, int]) -> None:
             errors.append(result.topics[0].partitions[0].error_code)
         assert errors == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_SERVER_ERROR]
         assert scene.cluster.topics["orders"].partitions[0].log_end_offset == 0
+
+
+async def test_a_marker_of_nobody_for_pending_offsets_is_refused_alone() -> None:
+    """Kafka's group coordinator answers for its partition, so the other markers of the request are as ever."""
+    async with running() as scene:
+        scene.create("orders")
+        markers = [
+            WriteTxnMarkersRequest.WritableTxnMarker(
+                producer_id, 0, True, [WriteTxnMarkersRequest.WritableTxnMarkerTopic(name, [0])], 0
+            )
+            for producer_id, name in ((-1, GROUP_TOPIC), (7, "orders"))
+        ]
+        results = (await scene.tell(WriteTxnMarkersRequest(markers), 1)).markers
+        errors = {result.producer_id: result.topics[0].partitions[0].error_code for result in results}
+        assert errors == {-1: ErrorCode.UNKNOWN_SERVER_ERROR, 7: ErrorCode.NONE}
+        assert scene.cluster.topics["orders"].partitions[0].log_end_offset == 1
+
+
+async def test_a_marker_that_names_a_partition_twice_is_written_once() -> None:
+    """Kafka writes it once and never answers; here the answer comes."""
+    async with running() as scene:
+        scene.create("orders")
+        topic = WriteTxnMarkersRequest.WritableTxnMarkerTopic("orders", [0])
+        marker = WriteTxnMarkersRequest.WritableTxnMarker(7, 0, True, [topic, topic], 0)
+        (result,) = (await scene.tell(WriteTxnMarkersRequest([marker]), 1)).markers
+        assert [partition.error_code for partition in result.topics[0].partitions] == [ErrorCode.NONE]
+        assert scene.cluster.topics["orders"].partitions[0].log_end_offset == 1
+
+
+async def test_additions_are_shown_as_they_were_asked_for() -> None:
+    """Each partition in its place and as often as it stands there, where all are answered alike; of clients none that
+    is internal."""
+    async with running() as scene:
+        scene.create("orders", partitions=2)
+        await scene.begin()
+        asked = [("orders", [1, 0, 1]), ("orders", [0])]
+        assert await _added(scene, 3, *asked) == [
+            ("orders", 1, 0),
+            ("orders", 0, 0),
+            ("orders", 1, 0),
+            ("orders", 0, 0),
+        ]
+        refused = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        assert await _added(scene, 3, (GROUP_TOPIC, [0, 9])) == [(GROUP_TOPIC, 0, refused), (GROUP_TOPIC, 9, refused)]
+        assert await _added(scene, 4, (GROUP_TOPIC, [0])) == [(GROUP_TOPIC, 0, ErrorCode.NONE)]
+
+
+async def _added(scene: Transactions, version: int, *asked: tuple[str, list[int]]) -> list[tuple[str, int, int]]:
+    """What AddPartitionsToTxn says of each partition, in its order."""
+    topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(*topic) for topic in asked]
+    only = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction(ID, *scene.producer, topics=topics)
+    answer = await scene.tell(AddPartitionsToTxnRequest([only], ID, *scene.producer, topics), version)
+    shown = answer.results_by_topic_v3_and_below or answer.results_by_transaction[0].topic_results
+    return [
+        (topic.name, partition.partition_index, partition.partition_error_code)
+        for topic in shown
+        for partition in topic.results_by_partition
+    ]
 
 
 async def test_a_long_commit_of_offsets_goes_on_as_the_request_of_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
