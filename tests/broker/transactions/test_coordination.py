@@ -20,8 +20,9 @@ from ottla.coordinator.transactions import step
 from ottla.coordinator.transactions.events import DescribeRequested
 from ottla.coordinator.transactions.states import TransactionState
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
-from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from ottla.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
 from ottla.protocol.messages.end_txn import EndTxnRequest
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
@@ -461,6 +462,49 @@ async def test_a_log_with_too_few_partitions_has_no_coordinator_for_the_others()
 
 def _poison(*_: object) -> None:
     raise ZeroDivisionError("on purpose")
+
+
+async def test_who_does_not_coordinate_an_id_says_so_and_who_is_about_to_as_well() -> None:
+    """To every request about it; nothing is taken in."""
+    async with running(nodes=2) as scene:
+        scene.create("orders")
+        await scene.begin()
+        scene.lead(TRANSACTION_TOPIC, 2)
+        assert await _errors_of_all(scene, node_id=2) == {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+        await scene.settle()
+        assert await _errors_of_all(scene, node_id=1) == {ErrorCode.NOT_COORDINATOR}
+        scene.lead(TRANSACTION_TOPIC, 1)
+        await scene.settle()
+        assert await scene.state() == ("Empty", 0)
+
+
+async def _errors_of_all(scene: Transactions, node_id: int) -> set[int]:
+    """What a node answers at once to each kind of request about the id."""
+    topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic("orders", [0])]
+    only = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction(ID, *scene.producer, True, topics)
+    answers = [
+        scene.send(request, version, node_id).answered
+        for request, version in (
+            (InitProducerIdRequest(ID, 60_000), 4),
+            (AddPartitionsToTxnRequest(None, ID, *scene.producer, topics), 3),
+            (AddPartitionsToTxnRequest([only]), 5),
+            (AddOffsetsToTxnRequest(ID, *scene.producer, "group"), 3),
+            (EndTxnRequest(ID, *scene.producer, True), 4),
+            (EndTxnRequest(ID, *scene.producer, True), 5),
+            (DescribeTransactionsRequest([ID]), 0),
+        )
+    ]
+    return set(map(_only_error, answers))
+
+
+def _only_error(answer: Any) -> int:
+    match answer:
+        case AddPartitionsToTxnResponse():
+            topics = answer.results_by_topic_v3_and_below or answer.results_by_transaction[0].topic_results
+            return topics[0].results_by_partition[0].partition_error_code
+        case DescribeTransactionsResponse():
+            return answer.transaction_states[0].error_code
+    return cast(int, answer.error_code)
 
 
 async def test_after_a_bug_the_ids_are_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
