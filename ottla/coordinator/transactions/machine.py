@@ -75,16 +75,17 @@ class Transactions:
 
     def put(self, transaction: Transaction) -> None:
         """The id is this from now on."""
-        transactional_id = transaction.transactional_id
-        self.by_id.pop(transactional_id, None)
+        transactional_id, state = transaction.transactional_id, transaction.state
+        former = self.by_id.pop(transactional_id, None)
         self.by_id[transactional_id] = transaction
-        state = transaction.state
+        if former is not None and former.state is state:
+            return
         if state is _ONGOING:
-            self.open.setdefault(transactional_id)
+            self.open[transactional_id] = None
         else:
             self.open.pop(transactional_id, None)
         if state in PREPARED:
-            self.decided.setdefault(transactional_id)
+            self.decided[transactional_id] = None
         else:
             self.decided.pop(transactional_id, None)
 

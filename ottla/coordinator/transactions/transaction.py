@@ -14,13 +14,13 @@ Kafka: TransactionMetadata.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Final, TypeAlias
 
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.transactions.states import COMPLETED, TransactionState
-from ottla.pacing import paced
+from ottla.pacing import FEW_ELEMENTS, paced
 
 TopicPartition: TypeAlias = tuple[str, int]
 
@@ -37,10 +37,10 @@ _ONGOING: Final = TransactionState.ONGOING
 EPOCH_BUMPING_VERSION: Final = 2
 
 
-def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+def by_topic(partitions: Collection[TopicPartition]) -> dict[str, list[int]]:
     """The numbers of the partitions, by the topic's name."""
     indexes: dict[str, list[int]] = {}
-    for topic, index in paced(partitions):
+    for topic, index in partitions if len(partitions) <= FEW_ELEMENTS else paced(partitions):
         if topic in indexes:
             indexes[topic].append(index)
         else:
