@@ -15,6 +15,7 @@ votes whose hashes agree in six bits.
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ _UTF_16: Final = f"utf-16-{sys.byteorder[0]}e"
 #: A text of more letters than these is hashed in another way.
 _LETTERS_FEW: Final = 400
 _LANE_MASK: Final = bytes(4) + b"\xff" * 4
+#: Of the names that were hashed last so many are remembered, unless they are long: few are in use at a time, and each
+#: request asks for one.
+_REMEMBERED_MAX: Final = 1024
+_REMEMBERED_LENGTH_MAX: Final = 128
 _SLOTS_AT_FIRST: Final = 16
 _SLOT_ENTRIES_MAX: Final = 8  # one more, and a small table grows instead of making a tree of them
 _SLOTS_FOR_TREES: Final = 64
@@ -31,6 +36,10 @@ _SLOTS_FOR_TREES: Final = 64
 
 def string_hash(text: str) -> int:
     """Java's `text.hashCode()`: over the UTF-16 units, h = 31 * h + unit, in 32 bits with sign."""
+    return _remembered_hash(text) if len(text) <= _REMEMBERED_LENGTH_MAX else _hash(text)
+
+
+def _hash(text: str) -> int:
     if len(text) > _LETTERS_FEW:
         value = _fold(text.encode("utf-16-be", "surrogatepass"))
     else:
@@ -58,6 +67,9 @@ def _fold(units: bytes) -> int:
         power = pow(31, lanes, 1 << 32)
         value = ((value >> half_bits) * power + (value & (1 << half_bits) - 1)) & lane_mask
     return value
+
+
+_remembered_hash: Final = lru_cache(_REMEMBERED_MAX)(_hash)
 
 
 def partition_for(group_id: str, partitions: int) -> int:

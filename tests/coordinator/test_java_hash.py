@@ -18,6 +18,7 @@ from ottla.coordinator.java_hash import hash_map_order, partition_for, string_ha
         ("range", 108280125),
         ("polygenelubricants", -(2**31)),
         ("AaAaAaAa", -540425984),
+        ("AaAaAaAa" * 100, -1701223424),
     ],
 )
 def test_a_string_has_javas_hash(text: str, value: int) -> None:

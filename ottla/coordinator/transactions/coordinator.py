@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 #: A transaction with more partitions than these takes milliseconds to write down.
 PARTITIONS_FEW: Final = 100
+_ASKING_FOR_PARTITIONS: Final = (AddPartitionsRequested, VerifyPartitionsRequested)
 
 
 class TransactionCoordinator:
@@ -103,7 +104,10 @@ class TransactionCoordinator:
         key = machine_key(partition)
         owner = self.runtime.owners.get(key)
         if owner is not None:
-            (owner.post_long if is_long or _is_long(event, owner.machine) else owner.post)(event)
+            if is_long or _is_long(event, owner.machine):
+                owner.post_long(event)
+            else:
+                owner.take(event)
         elif self.runtime.state_of(partition) is PartitionState.LOADING or self.runtime.is_given_up(key):
             event.token.answer(refusal(event, Outside.LOADING))
         else:
@@ -118,7 +122,7 @@ class TransactionCoordinator:
         """Tell the machine that asked for them. It may have done so while it was loaded."""
         owner = self.runtime.owner_of(key)
         if owner is not None:
-            (owner.post_long if _is_long(event, owner.machine) else owner.post)(event)
+            (owner.post_long if _is_long(event, owner.machine) else owner.take)(event)
 
     def complete_unwritten(self) -> None:
         """What could not be written to a log perhaps can be: see whether transactions can be completed now."""
@@ -157,9 +161,7 @@ def _is_long(event: Request | MarkersWritten, transactions: Transactions) -> boo
     transaction = transactions.by_id.get(event.transactional_id)
     if transaction is not None and len(transaction.partitions) > PARTITIONS_FEW:
         return True
-    return isinstance(event, AddPartitionsRequested | VerifyPartitionsRequested) and (
-        len(event.partitions) > PARTITIONS_FEW
-    )
+    return isinstance(event, _ASKING_FOR_PARTITIONS) and (len(event.partitions) > PARTITIONS_FEW)
 
 
 def _refuse_failed(_key: str, event: Any) -> None:
