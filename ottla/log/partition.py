@@ -103,21 +103,16 @@ class Partition(ReadableLog):
         A repeat of one of the producer's last batches is answered as that was, and not appended. `verification` goes
         with a transactional batch, see `ProducerStates.start_verification`.
         """
-        if self.is_closed:
-            return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if self._storage.is_offline:
-            return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
         try:
-            data, max_timestamp, last_offset = prepare_append(
-                batch,
-                header,
-                self.config.rules,
-                base_offset=self.log_end_offset,
-                partition_leader_epoch=self.leader_epoch,
-                now_ms=wall_ms,
-            )
+            data, max_timestamp, last_offset_delta = prepare_append(batch, header, self.config.rules, now_ms=wall_ms)
         except BatchError as refused:
+            if self.is_closed or self._storage.is_offline:
+                return self._refuse_all()
             return self._refuse(refused.error, str(refused) if refused.faults else None, refused.faults)
+        # Nothing of the log is looked at before this: others may have had their turn.
+        if self.is_closed or self._storage.is_offline:
+            return self._refuse_all()
+        last_offset = self.log_end_offset + last_offset_delta
         if len(data) > self.config.segment_bytes:
             return self._refuse(ErrorCode.RECORD_LIST_TOO_LARGE)
         self._maybe_roll(len(data), last_offset, max_timestamp, wall_ms)
@@ -132,6 +127,7 @@ class Partition(ReadableLog):
             )
             if error:
                 return self._refuse(error)
+        assign_offset(data, self.log_end_offset, self.leader_epoch)
         return self._append(data, header, last_offset, max_timestamp, wall_ms)
 
     def append_internal(self, batch: bytes, wall_ms: int, verification: Verification | None = None) -> AppendResult:
@@ -139,10 +135,8 @@ class Partition(ReadableLog):
 
         With a producer id (offsets committed in a transaction) the producer is checked, but for sequence numbers.
         """
-        if self.is_closed:
-            return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if self._storage.is_offline:
-            return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+        if self.is_closed or self._storage.is_offline:
+            return self._refuse_all()
         if len(batch) > self.config.rules.max_message_bytes:
             return AppendResult(ErrorCode.MESSAGE_TOO_LARGE)
         if len(batch) > self.config.segment_bytes:
@@ -167,10 +161,8 @@ class Partition(ReadableLog):
         wall_ms: int,
     ) -> AppendResult:
         """End the producer's transaction on this partition with a control batch, even if none is open here."""
-        if self.is_closed:
-            return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if self._storage.is_offline:
-            return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+        if self.is_closed or self._storage.is_offline:
+            return self._refuse_all()
         batch = build_marker(marker, producer_id, producer_epoch, wall_ms)
         if len(batch) > self.config.segment_bytes:
             return AppendResult(ErrorCode.RECORD_LIST_TOO_LARGE)
@@ -247,6 +239,10 @@ class Partition(ReadableLog):
     def _flush(self, end_offset: int, wall_ms: int) -> None:
         self._storage.flush()
         self._flushed_offset, self._flushed_ms = end_offset, wall_ms
+
+    def _refuse_all(self) -> AppendResult:
+        """The log is deleted, or its disk has failed."""
+        return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if self.is_closed else ErrorCode.KAFKA_STORAGE_ERROR)
 
     def _refuse(
         self, error: ErrorCode, message: str | None = None, faults: tuple[RecordFault, ...] = ()

@@ -18,7 +18,7 @@ from ottla.broker.groups.recovery import Recovery
 from ottla.broker.internal_log import InternalLog
 from ottla.broker.internal_topic import InternalTopic
 from ottla.broker.rounds import PAUSE_MS_MIN
-from ottla.broker.transactions.markers import MarkerWriter
+from ottla.broker.transactions.markers import MAY_BE_WRITABLE, MarkerWriter
 from ottla.broker.transactions.notes import TransactionNotes
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import NO_LEADER
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.runtime.records import Record
     from ottla.events.stream import Stream
     from ottla.log.partition import Partition
+    from ottla.pacing import Pace
     from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
 
@@ -111,6 +112,7 @@ class TransactionCoordination:
         timer: Timer,
         tasks: TaskGroup,
         background: Background,
+        pace: Pace,
         groups: GroupCoordination,
     ) -> None:
         config = transaction_config(cluster.settings, cluster.transaction_partitions_count)
@@ -136,13 +138,19 @@ class TransactionCoordination:
                 notices=notes,
                 is_told=notes.is_told,
                 failed=partial(recovery.failed, node_id),
+                pace=pace,
             )
         self._topic.take_over_all()
+        cluster.events.read(lambda _: self._complete_unwritten(), MAY_BE_WRITABLE)
         cluster.events.read(lambda _: self._follow_feature(config), [Kind.SETTINGS_CHANGED])
 
     def _follow_feature(self, config: TransactionConfig) -> None:
         """UpdateFeatures may have changed the level of transaction.version."""
         config.transaction_version = self._cluster.settings["ottla.transaction.version"]
+
+    def _complete_unwritten(self) -> None:
+        for coordinator in self.of_node.values():
+            coordinator.complete_unwritten()
 
     @property
     def is_settled(self) -> bool:
