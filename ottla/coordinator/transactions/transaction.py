@@ -144,7 +144,8 @@ class Transaction:
 
     def without(self, partitions: frozenset[TopicPartition]) -> Transaction:
         """These have their markers; it is no record. Kafka: removePartition."""
-        return replace(self, partitions=self.partitions - partitions)
+        left = NO_PARTITIONS if self.partitions <= partitions else self.partitions - partitions
+        return replace(self, partitions=left)
 
     def completed(self, now_ms: int) -> Transaction:
         """All markers are written. Kafka: prepareComplete."""
