@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, Final
 
 from ottla.broker.network.apis import SERVED
+from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
@@ -29,10 +30,12 @@ from tests.support.fetched import records_in
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.wire import Connection, ConnectionClosedError, SilenceError
 
-GROUP_TOPIC: Final = b"__consumer_offsets"
+#: Where groups and transactions are kept.
+STATE_TOPICS: Final = (GROUP_TOPIC, TRANSACTION_TOPIC)
 HOSTILE: Final = "hostile"
 _CHURN: Final = "churn"
 _BOMB: Final = batch(payload=gzip.compress(bytes(1 << 24)), attributes=1, count=1_000_000, last_offset_delta=999_999)
+_WORDS_OF_PRODUCERS: Final = ("Produce", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
 #: The first node is never down, and leads what is asked of it here.
 _FIRST: Final = 1
 
@@ -46,7 +49,7 @@ class Stage:
         self.orders = orders
         self.ledger = ledger
         self.topics_made = 0
-        self._kept = {*orders, ledger, GROUP_TOPIC.decode()}
+        self._kept = {*orders, ledger, *STATE_TOPICS}
 
     @property
     def address(self) -> str:
@@ -85,7 +88,7 @@ def loses_its_power(stage: Stage) -> None:
     stage.broker.may_say("log.cut", "metadata.damaged", "cluster.journal.cut")
     topics = {"flushed": "1", "unflushed": str(2**63 - 1)}
     with Backstage(stage.address) as backstage:
-        for topic in (*stage.orders, stage.ledger, GROUP_TOPIC.decode()):
+        for topic in (*stage.orders, stage.ledger, *STATE_TOPICS):
             backstage.change_topic(topic, {"flush.messages": "1"})
     for topic, flush_messages in topics.items():
         stage.create(topic, flush_messages=flush_messages, internal_segment_bytes="3000", retention_ms="-1")
@@ -131,7 +134,8 @@ def has_a_broken_disk(stage: Stage) -> None:
 def _fail(stage: Stage, error: str) -> None:
     """A log goes offline by it, and is well again after a restart, in whichever way that comes."""
     stage.broker.may_say("log.offline", "log.cleaning.stopped", "group.write.failed", "group_log.load.failed")
-    word = stage.random.choice([*stage.orders, stage.ledger, GROUP_TOPIC.decode()])
+    stage.broker.may_say("transaction.write.failed", "transaction_log.load.failed")
+    word = stage.random.choice([*stage.orders, stage.ledger, *STATE_TOPICS])
     stage.broker.fail_disk(error, f"/{word}-", stage.random.randrange(1, 4))
     stage.broker.restart(hard=stage.random.random() < 0.5)
 
@@ -176,6 +180,11 @@ def is_hung_up_on(stage: Stage) -> None:
         connection.reset()
 
 
+def cuts_off_a_client(stage: Stage) -> None:
+    """Who writes, or ends a transaction, hears nothing of what came of it, or nothing came of it."""
+    stage.broker.cut_off(stage.random.choice(_WORDS_OF_PRODUCERS), stage.random.choice(("request", "answer", "end")))
+
+
 def is_attacked(stage: Stage) -> None:
     """Requests with values that nobody would send, damaged ones, a bomb; in the end all that they made is removed."""
     stage.create(HOSTILE)
@@ -185,7 +194,7 @@ def is_attacked(stage: Stage) -> None:
         body = requests.message(api(key).request, version).encode(version)
         if stage.random.random() < 0.4:
             body = damaged(stage.random, body)
-        if GROUP_TOPIC in body:
+        if any(topic.encode() in body for topic in STATE_TOPICS):
             continue
         with (
             Client(stage.address, timeout_seconds=PATIENCE_SECONDS) as client,
@@ -272,6 +281,7 @@ HAPPENINGS: Final[Sequence[Callable[[Stage], Any]]] = (
     cannot_note_a_change,
     loses_a_node,
     is_hung_up_on,
+    cuts_off_a_client,
     is_attacked,
     is_told_otherwise,
     has_its_policies_changed,
