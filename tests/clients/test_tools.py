@@ -13,15 +13,15 @@ from typing import Final
 import pytest
 
 from tests.clients.conftest import MakeTopic
-from tests.clients.test_java import missing
+from tests.clients.java import missing_java
 from tests.support.backstage import Backstage
-from tests.support.kafka_process import class_path
+from tests.support.kafka_process import BROKER_JARS
 
 _PROGRAM: Final = Path(__file__).parent / "programs" / "ToolCalls.java"
 _SECONDS_MAX: Final = 90.0
 
 
-@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+@pytest.mark.skipif(missing_java() is not None, reason=str(missing_java()))
 def test_tools_find_what_they_ask_for_when_they_start(
     bootstrap: str, backstage: Backstage, make_topic: MakeTopic, group: str
 ) -> None:
@@ -30,7 +30,7 @@ def test_tools_find_what_they_ask_for_when_they_start(
     backstage.produce(topic)
     done = subprocess.run(
         ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-         "-cp", class_path(), _PROGRAM, bootstrap, topic, group],
+         "-cp", BROKER_JARS.class_path(), _PROGRAM, bootstrap, topic, group],
         capture_output=True, text=True, check=False, timeout=_SECONDS_MAX,
     )  # fmt: skip
     assert done.stdout.splitlines() == [

@@ -18,7 +18,7 @@ from ottla.broker.groups.recovery import Recovery
 from ottla.broker.internal_log import InternalLog
 from ottla.broker.internal_topic import InternalTopic
 from ottla.broker.rounds import PAUSE_MS_MIN
-from ottla.broker.transactions.markers import MarkerWriter
+from ottla.broker.transactions.markers import MAY_BE_WRITABLE, MarkerWriter
 from ottla.broker.transactions.notes import TransactionNotes
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import NO_LEADER
@@ -141,11 +141,16 @@ class TransactionCoordination:
                 pace=pace,
             )
         self._topic.take_over_all()
+        cluster.events.read(lambda _: self._complete_unwritten(), MAY_BE_WRITABLE)
         cluster.events.read(lambda _: self._follow_feature(config), [Kind.SETTINGS_CHANGED])
 
     def _follow_feature(self, config: TransactionConfig) -> None:
         """UpdateFeatures may have changed the level of transaction.version."""
         config.transaction_version = self._cluster.settings["ottla.transaction.version"]
+
+    def _complete_unwritten(self) -> None:
+        for coordinator in self.of_node.values():
+            coordinator.complete_unwritten()
 
     @property
     def is_settled(self) -> bool:

@@ -6,10 +6,10 @@ What is asked for is written at once, so a transaction is over before anything i
 producer whose markers can be written never has to wait for them.
 
 A partition that can't take its marker now (nobody leads it, too few replicas are in sync, its groups are being read) is
-tried again: when a leader changes, when groups were read, and every now and then, ever more seldom. One that is gone
-needs none. One that has seen a later epoch of the producer or of the coordinator refuses for good, and then this is
-left alone: whoever has the later epoch ends it. Of a transactional id only what was asked last is written: who asked
-before is no more.
+tried again: when a leader changes or more replicas are in sync, when groups were read, and every now and then, ever
+more seldom. One that is gone needs none. One that has seen a later epoch of the producer or of the coordinator refuses
+for good, and then this is left alone: whoever has the later epoch ends it. Of a transactional id only what was asked
+last is written: who asked before is no more.
 
 In Kafka brokers send each other WriteTxnMarkers for it; here all logs are at hand.
 Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler, handleWriteTxnMarkersRequest.
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from ottla.log.partition import Partition
     from ottla.purgatory import Timer
 
+#: When what could not be written perhaps can be.
+MAY_BE_WRITABLE: Final = (Kind.LEADERS_MOVED, Kind.PARTITIONS_IN_SYNC, Kind.SETTINGS_CHANGED)
 #: From one try to the next it is twice as long: much time may be made to pass at once.
 _RETRY_MS_MIN: Final = 100
 _RETRY_MS_MAX: Final = 1_600
@@ -131,7 +133,7 @@ class MarkerWriter:
         #: Whether those that wait are to be tried again, and whether a job in the background does.
         self._is_round_due = self._is_round_under_way = False
         groups.on_partition_read(self._something_changed)
-        cluster.events.read(lambda _event: self._something_changed(), [Kind.LEADERS_MOVED, Kind.TOPIC_DELETED])
+        cluster.events.read(lambda _event: self._something_changed(), [*MAY_BE_WRITABLE, Kind.TOPIC_DELETED])
 
     def close(self) -> None:
         """Write nothing any more."""

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ottla.coordinator.java_hash import partition_for
 from ottla.coordinator.runtime.runtime import PartitionState, Runtime, Tasks
-from ottla.coordinator.transactions.events import AddPartitionsRequested, VerifyPartitionsRequested
+from ottla.coordinator.transactions.events import (
+    AddPartitionsRequested,
+    LogMayBeWritable,
+    VerifyPartitionsRequested,
+)
 from ottla.coordinator.transactions.machine import Transactions
 from ottla.coordinator.transactions.refusals import Outside, is_request, refusal
 from ottla.coordinator.transactions.shard import TransactionShard, machine_key
@@ -119,6 +123,12 @@ class TransactionCoordinator:
         owner = self.runtime.owner_of(key)
         if owner is not None:
             (owner.post_long if _is_long(event, owner.machine) else owner.take)(event)
+
+    def complete_unwritten(self) -> None:
+        """What could not be written to a log perhaps can be: see whether transactions can be completed now."""
+        for owner in self.runtime.owners.values():
+            if owner.machine.unwritten:
+                owner.post(LogMayBeWritable())
 
     @property
     def is_any_loading(self) -> bool:

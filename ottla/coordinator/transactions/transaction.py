@@ -168,7 +168,7 @@ class Transaction:
             self.next_producer_id,
             self.start_ms,
             self.client_version,
-            self.partitions - partitions,
+            NO_PARTITIONS if self.partitions <= partitions else self.partitions - partitions,
         )
 
     @property

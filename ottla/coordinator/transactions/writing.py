@@ -167,6 +167,13 @@ def completion_written(
     note(transactions, transaction, effects, happened, duration_ms=now_ms - transaction.start_ms)
 
 
+def complete_soon(transactions: Transactions, now_ms: int, effects: Effects) -> None:
+    """Don't wait any longer with the next try."""
+    transactions.completion_retry_ms = COMPLETION_RETRY_MS_MIN
+    if transactions.unwritten:
+        effects.append(Arm(COMPLETION_TIMER, now_ms))
+
+
 def complete_unwritten(transactions: Transactions, now_ms: int, effects: Effects) -> None:
     """Try again to write down what is complete."""
     transactions.completion_retry_ms = min(2 * transactions.completion_retry_ms, _COMPLETION_RETRY_MS_MAX)
