@@ -107,18 +107,27 @@ class Partition(ReadableLog):
         if self._storage.is_offline:
             return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
         try:
-            data, max_timestamp, last_offset = prepare_append(
-                batch,
-                header,
-                self.config.rules,
-                base_offset=self.log_end_offset,
-                partition_leader_epoch=self.leader_epoch,
-                now_ms=wall_ms,
-            )
+            data, max_timestamp = prepare_append(batch, header, self.config.rules, now_ms=wall_ms)
         except BatchError as refused:
             return self._refuse(refused.error, str(refused) if refused.faults else None, refused.faults)
+        return self.append_prepared(data, header, max_timestamp, wall_ms, verification)
+
+    def append_prepared(
+        self,
+        data: bytearray,
+        header: BatchHeader,
+        max_timestamp: int,
+        wall_ms: int,
+        verification: Verification | None = None,
+    ) -> AppendResult:
+        """Append a batch whose records were looked at, which may have taken some turns: the log may be another now."""
+        if self.is_closed:
+            return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if self._storage.is_offline:
+            return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
         if len(data) > self.config.segment_bytes:
             return self._refuse(ErrorCode.RECORD_LIST_TOO_LARGE)
+        last_offset = self.log_end_offset + header.records_count - 1
         self._maybe_roll(len(data), last_offset, max_timestamp, wall_ms)
         producer_id = header.producer_id
         if producer_id >= 0:
@@ -131,6 +140,7 @@ class Partition(ReadableLog):
             )
             if error:
                 return self._refuse(error)
+        assign_offset(data, self.log_end_offset, self.leader_epoch)
         return self._append(data, header, last_offset, max_timestamp, wall_ms)
 
     def append_internal(self, batch: bytes, wall_ms: int, verification: Verification | None = None) -> AppendResult:

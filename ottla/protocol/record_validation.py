@@ -1,7 +1,7 @@
 """May this batch be appended, and what does it become in the log? Kafka's checks of what a producer sent, in its order.
 
     only_batch        the records field of a Produce request holds exactly one batch of magic 2
-    prepare_append    size, checksum, header, records, timestamps; then offsets, leader epoch and max_timestamp are set
+    prepare_append    size, checksum, header, records, timestamps; then max_timestamp is set
 
 A structural fault refuses the batch as a whole. Records that break a rule of the topic (no key where it is compacted, a
 timestamp out of range) are all named in `BatchError.faults`, and refuse the batch as well. Nothing here knows a log,
@@ -42,7 +42,6 @@ from ottla.protocol.records import (
     TIMESTAMP_TYPE_FLAG,
     BatchHeader,
     TimestampType,
-    assign_offset,
     assign_timestamp,
     batch_spans,
     checksum_matches,
@@ -72,12 +71,11 @@ class AppendRules:
 
 
 class PreparedBatch(NamedTuple):
-    """A batch as the log keeps it."""
+    """A batch as the log keeps it, but for its place there: its offsets count from 0."""
 
-    data: bytes | bytearray
+    data: bytearray
     #: As Kafka answers it: now for LogAppendTime, else the newest record's, -1 if none has one.
     max_timestamp: int
-    last_offset: int
 
 
 _codec_of: Final = CompressionType.of
@@ -113,18 +111,11 @@ def only_batch(records: Buffer | None, api_version: int) -> tuple[BatchHeader, m
     return header, batch
 
 
-def prepare_append(
-    batch: Buffer,
-    header: BatchHeader,
-    rules: AppendRules,
-    *,
-    base_offset: int,
-    partition_leader_epoch: int,
-    now_ms: int,
-) -> PreparedBatch:
-    """Check a producer's batch against the topic's rules and give it its place in the log. Raises `BatchError`.
+def prepare_append(batch: Buffer, header: BatchHeader, rules: AppendRules, *, now_ms: int) -> PreparedBatch:
+    """Check a producer's batch against the topic's rules. Raises `BatchError`.
 
-    `batch` is left as it is; what comes back is a copy, compressed anew if the rules ask for another codec.
+    `batch` is left as it is; what comes back is a copy, compressed anew if the rules ask for another codec. Others may
+    have their turn meanwhile, and append to the same log: so the place of a batch is not known before.
     """
     _check_batch(batch, header, rules.max_message_bytes)
     source = _codec_of(header.attributes)
@@ -133,8 +124,8 @@ def prepare_append(
         message = f"the compressed batch has {header.records_count} records, more than {rules.decompressed_records_max}"
         raise BatchError(ErrorCode.MESSAGE_TOO_LARGE, message)
     if rules.compression is None or rules.compression is source:
-        return _keep(bytearray(batch), header, rules, base_offset, partition_leader_epoch, now_ms)
-    return _rebuild(batch, header, rules, base_offset, partition_leader_epoch, now_ms)
+        return _keep(bytearray(batch), header, rules, now_ms)
+    return _rebuild(batch, header, rules, now_ms)
 
 
 def _check_batch(batch: Buffer, header: BatchHeader, max_message_bytes: int) -> None:
@@ -171,15 +162,8 @@ def _unpacked_bytes_max(header: BatchHeader, rules: AppendRules) -> int:
     return min(rules.decompressed_bytes_max, max(PRODUCED_BYTES_MAX, PRODUCED_TIMES_MAX * header.size_bytes))
 
 
-def _keep(
-    data: bytearray,
-    header: BatchHeader,
-    rules: AppendRules,
-    base_offset: int,
-    partition_leader_epoch: int,
-    now_ms: int,
-) -> PreparedBatch:
-    """The batch stays as it is but for its place and its timestamp."""
+def _keep(data: bytearray, header: BatchHeader, rules: AppendRules, now_ms: int) -> PreparedBatch:
+    """The batch stays as it is but for its timestamp."""
     is_compressed = header.attributes & COMPRESSION_MASK != 0
     bytes_max = _unpacked_bytes_max(header, rules) if is_compressed else 0
     scan = scan_records(data, header, bytes_max, rules.max_decompressed_message_bytes)
@@ -197,14 +181,11 @@ def _keep(
         message = "the offsets in a compressed batch must count up from 0"
         raise BatchError(ErrorCode.UNKNOWN_SERVER_ERROR, message)
     max_timestamp = now_ms if is_append_time else scan.max_timestamp
-    assign_offset(data, base_offset, partition_leader_epoch)
     assign_timestamp(data, header, rules.message_timestamp_type, max_timestamp)
-    return PreparedBatch(data, max_timestamp, base_offset + header.records_count - 1)
+    return PreparedBatch(data, max_timestamp)
 
 
-def _rebuild(
-    batch: Buffer, header: BatchHeader, rules: AppendRules, base_offset: int, partition_leader_epoch: int, now_ms: int
-) -> PreparedBatch:
+def _rebuild(batch: Buffer, header: BatchHeader, rules: AppendRules, now_ms: int) -> PreparedBatch:
     """The records are decoded and compressed as the topic says. Whatever offsets they had, they count up now."""
     assert rules.compression is not None
     bytes_max = _unpacked_bytes_max(header, rules)
@@ -213,10 +194,9 @@ def _rebuild(
     _check_rebuildable(header, records)
     is_append_time = rules.message_timestamp_type is TimestampType.LOG_APPEND_TIME
     data = build_batch_of(
-        [record._replace(offset=base_offset + index) for index, record in enumerate(records)],
-        base_offset=base_offset,
+        [record._replace(offset=index) for index, record in enumerate(records)],
+        base_offset=0,
         log_append_time_ms=now_ms if is_append_time else None,
-        partition_leader_epoch=partition_leader_epoch,
         producer_id=header.producer_id,
         producer_epoch=header.producer_epoch,
         base_sequence=header.base_sequence,
@@ -225,7 +205,7 @@ def _rebuild(
         compression_level=rules.compression_level,
     )
     _check_size(len(data), rules.max_message_bytes)
-    return PreparedBatch(data, read_header(data).max_timestamp, base_offset + len(records) - 1)
+    return PreparedBatch(bytearray(data), read_header(data).max_timestamp)
 
 
 def _check_rebuildable(header: BatchHeader, records: list[Record]) -> None:
