@@ -102,11 +102,11 @@ class MemorySegment(Segment):
         self._positions = array("I")
         self._largest_timestamps = array("q")
 
-    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int, head: bytes = b"") -> None:
         """Copy a batch to the end. Raises `StorageError`, and changes nothing, when there is no memory left."""
         size = len(batch)
         try:
-            self._write(batch, size)
+            self._write(batch, size, head)
         except (OSError, MemoryError) as error:
             raise StorageError(f"the machine has no memory for {size} more bytes: {error}") from error
         self._last_offsets.append(last_offset - self.base_offset)
@@ -114,12 +114,15 @@ class MemorySegment(Segment):
         self.count(last_offset, max_timestamp, size, wall_ms)
         self._largest_timestamps.append(self.max_timestamp)
 
-    def _write(self, batch: Buffer, size: int) -> None:
+    def _write(self, batch: Buffer, size: int, head: bytes) -> None:
         chunk = self._chunks[-1] if self._chunks else None
         if chunk is None or chunk.used + size > chunk.limit:
             chunk = self._make_room(chunk, size)
-        end = chunk.used + size
-        chunk.memory[chunk.used : end] = batch
+        start = chunk.used
+        end = start + size
+        chunk.memory[start:end] = batch
+        if head:
+            chunk.memory[start : start + len(head)] = head
         chunk.used = end
 
     def slice(self, position: int, size: int) -> Buffer:
@@ -266,7 +269,7 @@ class MemoryStorage:
         self._state = frozen.state
         self._producers = frozen.segments[-1].next_offset, [entry.copy() for entry in frozen.producers]
 
-    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int, head: bytes = b"") -> None:
         size = len(batch)
         account = self._log_bytes
         if not account.take(size, wall_ms):
@@ -275,7 +278,7 @@ class MemoryStorage:
                 "ottla.log.bytes.max, lower retention.ms or retention.bytes of your topics, or delete some"
             )
         try:
-            self.segments[-1].append(batch, last_offset, max_timestamp, wall_ms)
+            self.segments[-1].append(batch, last_offset, max_timestamp, wall_ms, head)
         except StorageError:
             account.give_back(size)
             raise
