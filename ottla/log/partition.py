@@ -319,6 +319,11 @@ class Partition(ReadableLog):
                 self._save_state()
             self._tell(PartitionEvent.LEADER_CHANGED)
 
+    @property
+    def is_high_watermark_held(self) -> bool:
+        """Whether what is appended is not to be read yet."""
+        return self._high_watermark_is_held
+
     def hold_high_watermark(self, *, held: bool) -> None:
         """Leave the high watermark where it is, or let it follow the log's end.
 

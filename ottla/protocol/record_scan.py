@@ -117,6 +117,17 @@ def scan_records(
     return RecordScan(largest if largest > NO_TIMESTAMP else NO_TIMESTAMP, smallest, null_keys, is_consecutive)
 
 
+def scan_plain(frame: bytes, position: int, end: int, count: int) -> tuple[int, int]:
+    """Check so many records of a batch that is not compressed, between these bytes of `frame`.
+
+    Returns (no timestamp delta is smaller, the largest). Raises `BatchError`, `VarintError` or IndexError.
+    """
+    position, smallest, largest, _, _ = _hop(frame, position, count, 0)
+    if position != end:
+        raise BatchError(ErrorCode.INVALID_RECORD, "the records end elsewhere than their batch")
+    return smallest, largest
+
+
 def _hop(  # noqa: PLR0915 (unrolled: see below)
     data: _Octets, position: int, count: int, compressed_max: int
 ) -> tuple[int, int, int, int, bool]:
