@@ -258,15 +258,16 @@ def _run_alike(
         unlike = data[first + place : end : stride].lstrip(allowed)
         if unlike:
             end -= stride * len(unlike)
-    for place in (*range(begin, body), *range(key_at, key_end), *range(value_at, value_end), position - 1):
-        unlike = data[place + stride : end : stride].lstrip(data[place : place + 1])
-        if unlike:
-            end -= stride * len(unlike)
     run = (end - position) // stride
+    for place in (*range(begin, body), *range(key_at, key_end), *range(value_at, value_end), position - 1):
+        if data[place + stride : end : stride] != data[place : place + 1] * run:
+            end -= stride * len(data[place + stride : end : stride].lstrip(data[place : place + 1]))
+            run = (end - position) // stride
     if run == 0:
         return 0, -1
     if offset_at - delta_at == 1:
-        return run, max(data[first:end:stride])
+        deltas = data[first:end:stride]
+        return run, deltas[0] if deltas == deltas[:1] * run else max(deltas)
     high, low = max(zip(data[first + 1 : end : stride], data[first:end:stride], strict=True))
     return run, high << 7 | low & 0x7F
 
