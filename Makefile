@@ -70,7 +70,7 @@ docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables
 
 .PHONY: check
 check: lint  ## the quick half of `make test`: lint, types, imports, the tests that need no process and no client
-	@$(BIN)/python -m pytest -q tests/protocol tests/purgatory tests/events tests/settings tests/log tests/coordinator tests/cluster tests/broker
+	@$(BIN)/python -m pytest -q tests/protocol tests/re2 tests/purgatory tests/events tests/settings tests/log tests/coordinator tests/cluster tests/broker
 
 .PHONY: clients
 clients: $(STAMP)  ## the real-client tests and the stories (OTTLA_BOOTSTRAP=host:port runs them against any broker)

@@ -14,6 +14,7 @@ A worker also knows what its request has cost so far: see `Costs`.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import filterfalse, groupby
@@ -344,6 +345,14 @@ def costs() -> Costs | None:
     """What the request that is being worked off may still cost; None: this is none."""
     worker = getcurrent()
     return worker.costs if type(worker) is Worker else None
+
+
+def lift_bounds() -> None:
+    """What comes now is part of no request: it costs what it does."""
+    worker = getcurrent()
+    if type(worker) is Worker:
+        spent = worker.costs
+        spent.elements = spent.elements_max = spent.text_bytes = sys.maxsize
 
 
 def charge_unpacked(size: int) -> bool:

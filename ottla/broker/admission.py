@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from ottla.broker.transactions.asking import Asking, ask, of_produce
 from ottla.log.partition_answers import AppendResult
 from ottla.log.producer_state import Verification
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import Alarm
 
@@ -78,7 +79,7 @@ class Admission:
             return
         refused: dict[TopicPartition, ErrorCode] = {}
         verifications: dict[TopicPartition, Verification] = {}
-        for place, batch in self._batches.items():
+        for place, batch in paced(self._batches.items()):
             verification = self._start(batch)
             if isinstance(verification, ErrorCode):
                 refused[place] = verification
@@ -120,7 +121,7 @@ class Admission:
             self._end(refused, verifications)
 
     def _end(self, refused: dict[TopicPartition, ErrorCode], verifications: dict[TopicPartition, Verification]) -> None:
-        self._then({place: self._result(error) for place, error in refused.items()}, verifications)
+        self._then({place: self._result(error) for place, error in paced(refused.items())}, verifications)
 
     def _result(self, error: ErrorCode) -> AppendResult:
         if error is ErrorCode.INVALID_TXN_STATE:

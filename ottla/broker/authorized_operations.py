@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from ottla.broker.access import allows, allows_on_cluster
 from ottla.broker.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
 
 if TYPE_CHECKING:
@@ -46,20 +47,21 @@ SUPPORTED_OPERATIONS: Final[Mapping[AclResourceType, tuple[AclOperation, ...]]] 
         AclOperation.ALTER_CONFIGS,
         AclOperation.IDEMPOTENT_WRITE,
     ),
+    AclResourceType.TRANSACTIONAL_ID: (AclOperation.WRITE, AclOperation.DESCRIBE, AclOperation.TWO_PHASE_COMMIT),
 }
 
 
 def authorized_operations(call: Call, resource_type: AclResourceType, resource_name: str) -> int:
     """What the client may do to this resource, as a bit field."""
-    allows, principal, client_host = call.authorizer.allows, call.principal, call.client_host
     return sum(
         1 << operation
         for operation in SUPPORTED_OPERATIONS[resource_type]
-        if allows(principal, client_host, operation, resource_type, resource_name)
+        if allows(call, operation, resource_type, resource_name)
     )
 
 
 def authorized_cluster_operations(call: Call) -> int:
     """What the client may do to the cluster; nothing if it may not even look at it."""
-    operations = authorized_operations(call, AclResourceType.CLUSTER, CLUSTER_NAME)
-    return operations if operations & 1 << AclOperation.DESCRIBE else 0
+    if not allows_on_cluster(call, AclOperation.DESCRIBE):
+        return 0
+    return authorized_operations(call, AclResourceType.CLUSTER, CLUSTER_NAME)

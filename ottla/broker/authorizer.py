@@ -34,6 +34,7 @@ class AclResourceType(IntEnum):
     TOPIC = 2
     GROUP = 3
     CLUSTER = 4
+    TRANSACTIONAL_ID = 5
 
 
 class AclOperation(IntEnum):
@@ -49,6 +50,7 @@ class AclOperation(IntEnum):
     DESCRIBE_CONFIGS = 10
     ALTER_CONFIGS = 11
     IDEMPOTENT_WRITE = 12
+    TWO_PHASE_COMMIT = 15
 
 
 #: The name of the one resource of type CLUSTER.
@@ -68,6 +70,11 @@ class Authorizer(Protocol):
     ) -> bool:
         """Whether this principal, coming from there, may do this to that resource."""
 
+    def allows_on_some(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: AclResourceType
+    ) -> bool:
+        """Whether there may be a resource of this type to which it may do this."""
+
 
 class AllowAll:
     """Everybody may do everything, as in a Kafka without authorizer.class.name."""
@@ -79,5 +86,10 @@ class AllowAll:
         operation: AclOperation,
         resource_type: AclResourceType,
         resource_name: str,
+    ) -> bool:
+        return True
+
+    def allows_on_some(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: AclResourceType
     ) -> bool:
         return True

@@ -1,12 +1,12 @@
 """The log's lines: a reader of the stream of events that writes those of the log's level and above.
 
-A group whose log takes no record is told of with each commit, many times a second, and so is a transactional id. Who
-reads the log hears it once for a reason, until it has not happened for a minute.
+What goes wrong may do so many times a second: with each commit of a group whose log takes no record, with each try of a
+client that speaks TLS. Who reads the log hears it once for a reason, until it has not happened for a while.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ottla.broker.structured_log import LEVELS
 from ottla.events.kind import Kind
@@ -16,21 +16,32 @@ if TYPE_CHECKING:
     from ottla.broker.structured_log import Log
     from ottla.events.stream import Event, Stream
 
-#: Events that are told with each write that fails, and the key that says whose it was.
-_UNWRITTEN: Final = {Kind.GROUP_WRITE_FAILED: "group_id", Kind.TRANSACTION_WRITE_FAILED: "transactional_id"}
-#: What a log refused so long ago is told again.
-_QUIET_MS: Final = 60_000
+
+class _Repeated(NamedTuple):
+    """An event that comes again and again for one reason: whose it is, why it is, and after what silence it is news."""
+
+    whose: tuple[str, ...]
+    why: str
+    quiet_ms: int
+
+
+_REPEATED: Final = {
+    Kind.GROUP_WRITE_FAILED: _Repeated(("group_id", "what"), "error", 60_000),
+    Kind.TRANSACTION_WRITE_FAILED: _Repeated(("transactional_id", "what"), "error", 60_000),
+    Kind.CONNECTION_FOREIGN: _Repeated(("client_host",), "reason", 1_000),
+}
 
 
 def write_log_lines(events: Stream, log: Log) -> None:
     """Have what happens from now on in the log, as far as it is of its level."""
-    #: By group id, or transactional id, and what could not be written.
-    unwritten: Setbacks[tuple[str, object]] = Setbacks(events.now_ms, _QUIET_MS)
+    told = {
+        kind: Setbacks[tuple[object, ...]](events.now_ms, repeated.quiet_ms) for kind, repeated in _REPEATED.items()
+    }
 
     def write(event: Event) -> None:
         details = event.details
-        if event.kind in _UNWRITTEN and not unwritten.failed(
-            (details[_UNWRITTEN[event.kind]], details.get("what")), str(details.get("error"))
+        if (repeated := _REPEATED.get(event.kind)) is not None and not told[event.kind].failed(
+            tuple(details.get(key) for key in repeated.whose), str(details.get(repeated.why))
         ):
             return
         assert event.kind.level is not None

@@ -124,7 +124,9 @@ class Services:
         from ottla.broker.transactions.coordination import TransactionCoordination
 
         return self.enter(
-            TransactionCoordination(self._cluster, self._timer, self._tasks, self.background, self.group_coordination)
+            TransactionCoordination(
+                self._cluster, self._timer, self._tasks, self.background, self.pace, self.group_coordination
+            )
         )
 
     @cached_property

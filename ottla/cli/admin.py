@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
+from ottla.terminal.unreachable import nobody_answers
 
 if TYPE_CHECKING:
     from aiokafka.admin import AIOKafkaAdminClient
@@ -38,6 +39,10 @@ class NobodyAnswers(Exception):
 
 class UnreachableNode(Exception):
     """The first connection named a broker that can't be reached: the usual trouble with containers."""
+
+
+class CannotAnswer(Exception):
+    """The cluster refuses; the text says why."""
 
 
 def add_options(parser: argparse.ArgumentParser, *, is_repeated: bool = False) -> None:
@@ -126,24 +131,22 @@ class Admin:
 
 def ask(options: argparse.Namespace, question: Callable[[Admin], Awaitable[T]], show: Callable[[T], None]) -> int:
     """Put a question to the cluster and show the answer; returns the exit code."""
-    import logging
+    return converse(options, lambda bootstrap, seconds: _ask(bootstrap, seconds, question), show)
 
-    from aiokafka.errors import KafkaError
 
-    logging.getLogger("aiokafka").addHandler(logging.NullHandler())  # it says in many lines what we say in one
+def converse(
+    options: argparse.Namespace, have_answer: Callable[[str, float], Awaitable[T]], show: Callable[[T], None]
+) -> int:
+    """Have an answer from the cluster within the time that is given, and show it; returns the exit code."""
     bootstrap = options.bootstrap_server
     if not _is_bootstrap(bootstrap):
         return fail(f"--bootstrap-server {bootstrap} is not HOST:PORT, such as 127.0.0.1:9092", EXIT_USAGE)
     if not 0 < options.timeout < math.inf:
         return fail(f"--timeout {options.timeout:g} is not a number above 0; it is in seconds", EXIT_USAGE)
     try:
-        answer = asyncio.run(_ask(bootstrap, options.timeout, question))
+        answer = asyncio.run(_run(have_answer(bootstrap, options.timeout)))
     except NobodyAnswers:
-        return fail(
-            f"nothing answers at {bootstrap}; start a broker with `ottla serve`, "
-            "or name another one with --bootstrap-server HOST:PORT",
-            EXIT_MACHINE,
-        )
+        return fail(nobody_answers(bootstrap, "--bootstrap-server"), EXIT_MACHINE)
     except UnreachableNode:
         return fail(
             f"{bootstrap} answers, but names a broker that can't be reached from here; "
@@ -158,16 +161,23 @@ def ask(options: argparse.Namespace, question: Callable[[Admin], Awaitable[T]], 
         )
     except NotFound as error:
         return fail(str(error), EXIT_MACHINE)
-    except KafkaError as error:
+    except CannotAnswer as error:
         return fail(f"{bootstrap} can't answer that: {error}", EXIT_MACHINE)
     show(answer)
     return 0
 
 
+async def _run(answer: Awaitable[T]) -> T:
+    return await answer
+
+
 async def _ask(bootstrap: str, timeout_seconds: float, question: Callable[[Admin], Awaitable[T]]) -> T:
     """Ask until there is an answer, or an error that time won't mend. Raises `TimeoutError` and what is above."""
+    import logging
+
     from aiokafka.errors import KafkaConnectionError, KafkaError, NodeNotReadyError
 
+    logging.getLogger("aiokafka").addHandler(logging.NullHandler())  # it says in many lines what we say in one
     last_error: KafkaError | None = None
     admin = Admin(bootstrap, round(timeout_seconds * 1000))
     try:
@@ -181,7 +191,7 @@ async def _ask(bootstrap: str, timeout_seconds: float, question: Callable[[Admin
                     return await question(admin)
                 except KafkaError as error:
                     if not error.retriable:
-                        raise
+                        raise CannotAnswer(str(error)) from None
                     last_error = error
                 await asyncio.sleep(RETRY_SECONDS)
     except TimeoutError:

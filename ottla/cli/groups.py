@@ -1,33 +1,25 @@
-"""`ottla groups`: the consumer groups of any Kafka; `ottla groups describe GROUP`: one of them, its members, its lag.
-
-Brokers are asked which groups they coordinate. Nobody is asked to find a coordinator, for that makes a fresh broker
-create its offsets topic, and looking should change nothing.
-
-aiokafka can't ask for the state and the members of groups that use the newer protocol of KIP-848; those show as
-unknown, their offsets and lag are there.
+"""`ottla groups`: the consumer groups of any Kafka; `ottla groups describe GROUP`: one of them, its members, its lag;
+`ottla groups lag`: how far all of them are behind, topic by topic.
 """
 
 from __future__ import annotations
 
 import argparse
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final
 
+from ottla.cli import group_lags
 from ottla.cli.admin import Admin, NotFound, Partition, add_options, ask
+from ottla.cli.found_groups import FoundGroup, assigned_to, find_groups
 from ottla.terminal.output import Columns, Item, print_json, print_line, print_table
 from ottla.terminal.printable import printable
-
-#: How a broker answers DescribeGroups for a group it does not keep as a classic one.
-_DEAD: Final = "Dead"
 
 
 def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "groups",
-        help="list consumer groups, or describe one",
-        description="List the consumer groups of any Kafka, or describe one.",
+        help="list consumer groups, describe one, or see how far they are behind",
+        description="List the consumer groups of any Kafka, describe one, or see how far they are behind.",
         allow_abbrev=False,
     )
     add_options(parser)
@@ -44,6 +36,7 @@ def add_to(commands: Any) -> None:
     describing.add_argument("group", metavar="GROUP")
     add_options(describing, is_repeated=True)
     describing.set_defaults(run=run_describe)
+    group_lags.add_to(actions)
 
 
 def run_list(options: argparse.Namespace) -> int:
@@ -57,24 +50,6 @@ def run_describe(options: argparse.Namespace) -> int:
     return ask(options, lambda admin: describe_group(admin, options.group), show)
 
 
-@dataclass(slots=True)
-class Found:
-    """A group as its coordinator lists and describes it. `described` is None if it is of a newer kind."""
-
-    group_id: str
-    protocol_type: str
-    coordinator: Item
-    described: Item | None
-
-    @property
-    def state(self) -> str | None:
-        return None if self.described is None else str(self.described["state"])
-
-    @property
-    def members(self) -> list[Item] | None:
-        return None if self.described is None else self.described["members"]
-
-
 async def list_groups(admin: Admin) -> list[Item]:
     """Every group, by name."""
     return [
@@ -85,13 +60,13 @@ async def list_groups(admin: Admin) -> list[Item]:
             "members": None if group.members is None else len(group.members),
             "coordinator": group.coordinator,
         }
-        for group in await _find(admin)
+        for group in await find_groups(admin)
     ]
 
 
 async def describe_group(admin: Admin, group_id: str) -> Item:
     """One group. Offsets are None where nothing was committed, or the log is not to be had."""
-    found = await _find(admin, group_id)
+    found = await find_groups(admin, group_id)
     if not found:
         raise NotFound(f"no broker knows a group {printable(group_id)}; `ottla groups` lists those there are")
     group = found[0]
@@ -107,34 +82,13 @@ async def describe_group(admin: Admin, group_id: str) -> Item:
     }
 
 
-async def _find(admin: Admin, group_id: str | None = None) -> list[Found]:
-    """Every group, or the one of this name, by name."""
-    found = []
-    for broker in await admin.brokers():
-        listed = await admin.listed_groups(broker["node_id"])
-        wanted = [(listed_id, kind) for listed_id, kind in listed if group_id is None or listed_id == group_id]
-        described = await admin.described_groups([listed_id for listed_id, _ in wanted], broker["node_id"])
-        for (listed_id, protocol_type), description in zip(wanted, described, strict=True):
-            is_classic = description["state"] != _DEAD
-            found.append(Found(listed_id, protocol_type, broker, description if is_classic else None))
-    return sorted(found, key=lambda group: group.group_id)
-
-
-def _member(group: Found, member: Item) -> Item:
-    """A member, and the partitions that its group's leader gave it."""
-    from ottla.protocol.consumer import PROTOCOL_TYPE, read_assignment
-    from ottla.protocol.primitives import DecodeError
-
-    assigned: list[Partition] = []
-    if group.protocol_type == PROTOCOL_TYPE:
-        with suppress(DecodeError):  # a client's own invention: nothing is known of it
-            topics = read_assignment(member["member_assignment"]).assigned_partitions
-            assigned = sorted((topic.topic, partition) for topic in topics for partition in topic.partitions)
+def _member(group: FoundGroup, member: Item) -> Item:
+    """A member, and what it reads."""
     return {
         "member_id": member["member_id"],
         "client_id": member["client_id"],
         "client_host": member["client_host"],
-        "partitions": [{"topic": topic, "partition": partition} for topic, partition in assigned],
+        "partitions": [{"topic": topic, "partition": index} for topic, index in assigned_to(group, member)],
     }
 
 

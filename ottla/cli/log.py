@@ -7,7 +7,7 @@ directory they are in, so their records are decoded without being asked for.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,12 @@ from ottla.terminal.output import print_line
 
 if TYPE_CHECKING:
     from ottla.log.dump import Line
+    from ottla.log.dump.batches import Show
+    from ottla.log.dump.committed import Committed
     from ottla.log.dump.values import RecordTypes
+    from ottla.protocol.records import BatchHeader
 
+_ALL = "read_uncommitted"
 _SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 
 
@@ -41,6 +45,12 @@ def add_to(commands: Any) -> None:
         "--transaction-log-decoder", action="store_true", help="decode them as those of __transaction_state"
     )
     dump.add_argument("--skip-record-metadata", action="store_true", help="of records only key and value")
+    dump.add_argument(
+        "--isolation",
+        choices=[_ALL, "read_committed"],
+        default=_ALL,
+        help="read_committed: only batches that such a reader is given; no markers, no aborted or open transactions",
+    )
     dump.add_argument("--max-bytes", type=_size, metavar="SIZE", help="stop after so many bytes of a .log")
     dump.add_argument("--verify-index-only", action="store_true", help="check indexes without printing them")
     dump.add_argument("--index-sanity-check", action="store_true", help="the same")
@@ -60,12 +70,14 @@ def run(options: argparse.Namespace) -> int:
     if not named:
         return fail("no files are named; add for example data/orders-0/00000000000000000000.log", EXIT_USAGE)
     complaints = 0
+    known: dict[Path, Committed] = {}
     for path in map(Path, named):
         paths = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES) if path.is_dir() else [path]
         for file in paths:
             print_line(f"Dumping {file}")
             try:
-                for line in _lines(file, options):
+                file.stat()  # what is not there is no damaged file
+                for line in _lines(file, options, known):
                     print_line(line.text)
                     complaints += line.is_complaint
             except OSError as error:
@@ -74,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_MACHINE if complaints else 0
 
 
-def _lines(path: Path, options: argparse.Namespace) -> Iterator[Line]:
+def _lines(path: Path, options: argparse.Namespace, known: dict[Path, Committed]) -> Iterator[Line]:
     """What there is to say about one file."""
     from ottla.log.dump import DAMAGED, Line, batches, indexes
 
@@ -85,7 +97,8 @@ def _lines(path: Path, options: argparse.Namespace) -> Iterator[Line]:
             if base_offset is not None:
                 yield Line(f"Log starting offset: {base_offset}")
             with path.open("rb") as file:
-                yield from batches.batch_lines(batches.LogFile(file), str(path), _show(path, options))
+                show = _show(path, options, _visible(path, options, known))
+                yield from batches.batch_lines(batches.LogFile(file), str(path), show)
         case ".index":
             yield from indexes.index_lines(path, base_offset or 0, shows_entries=shows_entries)
         case ".timeindex":
@@ -98,7 +111,7 @@ def _lines(path: Path, options: argparse.Namespace) -> Iterator[Line]:
             yield Line(f"{DAMAGED}: a file that ends in {suffix or path.name} is none of a log", True)
 
 
-def _show(path: Path, options: argparse.Namespace) -> Any:
+def _show(path: Path, options: argparse.Namespace, is_visible: Callable[[BatchHeader], bool]) -> Show:
     from ottla.log.dump.batches import Show
 
     decodes = options.offsets_decoder or options.transaction_log_decoder
@@ -109,7 +122,22 @@ def _show(path: Path, options: argparse.Namespace) -> Any:
         types=_types(path, options),
         metadata=not options.skip_record_metadata,
         bytes_max=options.max_bytes,
+        is_visible=is_visible,
     )
+
+
+def _visible(path: Path, options: argparse.Namespace, known: dict[Path, Committed]) -> Callable[[BatchHeader], bool]:
+    """Which batches of this file are shown. `known`: what is known of logs, by their directories."""
+    if options.isolation == _ALL:
+        return lambda _: True
+    from ottla.log.dump.batches import first_offset_of
+    from ottla.log.dump.committed import Committed, segments_in
+
+    if first_offset_of(path.name) is None:
+        return Committed([path]).has  # it was copied from somewhere
+    if path.parent not in known:
+        known[path.parent] = Committed(segments_in(path.parent))
+    return known[path.parent].has
 
 
 def _types(path: Path, options: argparse.Namespace) -> RecordTypes | None:

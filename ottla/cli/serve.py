@@ -243,13 +243,21 @@ def _begin_to_serve(server: Server, settings: Settings, *, is_recorded: bool) ->
     _tell_ready(server, settings)
 
 
+def _unknown(name: str) -> str:
+    """Why a setting is ignored, and which one may have been meant."""
+    from ottla.nearest import nearest
+    from ottla.settings.table import all_settings
+
+    return f"neither Ottla nor Kafka has a setting of this name; {nearest(name, all_settings())}"
+
+
 def _tell_ready(server: Server, settings: Settings) -> None:
     """Every socket accepts: say what there is to be said about the settings, and the ready line."""
     from ottla.events.kind import Kind
 
     events = server.events
     for name in settings.unknown:
-        events.tell(Kind.SETTING_IGNORED, setting=name, reason="neither Ottla nor Kafka has a setting of this name")
+        events.tell(Kind.SETTING_IGNORED, setting=name, reason=_unknown(name))
     for name in settings.without_effect:
         events.tell(Kind.SETTING_STORED, setting=name, reason="Kafka has it, and nothing goes by it here")
     if server.clock_kind == "virtual" and server.control_url is None:

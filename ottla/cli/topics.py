@@ -1,4 +1,5 @@
-"""`ottla topics`: what topics there are, in any Kafka; `ottla topics describe TOPIC`: the partitions of one of them.
+"""`ottla topics`: what topics there are, in any Kafka; `ottla topics describe TOPIC`: the partitions of one of them;
+`consume`, `tail` and `produce`: its records.
 
 The list is a health check as well: it fails unless a broker answers.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
+from ottla.cli import topic_consume, topic_produce
 from ottla.cli.admin import Admin, NotFound, add_options, ask
 from ottla.terminal.output import Columns, Item, print_json, print_line, print_table
 from ottla.terminal.printable import printable
@@ -17,9 +19,10 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "topics",
-        help="list topics, or describe one",
-        description="List the topics of any Kafka, or describe one. RECORDS counts the offsets from the start of the "
-        "logs to their end; where a log is compacted or has transactions there are fewer records.",
+        help="list topics, describe one, read and write records",
+        description="List the topics of any Kafka, describe one, read and write records. RECORDS counts "
+        "the offsets from the start of the logs to their end; where a log is compacted or has transactions "
+        "there are fewer records.",
         allow_abbrev=False,
     )
     add_options(parser)
@@ -37,6 +40,8 @@ def add_to(commands: Any) -> None:
     describing.add_argument("topic", metavar="TOPIC")
     add_options(describing, is_repeated=True)
     describing.set_defaults(run=run_describe)
+    topic_consume.add_to(actions)
+    topic_produce.add_to(actions)
 
 
 def run_list(options: argparse.Namespace) -> int:

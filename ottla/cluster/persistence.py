@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ottla.cluster.address import MachineRefused
+from ottla.cluster.replica_census import tell_of_other_nodes
 from ottla.cluster.store import ClusterStore
 from ottla.events.kind import Kind
 from ottla.log.storage.cluster_file import CLUSTER_FILE, ClusterFileDamagedError
@@ -70,6 +71,7 @@ class Persistence:
         cluster.events.tell(
             Kind.LOGS_OPENED, path=self._data_dir.path, logs=self._data_dir.logs_count, duration_ms=duration_ms
         )
+        tell_of_other_nodes(cluster)
         self._is_complete = True
 
     def _reason(self, error: Exception) -> str:

@@ -20,6 +20,7 @@ from ottla.log.config import LogConfig
 from ottla.log.partition_answers import ADVANCED, AppendResult, PartitionEvent
 from ottla.log.producer_state import ProducerSettings, Verification
 from ottla.log.readable_log import ReadableLog
+from ottla.log.reading import batch_offset
 from ottla.log.replay import note_batch, recover
 from ottla.log.retention import removable_segments
 from ottla.log.storage.contract import LogState, LogStorage, Replacement, StorageError
@@ -102,13 +103,11 @@ class Partition(ReadableLog):
         A repeat of one of the producer's last batches is answered as that was, and not appended. `verification` goes
         with a transactional batch, see `ProducerStates.start_verification`.
         """
-        if self.is_closed:
-            return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if self._storage.is_offline:
-            return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
         try:
-            data, max_timestamp = prepare_append(batch, header, self.config.rules, now_ms=wall_ms)
+            data, max_timestamp, _ = prepare_append(batch, header, self.config.rules, now_ms=wall_ms)
         except BatchError as refused:
+            if self.is_closed or self._storage.is_offline:
+                return self._refuse_all()
             return self._refuse(refused.error, str(refused) if refused.faults else None, refused.faults)
         return self.append_prepared(data, header, max_timestamp, wall_ms, verification)
 
@@ -120,14 +119,12 @@ class Partition(ReadableLog):
         wall_ms: int,
         verification: Verification | None = None,
     ) -> AppendResult:
-        """Append a batch whose records were looked at, which may have taken some turns: the log may be another now.
+        """Append a batch whose records were looked at. `header` is as it was sent, `data` what the log is to keep.
 
-        `header` is as it was sent, `data` what the log is to keep.
+        Nothing of the log is looked at before this: others may have had their turn.
         """
-        if self.is_closed:
-            return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if self._storage.is_offline:
-            return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+        if self.is_closed or self._storage.is_offline:
+            return self._refuse_all()
         if len(data) > self.config.segment_bytes:
             return self._refuse(ErrorCode.RECORD_LIST_TOO_LARGE)
         last_offset = self.log_end_offset + header.records_count - 1
@@ -150,10 +147,8 @@ class Partition(ReadableLog):
 
         With a producer id (offsets committed in a transaction) the producer is checked, but for sequence numbers.
         """
-        if self.is_closed:
-            return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if self._storage.is_offline:
-            return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+        if self.is_closed or self._storage.is_offline:
+            return self._refuse_all()
         if len(batch) > self.config.rules.max_message_bytes:
             return AppendResult(ErrorCode.MESSAGE_TOO_LARGE)
         if len(batch) > self.config.segment_bytes:
@@ -178,10 +173,8 @@ class Partition(ReadableLog):
         wall_ms: int,
     ) -> AppendResult:
         """End the producer's transaction on this partition with a control batch, even if none is open here."""
-        if self.is_closed:
-            return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if self._storage.is_offline:
-            return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+        if self.is_closed or self._storage.is_offline:
+            return self._refuse_all()
         batch = build_marker(marker, producer_id, producer_epoch, wall_ms)
         if len(batch) > self.config.segment_bytes:
             return AppendResult(ErrorCode.RECORD_LIST_TOO_LARGE)
@@ -255,6 +248,10 @@ class Partition(ReadableLog):
     def _flush(self, end_offset: int, wall_ms: int) -> None:
         self._storage.flush()
         self._flushed_offset, self._flushed_ms = end_offset, wall_ms
+
+    def _refuse_all(self) -> AppendResult:
+        """The log is deleted, or its disk has failed."""
+        return AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if self.is_closed else ErrorCode.KAFKA_STORAGE_ERROR)
 
     def _refuse(
         self, error: ErrorCode, message: str | None = None, faults: tuple[RecordFault, ...] = ()
@@ -359,11 +356,11 @@ class Partition(ReadableLog):
         ProducerStateManager.firstUnstableOffset.
         """
         first_open = self.producers.first_open_offset
-        stable_offset = (
-            self.high_watermark
-            if first_open is None
-            else min(self.high_watermark, max(first_open, self.log_start_offset))
-        )
+        stable_offset = self.high_watermark if first_open is None else min(self.high_watermark, first_open)
+        if stable_offset < self.log_start_offset:
+            # Its beginning is gone. As in Kafka, what is stable then ends before the batch that is the log's first.
+            with suppress(StorageError):
+                stable_offset = batch_offset(self._storage.segments, self.log_start_offset)
         if self._high_watermark_is_held and stable_offset > self.last_stable_offset:
             stable_offset = max(self.last_stable_offset, self.log_start_offset)
         self.last_stable_offset = stable_offset

@@ -105,7 +105,7 @@ class ProducerStates:
         entry = self._entries.get(producer_id)
         if is_transactional and (error := self._check_transaction(entry, producer_id, producer_epoch, verification)):
             return error
-        if entry is not None and producer_epoch < entry.producer_epoch:
+        if producer_epoch < (NO_EPOCH if entry is None else entry.producer_epoch):
             return ErrorCode.INVALID_PRODUCER_EPOCH
         if first_sequence is not None and not self._in_sequence(entry, producer_id, producer_epoch, first_sequence):
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -123,7 +123,7 @@ class ProducerStates:
         """
         entry = self._entries.get(producer_id)
         if entry is None:
-            return ErrorCode.NONE
+            entry = ProducerEntry(producer_id)
         known = entry.producer_epoch
         if producer_epoch < known:
             return ErrorCode.INVALID_PRODUCER_EPOCH

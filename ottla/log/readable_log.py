@@ -112,7 +112,8 @@ class ReadableLog:
         try:
             found = read_range(segments, fetch_offset, end_offset, bytes_max, is_first=is_first)
             if isolation is READ_COMMITTED and not found.is_too_large:
-                aborted = aborted_between(segments, fetch_offset, found)
+                is_at_end = fetch_offset >= end_offset
+                aborted = [] if is_at_end else aborted_between(segments, fetch_offset, found)
         except StorageError:
             return ReadResult(ErrorCode.KAFKA_STORAGE_ERROR)
         return ReadResult(

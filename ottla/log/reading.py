@@ -56,6 +56,13 @@ def position_of(segments: Sequence[Segment], offset: int) -> tuple[int, int]:
     return segment.base_offset, segment.find(offset)[0]
 
 
+def batch_offset(segments: Sequence[Segment], offset: int) -> int:
+    """The base offset of the batch that holds `offset`; `offset` itself if none does."""
+    segment = segments[segment_number(segments, offset)]
+    position, batch_bytes = segment.find(offset)
+    return read_header(segment.slice(position, batch_bytes)).base_offset if batch_bytes else offset
+
+
 def read_range(
     segments: Sequence[Segment], fetch_offset: int, end_offset: int, bytes_max: int, *, is_first: bool
 ) -> LogRange:
@@ -84,13 +91,17 @@ def read_range(
 
 
 def aborted_between(segments: Sequence[Segment], fetch_offset: int, found: LogRange) -> list[AbortedTransaction]:
-    """The aborted transactions that a reader of `found`, fetched at `fetch_offset`, has to leave out."""
-    if not found.records:
-        return []
+    """The aborted transactions that a reader of `found`, fetched at `fetch_offset`, has to leave out.
+
+    It may be told of some more: Kafka asks its index where the records end, which knows that for every 4 KiB, and
+    beyond its last entry goes by the end of the segment. Kafka: LocalLog.addAbortedTransactions.
+    """
     later = segments[segment_number(segments, found.segment_base_offset) :]
     if not any(segment.aborted for segment in later):
         return []
-    upper_offset = later[0].last_offset_before(found.position + len(found.records)) + 1
+    upper_offset = later[0].indexed_offset_from(found.position + len(found.records))
+    if upper_offset is None:
+        upper_offset = later[0].next_offset if len(later) == 1 else later[1].base_offset
     aborted = []
     for segment in later:
         for transaction in segment.aborted:

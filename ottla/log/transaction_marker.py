@@ -21,6 +21,7 @@ from ottla.protocol.varint import Buffer
 
 _KEY: Final = struct.Struct(">hh")
 _VALUE: Final = struct.Struct(">hi")
+_NOBODY: Final = -1
 
 
 class TransactionMarker(NamedTuple):
@@ -37,6 +38,11 @@ class EndedTransaction(NamedTuple):
     producer_epoch: int
     marker: TransactionMarker
     transaction_version: int
+
+    @property
+    def is_of_nobody(self) -> bool:
+        """Whether it names no producer. Kafka throws then when it builds the batch."""
+        return _NOBODY in (self.producer_id, self.producer_epoch)
 
 
 def build_marker(marker: TransactionMarker, producer_id: int, producer_epoch: int, timestamp_ms: int) -> bytes:

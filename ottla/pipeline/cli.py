@@ -17,7 +17,11 @@ from ottla.terminal.parser import Parser
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command; returns the exit code."""
-    options = make_parser(arguments).parse_args(arguments)
+    parser = make_parser(arguments)
+    if not arguments:
+        parser.print_help()
+        return 0
+    options = parser.parse_args(arguments)
     exit_code: int = options.run(options)
     return exit_code
 

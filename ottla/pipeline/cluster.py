@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla.pipeline.address import Address, read_security
 from ottla.pipeline.refusals import CannotUse, CannotWork
+from ottla.terminal.unreachable import nobody_answers
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -140,10 +141,7 @@ class Cluster:
                 raise CannotWork(
                     f"{self.bootstrap} doesn't let us in: {refusals[-1]}; see {_command_config(option)}"
                 ) from None
-            raise CannotWork(
-                f"nothing answers at {self.bootstrap}; start a broker with `ottla serve`, "
-                f"or name another with {option} HOST:PORT"
-            ) from None
+            raise CannotWork(nobody_answers(self.bootstrap, option)) from None
         self.cluster_id = described.cluster_id
         self.topics = {name: sorted(topic.partitions) for name, topic in described.topics.items()}
         self.leaderless: set[Partition] = {

@@ -1,11 +1,12 @@
 """May this batch be appended, and what does it become in the log? Kafka's checks of what a producer sent, in its order.
 
     only_batch        the records field of a Produce request holds exactly one batch of magic 2
-    prepare_append    size, checksum, header, records, timestamps; then max_timestamp is set
+    prepare_append    size, checksum, header, records, timestamps; then the offsets within it and max_timestamp are set
 
 A structural fault refuses the batch as a whole. Records that break a rule of the topic (no key where it is compacted, a
 timestamp out of range) are all named in `BatchError.faults`, and refuse the batch as well. Nothing here knows a log,
-so producer state, min.insync.replicas and segment.bytes are checked by the log that appends it.
+so producer state, min.insync.replicas and segment.bytes are checked by the log that appends it. To unpack a batch may
+take more than one turn of the loop, and the log grows meanwhile: it gives the batch its place when that is done.
 
 Kafka: ProduceRequest.validateRecords, UnifiedLog.analyzeAndValidateRecords, LogValidator.
 """
@@ -71,11 +72,12 @@ class AppendRules:
 
 
 class PreparedBatch(NamedTuple):
-    """A batch as the log keeps it, but for its place there: its offsets count from 0."""
+    """A batch as the log keeps it, but for its place: base offset and leader epoch."""
 
     data: bytearray
     #: As Kafka answers it: now for LogAppendTime, else the newest record's, -1 if none has one.
     max_timestamp: int
+    last_offset_delta: int
 
 
 _codec_of: Final = CompressionType.of
@@ -112,10 +114,10 @@ def only_batch(records: Buffer | None, api_version: int) -> tuple[BatchHeader, m
 
 
 def prepare_append(batch: Buffer, header: BatchHeader, rules: AppendRules, *, now_ms: int) -> PreparedBatch:
-    """Check a producer's batch against the topic's rules. Raises `BatchError`.
+    """Check a producer's batch against the topic's rules, and make it what the log keeps. Raises `BatchError`.
 
-    `batch` is left as it is; what comes back is a copy, compressed anew if the rules ask for another codec. Others may
-    have their turn meanwhile, and append to the same log: so the place of a batch is not known before.
+    `batch` is left as it is; what comes back is a copy, compressed anew if the rules ask for another codec. May take
+    breath: whoever calls this looks at the log anew afterwards.
     """
     _check_batch(batch, header, rules.max_message_bytes)
     source = _codec_of(header.attributes)
@@ -182,7 +184,7 @@ def _keep(data: bytearray, header: BatchHeader, rules: AppendRules, now_ms: int)
         raise BatchError(ErrorCode.UNKNOWN_SERVER_ERROR, message)
     max_timestamp = now_ms if is_append_time else scan.max_timestamp
     assign_timestamp(data, header, rules.message_timestamp_type, max_timestamp)
-    return PreparedBatch(data, max_timestamp)
+    return PreparedBatch(data, max_timestamp, header.records_count - 1)
 
 
 def _rebuild(batch: Buffer, header: BatchHeader, rules: AppendRules, now_ms: int) -> PreparedBatch:
@@ -205,7 +207,7 @@ def _rebuild(batch: Buffer, header: BatchHeader, rules: AppendRules, now_ms: int
         compression_level=rules.compression_level,
     )
     _check_size(len(data), rules.max_message_bytes)
-    return PreparedBatch(bytearray(data), read_header(data).max_timestamp)
+    return PreparedBatch(bytearray(data), read_header(data).max_timestamp, len(records) - 1)
 
 
 def _check_rebuildable(header: BatchHeader, records: list[Record]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -34,6 +35,17 @@ def print_table(items: Sequence[Item], columns: Columns) -> None:
 def print_line(text: str = "", *, flush: bool = False) -> None:
     """A line of text, whose words may be a stranger's."""
     print(printable(text), flush=flush)
+
+
+def print_data(data: bytes, *, flush: bool = False) -> None:
+    """A line of a stranger's bytes: as they are into a pipe or a file, without what a terminal would obey on one."""
+    if sys.stdout.isatty():
+        print_line(data.decode("utf-8", "backslashreplace"), flush=flush)
+        return
+    sys.stdout.flush()  # what has been said as text stands before them
+    sys.stdout.buffer.write(data + b"\n")
+    if flush:
+        sys.stdout.buffer.flush()
 
 
 def print_json(value: object) -> None:

@@ -48,3 +48,7 @@ class AsyncKafka(AsyncLooking, Faulting):
     async def advance(self, ms: int) -> None:
         """As `Broker.advance`."""
         await asyncio.to_thread(self.broker.advance, ms)
+
+    async def advance_until(self, condition: Callable[[], bool], *, limit_ms: int) -> int:
+        """As `Broker.advance_until`; the condition is called in another thread."""
+        return await asyncio.to_thread(self.broker.advance_until, condition, limit_ms=limit_ms)

@@ -102,6 +102,8 @@ class Broker(Looking, Clockwork, Faulting):
         data_dir: str | Path | None = None,
         record_requests: bool = False,
         seed: str | Path | None = None,
+        journal: str | Path | None = None,
+        control: str | None = None,
         autojump_threshold_ms: int = AUTOJUMP_THRESHOLD_MS,
     ) -> None:
         """
@@ -115,6 +117,9 @@ class Broker(Looking, Clockwork, Faulting):
         log_level: what of the broker's log goes to stderr: debug, info, warning or error.
         data_dir: where to keep everything; another broker started there goes on with it (default: in memory).
         record_requests: keep what clients ask and are answered, for `requests` and `assert_received`.
+        journal: a file to which what happens in groups is appended; docs/journal.md describes it.
+        control: HOST:PORT where scripts are answered over HTTP, see docs/control.md; port 0 picks a free one, which is
+            then in `control_url`.
         seed: a file with topics, records and committed offsets to begin with; docs/testing.md says how it is written.
         autojump_threshold_ms: with the clock "auto", for how long of real time nothing must have come (default 50).
         """
@@ -131,6 +136,8 @@ class Broker(Looking, Clockwork, Faulting):
         self._log_level = log_level
         self.record_requests = record_requests
         self._seed = None if seed is None else Path(seed)
+        self._journal = None if journal is None else Path(journal)
+        self._control = control
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -170,6 +177,11 @@ class Broker(Looking, Clockwork, Faulting):
         if name not in nodes[0].addresses:
             raise ValueError(f"no listener {listener} is advertised; those are {', '.join(nodes[0].addresses)}")
         return ",".join(str(node.addresses[name]) for node in nodes)
+
+    @property
+    def control_url(self) -> str | None:
+        """Where scripts are answered over HTTP; None: nowhere."""
+        return self._running.control_url
 
     def node(self, node_id: int) -> BrokerNode:
         """One of its nodes, to stop and to start; they count from 1, or from node.id. Raises `ValueError`."""
@@ -256,6 +268,11 @@ class Broker(Looking, Clockwork, Faulting):
         write_page(Path(path), [self.trace(title).as_json()], title)
 
     def _move(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
+        if self._clock == "system":
+            raise RuntimeError(
+                'the time of this broker is the machine\'s, and nobody can move it; make it with clock="virtual": '
+                '@pytest.mark.kafka(clock="virtual"), or Broker(clock="virtual")'
+            )
         return self.call(work(self._running))
 
     def _begin(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Future[T]:
@@ -292,6 +309,7 @@ class Broker(Looking, Clockwork, Faulting):
         from ottla.broker.network.endpoints import read_endpoints
         from ottla.broker.server import Server
         from ottla.broker.structured_log import make_log
+        from ottla.cluster.address import Address
         from ottla.purgatory import SystemClock, VirtualClock
         from ottla.settings.settings import ConfigError, Settings
 
@@ -308,6 +326,8 @@ class Broker(Looking, Clockwork, Faulting):
             log=make_log(self._log_level, "console"),
             data_dir=self._data_dir,
             seed=self._seed,
+            journal=self._journal,
+            control=None if self._control is None else Address.parse(self._control, "control"),
         )
         await self._server.run(on_ready=self._begin_to_serve)
 
@@ -362,7 +382,7 @@ def setting_text(value: object) -> str:
 
 def _unknown_setting(name: str) -> str:
     """What is said of it: in a test it is a mistake, and the test would be about another broker than it says."""
+    from ottla.nearest import nearest
     from ottla.settings.table import all_settings
-    from ottla.testing.names import nearest
 
     return f"there is no setting {name}; {nearest(name, all_settings())}"

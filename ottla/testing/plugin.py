@@ -6,6 +6,7 @@ def test_orders_are_counted(kafka):
 
 kafka             a broker of the test's own: it is up in a few milliseconds, and nothing is left over
 async_kafka       the same for tests with an event loop, whatever runs them: its waits are awaited
+ottla_broker      `kafka` by another name, for a test that also says `import kafka`
 kafka_session     one broker for the whole run, for fixtures that live as long; after each test it is reset
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
@@ -87,6 +89,12 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 
 @pytest.fixture
+def ottla_broker(kafka: Broker) -> Broker:
+    """`kafka` by another name, for tests that `import kafka`, the client."""
+    return kafka
+
+
+@pytest.fixture
 def async_kafka(request: pytest.FixtureRequest) -> Iterator[AsyncKafka]:
     """The same for a test with an event loop: `await async_kafka.group("kitchen").wait_for_assignment()`."""
     from ottla.testing.async_kafka import AsyncKafka
@@ -104,32 +112,46 @@ def kafka_session_options() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def kafka_session(request: pytest.FixtureRequest, kafka_session_options: dict[str, Any]) -> Iterator[Broker]:
     """One broker for the whole run, or for each process of pytest-xdist's. It is reset after each test that uses it."""
-    from ottla.testing.broker import Broker
-
-    with Broker(**_checked(kafka_session_options)) as broker:
+    with _running("kafka_session_options", kafka_session_options) as broker:
         request.config.stash[_SHARED] = broker
         yield broker
 
 
-def _marked_broker(request: pytest.FixtureRequest) -> Broker:
-    """A broker as the test's marker wants it, not started yet."""
+@contextmanager
+def _marked_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """A running broker as the test's marker wants it."""
+    marker = request.node.get_closest_marker("kafka")
+    if marker is not None and marker.args:
+        pytest.fail("the kafka marker takes its options by name, such as nodes=3", pytrace=False)
+    with _running("the kafka marker", marker.kwargs if marker else {}) as broker:
+        yield broker
+
+
+@contextmanager
+def _running(whose: str, options: dict[str, Any]) -> Iterator[Broker]:
+    """A running broker. What it can't be made with fails the test in one sentence: our frames would only hide it."""
+    from ottla.cluster.address import MachineRefused
     from ottla.testing.broker import Broker
 
-    marker = request.node.get_closest_marker("kafka")
-    return Broker(*marker.args, **_checked(marker.kwargs)) if marker else Broker()
+    with ExitStack() as until_its_end:
+        try:
+            broker = until_its_end.enter_context(Broker(**_checked(options)))
+        except (ValueError, MachineRefused) as error:
+            pytest.fail(f"{whose}: {error}", pytrace=False)
+        yield broker
 
 
 def _checked(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of `Broker`. Raises `pytest.UsageError` for one that there is not."""
+    """Options of `Broker`. Raises `ValueError` for one that there is not."""
     from inspect import signature
 
+    from ottla.nearest import nearest
     from ottla.testing.broker import Broker
-    from ottla.testing.names import nearest
 
     known = list(signature(Broker).parameters)
     for name in options:
         if name not in known:
-            raise pytest.UsageError(f"the kafka marker has no option {name!r}; {nearest(name, known)}")
+            raise ValueError(f"there is no option {name!r}; {nearest(name, known)}")
     return options
 
 

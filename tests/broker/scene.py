@@ -40,6 +40,8 @@ from tests.support.client import api_of
 
 #: The wall clock of every scene: a fixed day.
 WALL_MS = 1_700_000_000_000
+#: What was asked about some resource of a type, whichever it is.
+ANY_NAME = "*"
 
 
 class Log:
@@ -64,9 +66,10 @@ class Log:
 
 
 class AllowsNothing:
-    """Lets nobody do anything, and keeps what it was asked."""
+    """Lets nobody do anything but what is listed, and keeps what it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, *but: tuple[AclOperation, AclResourceType, str]) -> None:
+        self._but = but
         self.asked: list[tuple[AclOperation, AclResourceType, str]] = []
 
     def allows(
@@ -77,8 +80,15 @@ class AllowsNothing:
         resource_type: AclResourceType,
         resource_name: str,
     ) -> bool:
-        self.asked.append((operation, resource_type, resource_name))
-        return False
+        asked = operation, resource_type, resource_name
+        self.asked.append(asked)
+        return asked in self._but
+
+    def allows_on_some(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: AclResourceType
+    ) -> bool:
+        self.asked.append((operation, resource_type, ANY_NAME))
+        return any((operation, resource_type) == allowed[:2] for allowed in self._but)
 
 
 class FakeCall:

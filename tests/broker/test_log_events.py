@@ -45,6 +45,7 @@ LEVELS: Final = {"debug", "info", "warning", "error", "exception"}
 COMMON: Final = {
     Kind.CONNECTION_OPENED: {"listener", "client_host", "client_port"},
     Kind.CONNECTION_CLOSED: {"listener", "client_host", "client_port"},
+    Kind.CONNECTION_FOREIGN: {"client_host"},
     Kind.CONNECTION_REFUSED: {"client_host"},
     Kind.CONNECTION_FAILED: {"client_host"},
     Kind.REQUEST_REFUSED: {"api", "api_version"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from random import Random
 from typing import Any, Final, cast
 
@@ -17,12 +18,13 @@ from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.events.kind import Kind
 from ottla.events.stream import Event
 from ottla.log.storage.contract import StorageError
+from ottla.pacing import SLICE_SECONDS, Pace
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse
 from ottla.protocol.primitives import Message
 from tests.broker.log_scene import LogScene, SentCall, only, produce_request
 from tests.broker.network.stage import Stage
-from tests.log.partitions import batch_of, numbered
+from tests.log.partitions import batch_of, numbered, offsets_of, read_all
 from tests.support.batches import TIMESTAMP, batch, record, stored
 
 VERSIONS: Final = [*range(3, 14)]
@@ -61,8 +63,8 @@ def state_of(topic: Topic) -> list[Any]:
     """All that a request may have changed."""
     return [
         (
-            [bytes(batch) for segment in partition._storage.segments for batch in segment.batches()],
-            [(s.base_offset, s.size_bytes, s.max_timestamp, s.modified_ms) for s in partition._storage.segments],
+            [bytes(batch) for segment in partition.segments for batch in segment.batches()],
+            [(s.base_offset, s.size_bytes, s.max_timestamp, s.modified_ms) for s in partition.segments],
             (partition.log_end_offset, partition.high_watermark, partition.last_stable_offset),
             list(partition.producers),
         )
@@ -240,6 +242,48 @@ def test_who_does_not_lead_and_who_waits_for_replicas_go_the_long_way() -> None:
     assert topic.partitions[0].log_end_offset == 0
     topic.partitions[0].hold_high_watermark(held=False)
     assert answer_plain(body, 0, 9, scene.nodes[1]) is not None
+
+
+@pytest.fixture
+def pace() -> Pace:
+    """Each look at the clock finds that the slice is over."""
+    ticks = count()
+    return Pace(lambda _task: None, lambda: next(ticks) * SLICE_SECONDS)
+
+
+def begin(scene: LogScene, topic: Topic, pace: Pace) -> list[bytes | None]:
+    """Have a worker append a batch that it looks at in more than one slice; what it answers will be in the list."""
+    body, answers = produce_request(topic, batch_of(1_500)).encode(7), list[bytes | None]()
+    pace.run(lambda: answers.append(answer_plain(body, 0, 7, scene.nodes[1])))
+    assert answers == [], "it took no breath"
+    return answers
+
+
+def test_others_append_while_a_large_batch_is_looked_at(pace: Pace) -> None:
+    """It comes behind them."""
+    scene = LogScene()
+    topic = scene.create("orders")
+    answers = begin(scene, topic, pace)
+    assert go_short(scene, produce_request(topic, batch_of(3)).encode(7), 7) is not None
+    pace.close()
+    (body,) = answers
+    assert body is not None
+    assert only(ProduceResponse.decode(body, 7).responses).base_offset == 3
+    assert offsets_of(read_all(topic.partitions[0])) == list(range(1_503))
+
+
+@pytest.mark.parametrize("change", ["the topic goes", "another node leads"])
+def test_what_becomes_unusual_while_a_large_batch_is_looked_at_goes_the_long_way(change: str, pace: Pace) -> None:
+    scene = LogScene(nodes=2)
+    topic = scene.cluster.create_topic("orders", [[1, 2]], {})
+    answers = begin(scene, topic, pace)
+    if change == "the topic goes":
+        topic.delete()
+    else:
+        topic.placements[0].leader_id = 2
+    pace.close()
+    assert answers == [None]
+    assert topic.partitions[0].log_end_offset == 0
 
 
 def test_a_disk_that_fails_is_asked_once() -> None:

@@ -293,6 +293,23 @@ def test_replicas_stay_as_they_were_assigned(restarts: Restarts) -> None:
         assert replicas(client, "orders")[:2] == [([3, 1], 3, [3, 1], []), ([2, 3], 2, [2, 3], [])]
 
 
+def test_other_nodes_than_before_are_told_of(restarts: Restarts) -> None:
+    """Topics stay where they were; who expected replicas on more nodes, or has lost some, reads why."""
+    with restarts.broker(nodes=2) as broker, Client(broker.bootstrap) as client:
+        create_on(client, "orders", [1, 2])
+        create_on(client, "payments", [1])
+        assert not broker.log.named("nodes.missing") + broker.log.named("nodes.without.replicas")
+    with restarts.broker(nodes=2) as broker:
+        assert not broker.log.named("nodes.missing") + broker.log.named("nodes.without.replicas")
+    with restarts.broker() as broker:
+        (told,) = broker.log.named("nodes.missing")
+        assert (told["missing_nodes"], told["partitions"]) == ([2], 1)
+        assert not broker.log.named("nodes.without.replicas")
+    with restarts.broker(nodes=4) as broker:
+        (told,) = broker.log.named("nodes.without.replicas")
+        assert told["idle_nodes"] == [3, 4]
+
+
 @pytest.mark.parametrize("is_killed", [False, True], ids=["stopped", "killed"])
 def test_the_date_of_a_virtual_clock_goes_on(restarts: Restarts, tmp_path: Path, is_killed: bool) -> None:
     """It is that which was reached, and not the system's, by which what was written would be in the future."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from ottla.protocol.consumer import write_assignment, write_subscription
 from ottla.protocol.errors import ErrorCode
@@ -19,6 +20,10 @@ from ottla.protocol.messages.sync_group import SyncGroupRequest
 from tests.cli.terminal import until
 from tests.support.batches import batch
 from tests.support.client import Client
+
+TRANSACTIONAL: Final = 0x10
+#: In 2020.
+LONG_AGO_MS: Final = 1_600_000_000_000
 
 
 def create(client: Client, topic: str, partitions: int) -> None:
@@ -120,3 +125,20 @@ def commit(
         return {partition.error_code for partition in answer.topics[0].partitions} == {ErrorCode.NONE}
 
     until(is_committed, f"{group_id} has committed")
+
+
+def hang(client: Client, topic: str, partition: int, producer: tuple[int, int]) -> int:
+    """Have a transaction open in a partition since long ago that nobody began; returns the offset where it starts.
+
+    The broker has transaction.partition.verification.enable=false, as every Kafka had before 3.6.
+    """
+    producer_id, epoch = producer
+    data = batch(
+        [(None, b"v")], attributes=TRANSACTIONAL, producer_id=producer_id, producer_epoch=epoch, base_sequence=0,
+        base_timestamp=LONG_AGO_MS,
+    )  # fmt: skip
+    written = ProduceRequest.PartitionProduceData(partition, data)
+    topics = [ProduceRequest.TopicProduceData(topic, partition_data=[written])]
+    answer = client.ask(ProduceRequest("hanging", -1, 1000, topics), 8).responses[0].partition_responses[0]
+    assert answer.error_code == ErrorCode.NONE
+    return int(answer.base_offset)

@@ -118,6 +118,32 @@ def test_a_group_that_is_not_there_is_one_line_and_exit_code_1(stage: Stage) -> 
     assert (ended.returncode, ended.stdout) == (1, "")
 
 
+def test_lag_of_all_groups_topic_by_topic(stage: Stage) -> None:
+    """The furthest first; a partition with a reader and no committed offset is counted apart, its lag is unknown."""
+    assert [line.split() for line in stage.run("lag").splitlines()] == [
+        ["GROUP", "STATE", "TOPIC", "PARTITIONS", "LAG", "WORST", "IN", "PARTITION", "UNCOMMITTED"],
+        ["billing", "Stable", "orders", "2", "3", "3", "0", "1"],
+        ["simple", "Empty", "orders", "1", "3", "3", "1", "0"],
+    ]
+    (only,) = json.loads(stage.run("lag", "simple", "--json"))
+    assert only == {
+        "group_id": "simple",
+        "state": "Empty",
+        "topic": "orders",
+        "partitions": 1,
+        "uncommitted_partitions": 0,
+        "lag": 3,
+        "worst_partition": 1,
+        "worst_lag": 3,
+    }
+
+
+def test_lag_of_a_group_that_is_not_there_is_one_line_and_exit_code_1(stage: Stage) -> None:
+    ended = ottla("groups", "lag", "simple", "nobody", "--bootstrap-server", stage.bootstrap)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert only_line(ended.stderr) == "ottla: no broker knows a group nobody; `ottla groups` lists those there are"
+
+
 def test_looking_at_a_fresh_broker_changes_nothing() -> None:
     """Not even the offsets topic comes into being, which a search for a coordinator would do."""
     with serving() as broker:

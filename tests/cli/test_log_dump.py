@@ -49,10 +49,10 @@ def dump(capsys: pytest.CaptureFixture[str]) -> Dump:
     return run
 
 
-def written(directory: Path, *batches: bytes, name: str = NAME) -> Path:
-    """A log of these batches, one after another."""
+def written(directory: Path, *batches: bytes, name: str = NAME, base_offset: int = 0) -> Path:
+    """A segment of these batches, one after another."""
     directory.mkdir(exist_ok=True)
-    offset, data = 0, b""
+    offset, data = base_offset, b""
     for made in batches:
         placed = bytearray(made)
         place(placed, offset, 3)
@@ -170,6 +170,34 @@ def test_a_directory_stands_for_its_files(tmp_path: Path, dump: Dump, capsys: py
     assert capsys.readouterr().out.splitlines()[:2] == [f"Dumping {first}", "Log starting offset: 0"]
 
 
+def test_only_what_was_committed(tmp_path: Path, dump: Dump) -> None:
+    """No aborted transaction, wherever its marker is, no marker, and nothing from the first open transaction on."""
+
+    def sent(producer_id: int, value: bytes) -> bytes:
+        return batch([(None, value)], attributes=0x10, producer_id=producer_id, producer_epoch=0, base_sequence=0)
+
+    def ended(producer_id: int, *, is_commit: bool) -> bytes:
+        return build_marker(TransactionMarker(is_commit, 0), producer_id, 0, TIMESTAMP)
+
+    first = [sent(7, b"aborted"), sent(8, b"committed"), batch([(None, b"plain")]), ended(8, is_commit=True)]
+    written(tmp_path, *first)
+    second = [sent(7, b"aborted too"), ended(7, is_commit=False), sent(7, b"again"), ended(7, is_commit=True),
+              sent(9, b"open"), batch([(None, b"after")])]  # fmt: skip
+    later = written(tmp_path, *second, name="00000000000000000004.log", base_offset=4)
+
+    def payloads(*arguments: str | Path) -> list[str]:
+        return [line.partition("payload: ")[2] for line in dump(*arguments, "--print-data-log") if "payload" in line]
+
+    assert payloads(tmp_path) == ["aborted", "committed", "plain", "aborted too", "again", "open", "after"]
+    assert payloads(tmp_path, "--isolation", "read_committed") == ["committed", "plain", "again"]
+    assert payloads(later, "--isolation", "read_committed") == ["again"]
+    assert not [line for line in dump(tmp_path, "--isolation", "read_committed") if "isControl: true" in line]
+    copied = written(tmp_path / "copy", first[0], first[2], ended(7, is_commit=False), name="some.log")
+    assert payloads(copied, "--isolation", "read_committed") == ["plain"]
+    written(tmp_path / "copy", *first, name="some.log")
+    assert payloads(copied, "--isolation", "read_committed") == []
+
+
 def test_only_so_many_bytes(tmp_path: Path, dump: Dump) -> None:
     """--max-bytes: the batch that begins before them is the last."""
     path = written(tmp_path, batch(), batch(), batch())
@@ -247,6 +275,8 @@ def test_what_is_no_file_of_a_log_is_told_of(tmp_path: Path, dump: Dump, capsys:
     ]
     assert main(["log", "dump", str(tmp_path / "1.log")]) == 1
     assert capsys.readouterr().err == f"ottla: cannot read {tmp_path}/1.log: No such file or directory\n"
+    assert main(["log", "dump", str(tmp_path / "orders-0")]) == 1
+    assert capsys.readouterr().err == f"ottla: cannot read {tmp_path}/orders-0: No such file or directory\n"
     assert main(["log", "dump"]) == 2
     assert "no files are named" in capsys.readouterr().err
 

@@ -131,6 +131,16 @@ def test_nobody_there_is_one_line_and_exit_code_1() -> None:
     assert (ended.returncode, ended.stdout) == (1, "")
 
 
+def test_name_that_nobody_knows_is_told_apart() -> None:
+    """There is no point in looking for a broker that is not running."""
+    ended = ottla("topics", "--bootstrap-server", "no-such-host.invalid:9092")
+    line = only_line(ended.stderr)
+    assert line.startswith(
+        "ottla: no address is known for no-such-host.invalid; correct the name in --bootstrap-server"
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+
+
 def test_somebody_who_never_answers_is_one_line_and_exit_code_1() -> None:
     """What accepts connections need not be a Kafka; --timeout bounds all of it."""
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -16,9 +16,9 @@ from ottla.broker.log_dirs import MEMORY
 from ottla.protocol.errors import ErrorCode
 from tests.clients.client_process import ClientProcess, refused
 from tests.clients.conftest import SETTINGS, starter, unique_name
+from tests.clients.java import missing_java
 from tests.clients.libraries import CONFLUENT, KAFKA_PYTHON, Library, name_of
-from tests.clients.test_java import missing
-from tests.support.kafka_process import class_path
+from tests.support.kafka_process import BROKER_JARS
 from tests.support.running_broker import RunningBroker
 
 pytestmark = pytest.mark.own_broker
@@ -98,12 +98,12 @@ def test_nobody_has_a_password(broker: RunningBroker, library: Library) -> None:
             client.users(name="ana")
 
 
-@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+@pytest.mark.skipif(missing_java() is not None, reason=str(missing_java()))
 def test_java_admin_client_makes_them_all(broker: RunningBroker) -> None:
     topic = unique_name("topic")
     done = subprocess.run(
         ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-         "-cp", class_path(), _PROGRAM, broker.bootstrap, topic],
+         "-cp", BROKER_JARS.class_path(), _PROGRAM, broker.bootstrap, topic],
         capture_output=True, text=True, check=False, timeout=_SECONDS_MAX,
     )  # fmt: skip
     assert done.stdout.splitlines() == [

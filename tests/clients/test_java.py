@@ -7,7 +7,6 @@ transactions; what the other libraries play in many tests stands beside this fil
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Final
@@ -15,22 +14,16 @@ from typing import Final
 import pytest
 
 from tests.clients.conftest import MakeTopic, unique_name
+from tests.clients.java import missing_java
 from tests.support.backstage import Backstage
-from tests.support.kafka_process import class_path, missing_tools
+from tests.support.kafka_process import class_path
 from tests.support.ottla_process import ottla
 
 _PROGRAMS: Final = Path(__file__).parent / "programs"
 _SECONDS_MAX: Final = 90.0
 
 
-def missing() -> str | None:
-    """Why no Java client can run here, in one line, or None."""
-    if shutil.which("javac") is None:
-        return "the Java client is run from its source, which needs a JDK; there is no `javac` on the PATH"
-    return missing_tools()
-
-
-@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+@pytest.mark.skipif(missing_java() is not None, reason=str(missing_java()))
 @pytest.mark.parametrize(("assignor", "given_up"), [("RangeAssignor", 6), ("CooperativeStickyAssignor", 3)])
 def test_two_java_consumers_share(
     assignor: str, given_up: int, bootstrap: str, make_topic: MakeTopic, group: str
@@ -58,8 +51,8 @@ def test_two_java_consumers_share(
     assert done.returncode == 0
 
 
-def copies(bootstrap: str, *arguments: str) -> None:
-    """Run the program that copies a topic, and look at what it says."""
+def copies(bootstrap: str, *arguments: str, epoch: str) -> None:
+    """Run the program that copies a topic, and look at what it says; `epoch` is what becomes of the producer's."""
     done = subprocess.run(
         ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
          "-cp", class_path(), _PROGRAMS / "Copier.java", bootstrap, *arguments],
@@ -67,6 +60,7 @@ def copies(bootstrap: str, *arguments: str) -> None:
     )  # fmt: skip
     assert done.stdout.splitlines() == [
         "committed 40",
+        epoch,
         "copied exactly once",
         "open: Ongoing with 1",
         "ana is fenced",
@@ -78,14 +72,14 @@ def copies(bootstrap: str, *arguments: str) -> None:
     assert done.returncode == 0
 
 
-@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+@pytest.mark.skipif(missing_java() is not None, reason=str(missing_java()))
 def test_a_java_producer_copies_exactly_once(bootstrap: str, make_topic: MakeTopic, group: str) -> None:
     """Records and offsets in transactions, half of them aborted; then it is fenced, and one that hangs is ended."""
-    copies(bootstrap, make_topic(), make_topic(), group, unique_name("tx"))
+    copies(bootstrap, make_topic(), make_topic(), group, unique_name("tx"), epoch="epoch counts transactions")
 
 
 @pytest.mark.own_broker
-@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+@pytest.mark.skipif(missing_java() is not None, reason=str(missing_java()))
 @pytest.mark.parametrize("version", [0, 1])
 def test_a_java_producer_without_transactions_of_version_2(version: int) -> None:
     """It adds partitions by itself then, and its epoch stays."""
@@ -93,4 +87,4 @@ def test_a_java_producer_without_transactions_of_version_2(version: int) -> None
     with ottla(settings) as broker, Backstage(broker.bootstrap) as behind:
         for topic in ("source", "target"):
             behind.create_topic(topic)
-        copies(broker.bootstrap, "source", "target", "group", "tx")
+        copies(broker.bootstrap, "source", "target", "group", "tx", epoch="epoch stays")

@@ -95,7 +95,6 @@ class LogStorageContract(ABC):
         assert batches_of(segment) == expected
         assert [bytes(data) for data in segment.batches(100)] == expected[1:]
         assert list(segment.batches(533)) == []
-        assert [segment.last_offset_before(position) for position in (1, 100, 101, 200, 201, 533)] == [1, 1, 2, 2, 7, 7]
         assert (segment.next_offset, segment.size_bytes) == (8, 533)
 
     def test_any_range_can_be_read(self, storage: LogStorage) -> None:
@@ -127,9 +126,17 @@ class LogStorageContract(ABC):
         segment = storage.segments[0]
         for number, (base_offset, count, start, size) in enumerate(places):
             assert segment.find(base_offset) == segment.find(base_offset + count - 1) == (start, size)
-            assert segment.last_offset_before(start + size) == base_offset + count - 1
             assert segment.find_timestamp(WALL_MS + number) == start
         assert segment.find(offset) == (position, 0)
+
+    def test_the_index_has_a_batch_for_every_4_kib(self, storage: LogStorage) -> None:
+        """The first with more than that before it, since the last one that has an entry; asked in any order."""
+        sizes = [1000, 1000, 1000, 1000, 1000, 4096, 61, 5000, 61, 61]
+        for offset, size in enumerate(sizes):
+            append(storage, (offset, 1), size=size)
+        segment = storage.segments[0]
+        asked = {5000: 5, 0: 5, 9096: 7, 9157: 7, 9158: 8, 14157: 8, 14158: None}
+        assert {position: segment.indexed_offset_from(position) for position in asked} == asked
 
     def test_times_are_found_by_what_came_so_far(self, storage: LogStorage) -> None:
         """The first batch with which the segment reached a time, though later ones may be older."""

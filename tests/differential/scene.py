@@ -23,7 +23,7 @@ from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.primitives import Message
 from ottla.protocol.registry import Api
-from tests.differential.transcript import Json, Labels, comparable
+from tests.differential.transcript import PRODUCER_ID_OF_SCRIPTS, Json, Labels, comparable
 from tests.support.client import Client, api_of
 from tests.support.wire import ConnectionClosedError, SilenceError
 
@@ -52,12 +52,21 @@ class Scene:
         self._clients: list[Client] = []
         self._stagehand: Client | None = None
 
-    def name(self, stem: str) -> str:
-        """A name nobody else uses, for a group, a topic, a transactional id; the transcript shows `<stem>`."""
+    def name(self, stem: str, *, length: int = 0) -> str:
+        """A name nobody else uses, for a group, a topic, a transactional id; the transcript shows `<stem>`.
+
+        `length`: with at least so many characters.
+        """
         number = self._names[stem] = self._names[stem] + 1
-        unique = f"{stem}-{self._run}-{number:02}"
+        unique = f"{stem}-{self._run}-{number:02}".ljust(length, "x")
         self.labels.names[unique] = f"<{stem}>" if number == 1 else f"<{stem} {number}>"
         return unique
+
+    def producer_id(self, label: str) -> int:
+        """One that the broker never made and no other run uses; the transcript shows `<label>`."""
+        producer_id = PRODUCER_ID_OF_SCRIPTS + (self._run << 8) + len(self.labels.producers)
+        self.labels.producers[producer_id] = f"<{label}>"
+        return producer_id
 
     def actor(self, name: str = "ana", *, client_id: str | None = None) -> Actor:
         """A new connection; its client id is its name unless told otherwise."""
@@ -224,9 +233,9 @@ class Actor:
         """Record whether the broker closes the connection (expected), answers, or keeps it open without a word."""
         self._listen(ANSWER_SECONDS_MAX)
 
-    def ask_and_keep(self, request: Message, keep: Callable[[Any], list[Any]]) -> None:
+    def ask_and_keep(self, request: Message, keep: Callable[[Any], list[Any]], version: int | None = None) -> None:
         """Ask what the whole broker has, and record only what `keep` takes out of the answer."""
-        self.send(request)
+        self.send(request, version)
         self.hear_and_keep(keep)
 
     def quietly(self, request: Message, version: int) -> Any:

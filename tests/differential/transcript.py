@@ -88,11 +88,30 @@ class Labels:
 
     host: str
     names: dict[str, str] = field(default_factory=dict)
+    #: Producer ids that the script made up, and what they are called.
+    producers: dict[int, str] = field(default_factory=dict)
     _seen: dict[tuple[str, object], str] = field(default_factory=dict)
 
     def label(self, kind: str, value: object) -> str:
         number = sum(1 for seen_kind, _ in self._seen if seen_kind == kind) + 1
         return self._seen.setdefault((kind, value), f"<{kind} {number}>")
+
+    def known_ids(self, text: str) -> str:
+        """`text` with ids that were seen before replaced, so that it has the same place among others everywhere."""
+        for (kind, value), label in self._seen.items():
+            if kind == "topic id":
+                text = text.replace(repr(value), label)
+            elif kind == "producer":
+                text = text.replace(f"producer_id={value},", f"producer_id=0{label},")
+        for producer_id, label in self.producers.items():
+            text = text.replace(f"producer_id={producer_id},", f"producer_id=1{label},")
+        return text
+
+    def producer(self, producer_id: int) -> Json:
+        """A label for one the broker made or the script has named, itself for others."""
+        if producer_id in self.producers:
+            return self.producers[producer_id]
+        return self.label("producer", producer_id) if 0 <= producer_id < PRODUCER_ID_OF_SCRIPTS else producer_id
 
     def text(self, value: str) -> str:
         for name, label in self.names.items():
@@ -109,7 +128,7 @@ def comparable(message: Message, labels: Labels) -> dict[str, Json]:
         if value == defaults[name]:
             continue
         if (type(message).__name__, name) in UNORDERED:
-            value = sorted(value, key=lambda item: _UUID.sub("", repr(item)))
+            value = sorted(value, key=lambda item: _UUID.sub("", labels.known_ids(repr(item))))
         if name == "records":
             is_request = type(message).__name__ == "PartitionProduceData"
             shown: Json = _sent_records(value) if is_request else _stored_batches(value, labels)
@@ -178,7 +197,7 @@ def _stored_batches(value: bytes | None, labels: Labels) -> Json:
         }
         if header["producer_id"] >= 0:
             shown["producer_id"] = _producer_id(header["producer_id"], labels)
-        if shown["max_timestamp"] == "<now>" or "producer" in str(shown.get("producer_id")):
+        if shown["max_timestamp"] == "<now>" or str(shown.get("producer_id")).startswith("<"):
             del shown["crc"]
         shown["records"] = _hex(data[_BATCH_HEADER.size : end])
         result.append(shown)
@@ -195,7 +214,7 @@ def _error(value: int, labels: Labels) -> Json:
 
 
 def _producer_id(value: int, labels: Labels) -> Json:
-    return labels.label("producer", value) if 0 <= value < PRODUCER_ID_OF_SCRIPTS else value
+    return labels.producer(value)
 
 
 def _made_up(kind: str) -> Callable[[Any, Labels], Json]:

@@ -116,6 +116,18 @@ class TestMeasured:
         assert partition.offset_for_timestamp(0, UNCOMMITTED).offset == 2
         assert partition.offset_for_timestamp(-1, COMMITTED).offset == 2
 
+    def test_where_its_beginning_is_gone(self) -> None:
+        """They stop before the whole batch that the log begins with now, which may be before its start. Kafka:
+        UnifiedLog.maybeIncrementFirstUnstableOffset."""
+        partition = new_partition()
+        transact(partition, 0, count=2)
+        transact(partition, 2, count=3)
+        for start, stable in ((1, 0), (2, 2), (4, 2), (5, 5)):
+            partition.delete_records(start)
+            assert (partition.log_start_offset, partition.last_stable_offset) == (start, stable)
+        assert end(partition, COMMIT).base_offset == 5
+        assert partition.last_stable_offset == 6
+
     def test_after_an_abort(self, partition: Partition) -> None:
         """The marker takes offset 3; whoever reads up to it is told what to leave out, and no one else is."""
         answer = end(partition, ABORT)
@@ -166,14 +178,25 @@ class TestAborted:
     """Which aborted transactions a fetch names."""
 
     def test_only_those_that_reach_into_what_was_read(self) -> None:
-        """By first and last offset; a fetch that was cut short names fewer."""
+        """By first and last offset; a fetch that was cut short names those up to the next batch in the index."""
         partition = new_partition()
         for sequence in range(3):
             transact(partition, sequence)
             end(partition, ABORT)
-        assert aborted(partition, 0) == [(7, 0), (7, 2), (7, 4)]
-        assert aborted(partition, 2) == [(7, 2), (7, 4)]
+            fill(partition, sized_batch(5000))
+        assert aborted(partition, 0) == [(7, 0), (7, 3), (7, 6)]
+        assert aborted(partition, 2) == [(7, 3), (7, 6)]
         assert aborted(partition, 0, bytes_max=1) == [(7, 0)]
+        assert aborted(partition, 6, bytes_max=1) == [(7, 6)]
+
+    def test_those_of_the_whole_segment_where_the_index_knows_nothing_more(self) -> None:
+        """Below 4 KiB it has no entry, so a fetch that was cut short is told of all that come after it."""
+        partition = new_partition()
+        for sequence in range(3):
+            transact(partition, sequence)
+            end(partition, ABORT)
+        assert aborted(partition, 0, bytes_max=1) == [(7, 0), (7, 2), (7, 4)]
+        assert aborted(partition, 6) == []
 
     def test_of_transactions_that_overlap(self) -> None:
         """The one that was opened first and ended last is named, though its marker comes after what was read."""
@@ -185,7 +208,7 @@ class TestAborted:
         fill(partition, batch_of(1))
         end(partition, ABORT, producer_id=1)
         assert partition.last_stable_offset == 5
-        assert sorted(aborted(partition, 0, bytes_max=1)) == [(1, 0)]
+        assert sorted(aborted(partition, 0, bytes_max=1)) == [(1, 0), (2, 1)]
         assert sorted(aborted(partition, 1, bytes_max=1)) == [(1, 0), (2, 1)]
         assert sorted(aborted(partition, 3, bytes_max=1)) == [(1, 0)]
 
@@ -238,6 +261,14 @@ class TestMarkers:
         end(partition, COMMIT, coordinator_epoch=3)
         assert end(partition, COMMIT, coordinator_epoch=2).error == ErrorCode.TRANSACTION_COORDINATOR_FENCED
         assert end(partition, COMMIT, coordinator_epoch=3).error == ErrorCode.NONE
+
+    def test_of_a_producer_that_is_not_known(self) -> None:
+        """To Kafka its epochs so far are -1."""
+        partition = new_partition()
+        assert end(partition, COMMIT, epoch=-2).error == ErrorCode.INVALID_PRODUCER_EPOCH
+        assert end(partition, COMMIT, coordinator_epoch=-2).error == ErrorCode.TRANSACTION_COORDINATOR_FENCED
+        assert produce(partition, numbered(0, epoch=-2)).error == ErrorCode.INVALID_PRODUCER_EPOCH
+        assert end(partition, COMMIT, coordinator_epoch=-1).error == ErrorCode.NONE
 
     def test_a_marker_for_nothing(self) -> None:
         """Is written all the same, and brings the producer's epoch along; nobody has to leave anything out."""

@@ -48,8 +48,14 @@ def test_a_broker_that_is_away(capsys: pytest.CaptureFixture[str]) -> None:
     assert refused(capsys, "lag", "--bootstrap-server", f"127.0.0.1:{port}", "--timeout", 1) == (
         EXIT_MACHINE,
         f"nothing answers at 127.0.0.1:{port}; start a broker with `ottla serve`, "
-        "or name another with --bootstrap-server HOST:PORT",
+        "or name another one with --bootstrap-server HOST:PORT",
     )
+
+
+def test_a_broker_whose_name_nobody_knows(capsys: pytest.CaptureFixture[str]) -> None:
+    exit_code, line = refused(capsys, "lag", "--bootstrap-server", "no-such-host.invalid:9092", "--timeout", 1)
+    assert exit_code == EXIT_MACHINE
+    assert line.startswith("no address is known for no-such-host.invalid; correct the name in --bootstrap-server")
 
 
 @pytest.mark.parametrize(
@@ -219,6 +225,7 @@ def test_the_command_line_hands_over() -> None:
     """`ottla pipeline` is this, options and all; listing jobs loads no Spark, and so is quick."""
     ended = ottla("pipeline", "--help")
     assert (ended.returncode, "rebalances" in ended.stdout) == (0, True)
+    assert ottla("pipeline").stdout == ended.stdout
     assert ottla("pipeline", "lag", "--timeout", "soon").returncode == EXIT_USAGE
     script = "import sys; from ottla.pipeline.cli import make_parser; make_parser(); sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

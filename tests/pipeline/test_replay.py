@@ -73,7 +73,10 @@ def test_to_another_topic_with_original_times(bootstrap: str, pipeline: Pipeline
     assert there == [[record for record in ODD_RECORDS if record.partition == number] for number in range(2)]
 
     again = pipeline(*words)
-    assert (again.exit_code, again.stderr) == (1, f"ottla: {copy} has 6 records already; --append adds to them\n")
+    assert (again.exit_code, again.stderr) == (
+        1,
+        f"ottla: {copy} is not empty, it has 6 offsets; --append adds to them\n",
+    )
 
 
 def test_ctrl_c_ends_it_in_one_line(spark: SparkSession, bootstrap: str, pipeline: Pipeline) -> None:

@@ -172,7 +172,7 @@ def test_it_resumes_where_it_ended(bootstrap: str, pipeline: Pipeline, tmp_path:
     done = {0: 40, 1: 100, 2: 0}
     send(bootstrap, "begun", [record for place, record in enumerate(records) if place // 3 < done[record.partition]])
     command = ("seed", "--bootstrap-server", bootstrap, "--input", tmp_path / "out", "--topic", "begun")
-    assert "begun has 140 records already" in pipeline(*command).stderr
+    assert "begun is not empty, it has 140 offsets" in pipeline(*command).stderr
     told = pipeline(*command, "--resume", "--timestamps", "--json").json
     assert (told["rows"], told["rows_there_before"]) == (160, 140)
     assert read(bootstrap, "begun", [100] * 3) == read(bootstrap, "whole", [100] * 3)

@@ -41,6 +41,27 @@ def test_impossible_size_closes_at_once(loop: Loop, size: int) -> None:
         assert is_served(bo)
 
 
+@every_loop
+@pytest.mark.parametrize(
+    ("said", "protocol"),
+    [(b"\x16\x03\x01\x02\x00\x01\x00", "TLS"), (b"GET / HTTP/1.1\r\n\r\n", "HTTP"), (b"PRI * HTTP/2.0\r\n", "HTTP")],
+)
+def test_other_protocol_is_named_once_for_a_client_that_tries_again_and_again(
+    loop: Loop, said: bytes, protocol: str
+) -> None:
+    """A client set to TLS comes back many times a second: the log has one line, which says what it looks like."""
+    with RunningBroker(loop) as broker, Client(broker.bootstrap) as bo:
+        for _ in range(20):
+            with Connection(broker.bootstrap) as ana:
+                ana.send(said)
+                assert ends(ana)
+        told = broker.log.named("connection.foreign")
+        assert 1 <= len(told) < 20
+        assert f"this looks like {protocol}" in told[0]["reason"]
+        assert not broker.refusals
+        assert is_served(bo)
+
+
 def test_limit_is_the_settings() -> None:
     """A frame of as many bytes as socket.request.max.bytes allows is taken, and one of one more is not."""
     with RunningBroker(settings={"socket.request.max.bytes": 1_000}) as broker:

@@ -66,7 +66,7 @@ def judged_here(records: bytes, rules: AppendRules, append: Append) -> Appended 
     except BatchError as refusal:
         return Refused(int(refusal.error), tuple(fault.batch_index for fault in refusal.faults))
     place(prepared.data, append.base_offset, append.partition_leader_epoch)
-    return Appended(prepared.max_timestamp, read_header(prepared.data).last_offset, bytes(prepared.data))
+    return Appended(prepared.max_timestamp, append.base_offset + prepared.last_offset_delta, bytes(prepared.data))
 
 
 def fails_to_unpack(records: bytes) -> bool:

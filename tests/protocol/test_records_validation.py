@@ -27,10 +27,6 @@ def append(data: bytes, **rules: Any) -> PreparedBatch:
     return prepared
 
 
-def last_offset(prepared: PreparedBatch) -> int:
-    return read_header(prepared.data).last_offset
-
-
 def refusal(data: bytes, **rules: Any) -> BatchError:
     with pytest.raises(BatchError) as caught:
         append(data, **rules)
@@ -61,7 +57,7 @@ def test_good_batch_gets_its_place_and_nothing_else_changes() -> None:
     """base_offset and leader epoch are set; bytes, checksum and what the producer holds stay."""
     sent = at(50, 10, 30)
     prepared = append(sent)
-    assert (prepared.max_timestamp, last_offset(prepared)) == (NOW_MS - 10, 102)
+    assert (prepared.max_timestamp, prepared.last_offset_delta) == (NOW_MS - 10, 2)
     assert kept(prepared) == [(100, NOW_MS - 50, b"v"), (101, NOW_MS - 10, b"v"), (102, NOW_MS - 30, b"v")]
     assert read_header(prepared.data).partition_leader_epoch == 3
     assert bytes(prepared.data)[16:] == sent[16:]
@@ -192,7 +188,7 @@ def test_topics_codec_replaces_the_producers(codec: CompressionType) -> None:
     prepared = append(sent, compression=codec, message_timestamp_type=TimestampType.LOG_APPEND_TIME)
     header = read_header(prepared.data)
     assert (header.compression, header.producer_id, header.producer_epoch, header.base_sequence) == (codec, 77, 2, 9)
-    assert (prepared.max_timestamp, last_offset(prepared), header.partition_leader_epoch) == (NOW_MS, 102, 3)
+    assert (prepared.max_timestamp, prepared.last_offset_delta, header.partition_leader_epoch) == (NOW_MS, 2, 3)
     assert kept(prepared) == [(100, NOW_MS, b"v"), (101, NOW_MS, b"v" * 50), (102, NOW_MS, b"v" * 500)]
 
 
@@ -212,7 +208,7 @@ def test_batch_that_grows_too_large_is_refused() -> None:
 def test_batch_that_unpacks_to_too_much_is_refused() -> None:
     """Ours alone: Kafka has no such limit. The code makes a producer split its batch."""
     sent = packed(GZIP, record(b"k", bytes(100_000)), base_timestamp=NOW_MS)
-    assert last_offset(append(sent, decompressed_bytes_max=101_000)) == 100
+    assert append(sent, decompressed_bytes_max=101_000).last_offset_delta == 0
     for codec in (None, ZSTD):
         error = refusal(sent, decompressed_bytes_max=99_000, compression=codec)
         assert error.error is ErrorCode.MESSAGE_TOO_LARGE
@@ -232,11 +228,11 @@ def test_record_of_a_compressed_batch_may_be_so_large(target: CompressionType | 
 def test_batch_of_too_many_records_is_refused_unopened() -> None:
     """Alike records compress to nothing, but to look at each takes its time. Uncompressed ones have to be sent."""
     records = [record(b"k", b"v", offset_delta=index) for index in range(3)]
-    assert last_offset(append(packed(GZIP, *records), decompressed_records_max=3)) == 102
+    assert append(packed(GZIP, *records), decompressed_records_max=3).last_offset_delta == 2
     for codec in (None, ZSTD):
         error = refusal(packed(GZIP, *records), decompressed_records_max=2, compression=codec)
         assert error.error is ErrorCode.MESSAGE_TOO_LARGE
-    assert last_offset(append(at(1, 2, 3), decompressed_records_max=2)) == 102
+    assert append(at(1, 2, 3), decompressed_records_max=2).last_offset_delta == 2
     claims_more = batch(payload=b"", count=1_000_001, last_offset_delta=1_000_000, attributes=GZIP)
     assert refusal(claims_more).error is ErrorCode.MESSAGE_TOO_LARGE
 
@@ -261,7 +257,7 @@ def test_offsets_within_a_compressed_batch_must_count_up() -> None:
 def test_what_kafkas_builder_refuses_can_not_be_compressed_anew(fields: dict[str, Any]) -> None:
     """Such a batch passes as it is, and fails without a code where the topic has another codec."""
     sent = batch(**{"base_timestamp": NOW_MS, **fields})
-    assert last_offset(append(sent)) == 100
+    assert append(sent).last_offset_delta == 0
     assert refusal(sent, compression=ZSTD).error is ErrorCode.UNKNOWN_SERVER_ERROR
 
 

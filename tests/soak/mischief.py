@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, Final
 
 from ottla.broker.network.apis import SERVED
+from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
@@ -29,7 +30,8 @@ from tests.support.fetched import records_in
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.wire import Connection, ConnectionClosedError, SilenceError
 
-GROUP_TOPIC: Final = b"__consumer_offsets"
+#: Where groups and transactions are kept.
+STATE_TOPICS: Final = (GROUP_TOPIC, TRANSACTION_TOPIC)
 HOSTILE: Final = "hostile"
 _CHURN: Final = "churn"
 _BOMB: Final = batch(payload=gzip.compress(bytes(1 << 24)), attributes=1, count=1_000_000, last_offset_delta=999_999)
@@ -46,7 +48,7 @@ class Stage:
         self.orders = orders
         self.ledger = ledger
         self.topics_made = 0
-        self._kept = {*orders, ledger, GROUP_TOPIC.decode()}
+        self._kept = {*orders, ledger, *STATE_TOPICS}
 
     @property
     def address(self) -> str:
@@ -85,7 +87,7 @@ def loses_its_power(stage: Stage) -> None:
     stage.broker.may_say("log.cut", "metadata.damaged", "cluster.journal.cut")
     topics = {"flushed": "1", "unflushed": str(2**63 - 1)}
     with Backstage(stage.address) as backstage:
-        for topic in (*stage.orders, stage.ledger, GROUP_TOPIC.decode()):
+        for topic in (*stage.orders, stage.ledger, *STATE_TOPICS):
             backstage.change_topic(topic, {"flush.messages": "1"})
     for topic, flush_messages in topics.items():
         stage.create(topic, flush_messages=flush_messages, internal_segment_bytes="3000", retention_ms="-1")
@@ -131,7 +133,8 @@ def has_a_broken_disk(stage: Stage) -> None:
 def _fail(stage: Stage, error: str) -> None:
     """A log goes offline by it, and is well again after a restart, in whichever way that comes."""
     stage.broker.may_say("log.offline", "log.cleaning.stopped", "group.write.failed", "group_log.load.failed")
-    word = stage.random.choice([*stage.orders, stage.ledger, GROUP_TOPIC.decode()])
+    stage.broker.may_say("transaction.write.failed", "transaction_log.load.failed")
+    word = stage.random.choice([*stage.orders, stage.ledger, *STATE_TOPICS])
     stage.broker.fail_disk(error, f"/{word}-", stage.random.randrange(1, 4))
     stage.broker.restart(hard=stage.random.random() < 0.5)
 
@@ -185,7 +188,7 @@ def is_attacked(stage: Stage) -> None:
         body = requests.message(api(key).request, version).encode(version)
         if stage.random.random() < 0.4:
             body = damaged(stage.random, body)
-        if GROUP_TOPIC in body:
+        if any(topic.encode() in body for topic in STATE_TOPICS):
             continue
         with (
             Client(stage.address, timeout_seconds=PATIENCE_SECONDS) as client,

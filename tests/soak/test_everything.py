@@ -16,6 +16,7 @@ from tests.soak.besieged import NODES, Besieged
 from tests.soak.conftest import Drill
 from tests.soak.ledger import Ledger
 from tests.soak.mischief import HAPPENINGS, Stage
+from tests.soak.transfers import Transfers
 from tests.soak.workload import Workload
 from tests.support.client import Client
 
@@ -25,6 +26,7 @@ SETTINGS: Final = {
     "log.retention.check.interval.ms": "50",
     "log.initial.task.delay.ms": "50",
     "offsets.topic.num.partitions": "3",
+    "transaction.state.log.num.partitions": "3",
 }
 ORDERS: Final = {"internal.segment.bytes": "20000", "retention.ms": "-1"}
 ACCOUNTS: Final = {
@@ -41,34 +43,39 @@ def test_everything_at_once(drill: Drill, tmp_path: Path) -> None:
     with Besieged(tmp_path, SETTINGS) as broker, starter(broker.bootstrap) as start:
         ledger = Ledger(start, CONFLUENT, "accounts", Random(drill.seed))
         workload = Workload(start, CONFLUENT, "orders", partitions=PARTITIONS)
-        stage = Stage(broker, drill.random, orders=[workload.name], ledger=ledger.name)
+        transfers = Transfers(start, "transfers", partitions=PARTITIONS)
+        stage = Stage(broker, drill.random, orders=[workload.name, transfers.name], ledger=ledger.name)
         create(stage.address, ledger.name, 1, ACCOUNTS)
-        create(stage.address, workload.name, PARTITIONS, ORDERS)
+        for topic in stage.orders:
+            create(stage.address, topic, PARTITIONS, ORDERS)
         ledger.begin()
         workload.begin()
+        transfers.begin()
         for number in range(rounds):
             happening = drill.random.choice(HAPPENINGS)
             print(f"round {number}: {happening.__name__}", flush=True)
-            happens_while_they_work(partial(happening, stage), workload, ledger)
+            happens_while_they_work(partial(happening, stage), workload, ledger, transfers)
             broker.check_log()
             workload.check_so_far()
+            transfers.check_so_far()
         for node_id in list(broker.nodes_down):
             broker.start_node(node_id)
         workload.end()
+        transfers.end()
         ledger.check()
         broker.check_log()
 
 
-def happens_while_they_work(happening: Callable[[], Any], workload: Workload, ledger: Ledger) -> None:
+def happens_while_they_work(happening: Callable[[], Any], *work: Workload | Ledger | Transfers) -> None:
     """Return when it is over and everybody has got on since."""
     with ThreadPoolExecutor(1) as pool:
-        work = pool.submit(happening)
+        happens = pool.submit(happening)
         is_over = False
         while not is_over:
-            is_over = work.done()
-            workload.goes_on()
-            ledger.goes_on()
-        work.result()
+            is_over = happens.done()
+            for one in work:
+                one.goes_on()
+        happens.result()
 
 
 def create(bootstrap: str, topic: str, partitions: int, configs: dict[str, str]) -> None:

@@ -28,6 +28,9 @@ from tests.support.patience import PATIENCE_SECONDS
 #: Resource types.
 _TOPIC: Final = 2
 _BROKER: Final = 4
+#: What ListOffsets is asked for.
+_LATEST: Final = -1
+_EARLIEST: Final = -2
 
 
 class Backstage:
@@ -81,10 +84,11 @@ class Backstage:
 
     def end_offset(self, topic: str, partition: int = 0) -> int:
         """The offset the next message of a partition will have."""
-        found = self._end_offset(topic, partition)
-        assert found.error_code == 0, f"{topic} {partition}: {found}"
-        offset: int = found.offset
-        return offset
+        return self._offset(topic, partition, _LATEST)
+
+    def start_offset(self, topic: str, partition: int = 0) -> int:
+        """The offset of the first message of a partition that is left."""
+        return self._offset(topic, partition, _EARLIEST)
 
     def broker_config(self, name: str) -> str:
         """The value of a broker's setting."""
@@ -126,12 +130,18 @@ class Backstage:
 
     def _until_led(self, topic: str, partitions: int) -> None:
         self.until(
-            lambda: all(self._end_offset(topic, index).error_code == 0 for index in range(partitions)),
+            lambda: all(self._list_offset(topic, index, _LATEST).error_code == 0 for index in range(partitions)),
             f"{topic} has {partitions} partitions with leaders",
         )
 
-    def _end_offset(self, topic: str, partition: int) -> Any:
-        asked = ListOffsetsRequest.ListOffsetsPartition(partition_index=partition, timestamp=-1)
+    def _offset(self, topic: str, partition: int, timestamp: int) -> int:
+        found = self._list_offset(topic, partition, timestamp)
+        assert found.error_code == 0, f"{topic} {partition}: {found}"
+        offset: int = found.offset
+        return offset
+
+    def _list_offset(self, topic: str, partition: int, timestamp: int) -> Any:
+        asked = ListOffsetsRequest.ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
         request = ListOffsetsRequest(topics=[ListOffsetsRequest.ListOffsetsTopic(topic, [asked])])
         return self._client.ask(request, 5).topics[0].partitions[0]
 

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -147,3 +148,14 @@ def test_a_broker_is_started_once_and_stopped_as_often_as_one_likes() -> None:
     broker.stop()
     with pytest.raises(RuntimeError, match="has been started already"):
         broker.start()
+
+
+def test_journal_and_control_api_are_there_for_who_wants_them(tmp_path: Path) -> None:
+    """As those of `ottla serve`; without them there is no file and no second port."""
+    with Broker(journal=tmp_path / "journal.jsonl", control="127.0.0.1:0") as kafka:
+        assert kafka.control_url is not None
+        with urlopen(f"{kafka.control_url}/health", timeout=10) as answer:
+            assert answer.status == 200
+    assert (tmp_path / "journal.jsonl").exists()
+    with Broker() as kafka:
+        assert kafka.control_url is None

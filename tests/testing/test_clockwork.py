@@ -127,3 +127,9 @@ def test_time_stands_still_where_nobody_waits() -> None:
             auto.topic("orders").create()
             auto.topic("orders").delete()
         assert auto.look(lambda server: server.clock.now_ms()) == began_ms
+
+
+def test_time_that_is_the_machines_cannot_be_moved() -> None:
+    """Which is said in a user's words, with what to write instead."""
+    with Broker() as kafka, pytest.raises(RuntimeError, match=re.escape('make it with clock="virtual"')):
+        kafka.advance(1)

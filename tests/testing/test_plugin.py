@@ -51,7 +51,32 @@ def test_marker_that_says_something_else_is_an_error(tmp_path: Path) -> None:
     )
     assert "2 errors" in said
     assert "passed" not in said
-    assert "the kafka marker has no option 'noodles'; did you mean 'nodes'?" in said
+    assert "the kafka marker takes its options by name, such as nodes=3" in said
+    assert "the kafka marker: there is no option 'noodles'; did you mean nodes?" in said
+
+
+def test_value_that_cannot_be_is_told_in_one_sentence(tmp_path: Path) -> None:
+    """None of our frames around it: the mistake is in the marker."""
+    said = run("@pytest.mark.kafka(settings={'num.partitions': 0})\ndef test_none(kafka): ...\n", tmp_path)
+    assert "1 error" in said
+    assert "the kafka marker: num.partitions" in said
+    assert "ottla/" not in said.replace("ottla/testing/plugin.py:", "")
+
+
+def test_fixture_by_another_name_leaves_the_client_its_name(tmp_path: Path) -> None:
+    """A test that imports kafka, the client library, asks for `ottla_broker`; it is set up by the same marker."""
+    said = run(
+        "import kafka\n"
+        "@pytest.mark.kafka(nodes=2)\n"
+        "def test_client(ottla_broker):\n"
+        "    admin = kafka.KafkaAdminClient(bootstrap_servers=ottla_broker.bootstrap_servers)\n"
+        "    assert len(admin.describe_cluster()['brokers']) == 2\n"
+        "    admin.close()\n",
+        tmp_path,
+        "-W",
+        "ignore::DeprecationWarning",
+    )
+    assert "1 passed" in said
 
 
 def test_setting_that_is_misspelt_is_an_error(tmp_path: Path) -> None:
@@ -64,7 +89,7 @@ def test_setting_that_is_misspelt_is_an_error(tmp_path: Path) -> None:
         tmp_path,
     )
     assert "1 passed, 1 error" in said
-    assert "there is no setting num.partition; did you mean 'num.partitions'?" in said
+    assert "there is no setting num.partition; did you mean num.partitions?" in said
 
 
 def test_failed_test_shows_what_happened(tmp_path: Path) -> None:
@@ -131,6 +156,7 @@ def test_processes_of_xdist_have_a_shared_broker_each(tmp_path: Path) -> None:
         "    async_kafka.topic('orders').produce('soup')\n"
         "    assert (await waiting)[0].text == 'soup'\n"
         "    await async_kafka.advance(1000)\n"
+        "    assert await async_kafka.advance_until(lambda: True, limit_ms=1) == 0\n"
         "    await async_kafka.wait_until_idle()\n"
         "    taken = async_kafka.broker.snapshot()\n"
         "    await async_kafka.reset()\n"

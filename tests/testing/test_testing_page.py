@@ -17,6 +17,8 @@ from ottla.events.stream import Event
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "testing.md").read_text()
 SECONDS_MAX: Final = 120
+#: What kafka-python itself does in an old way.
+KAFKA_PYTHONS: Final = "ignore::DeprecationWarning"
 
 
 def programs() -> dict[str, str]:
@@ -30,7 +32,7 @@ def test_every_program_passes(tmp_path: Path) -> None:
     for name, program in programs().items():
         (tmp_path / name).write_text(program)
     ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:asyncio"],
+        [sys.executable, "-m", "pytest", "-q", "-W", "error", "-W", KAFKA_PYTHONS, "-p", "no:asyncio"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

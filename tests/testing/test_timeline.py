@@ -111,9 +111,9 @@ def test_never_means_never(kafka: Broker) -> None:
 
 def test_what_can_never_be_is_an_error_and_no_proof(kafka: Broker) -> None:
     """A typing mistake must not make an assertion that always holds."""
-    with pytest.raises(ValueError, match=r"no kind of event called 'group\.membr\.joined'; did you mean 'group"):
+    with pytest.raises(ValueError, match=r"no kind of event called 'group\.membr\.joined'; did you mean group"):
         kafka.assert_never("group.membr.joined")
-    with pytest.raises(ValueError, match="no cause of a rebalance called 'left'; those are join, commit, "):
+    with pytest.raises(ValueError, match="no cause of a rebalance called 'left'; did you mean member_left"):
         kafka.group("kitchen").assert_rebalances(exactly=0, because="left")
 
 

@@ -6,7 +6,6 @@ in messages, so that a test can stop between any two.
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -28,6 +27,7 @@ from ottla.protocol.primitives import Message
 from ottla.protocol.records import BatchHeader, batch_spans, read_header
 from tests.support.batches import batch
 from tests.support.client import Client
+from tests.support.error_codes import error_codes
 from tests.support.fetched import records_in
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.wire import ConnectionClosedError, SilenceError
@@ -187,7 +187,7 @@ class Driver:
         while True:
             answer = self._try(node, request, version)
             if answer is not None:
-                refused = set(_errors(answer)) - {0}
+                refused = set(error_codes(answer)) - {0}
                 if not refused:
                     return answer
                 assert refused <= _AGAIN, f"{type(request).__name__} is answered {refused}"
@@ -235,19 +235,6 @@ class Driver:
         addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in metadata.brokers}
         (found,) = [p for p in metadata.topics[0].partitions if p.partition_index == index]
         return addresses[found.leader_id]
-
-
-def _errors(answer: object) -> Iterator[int]:
-    """Every error code in an answer."""
-    if isinstance(answer, list):
-        yield from itertools.chain.from_iterable(map(_errors, answer))
-    elif isinstance(answer, Message):
-        for name in answer.__slots__:
-            value = getattr(answer, name)
-            if name.endswith("error_code"):
-                yield value
-            else:
-                yield from _errors(value)
 
 
 def _committed(fetched: bytes, aborted: Any) -> list[bytes | None]:

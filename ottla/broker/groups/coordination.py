@@ -170,6 +170,8 @@ class GroupCoordination:
         coordinator = self.of_node[node_id]
         if coordinator.runtime.state_of(log.index) is not PartitionState.ACTIVE:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if ended.is_of_nobody:
+            return ErrorCode.UNKNOWN_SERVER_ERROR
         error = log.append_ended(ended, self._cluster.wall_ms()).error
         if error is ErrorCode.NONE:
             coordinator.end_transaction(log.index, ended.producer_id, is_commit=ended.marker.is_commit)

@@ -3,17 +3,21 @@
 It is AddPartitionsToTxn for the partition of __consumer_offsets that keeps the group. Whether there is such a group is
 not asked. v2 allows PRODUCER_FENCED, v3 is flexible, v4 allows TRANSACTION_ABORTABLE.
 
-Errors: as AddPartitionsToTxn. Kafka: KafkaApis.handleAddOffsetsToTxnRequest.
+Errors: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, GROUP_AUTHORIZATION_FAILED, and as AddPartitionsToTxn.
+Kafka: KafkaApis.handleAddOffsetsToTxnRequest.
 """
 
 from __future__ import annotations
 
+from ottla.broker.access import allows
+from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.coordinators import group_partition
 from ottla.broker.network.call import Call
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.transactions.answers import errors_of
 from ottla.coordinator.transactions.decisions import as_known
 from ottla.coordinator.transactions.events import AddPartitionsRequested
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
 
@@ -32,7 +36,11 @@ class _Added:
         self._call.answer(AddOffsetsToTxnResponse(error_code=known))
 
 
-def handle(request: AddOffsetsToTxnRequest, call: Call) -> None:
+def handle(request: AddOffsetsToTxnRequest, call: Call) -> AddOffsetsToTxnResponse | None:
+    if not allows(call, AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, request.transactional_id):
+        return refuse(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if not allows(call, AclOperation.READ, AclResourceType.GROUP, request.group_id):
+        return refuse(request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     place = GROUP_TOPIC, group_partition(call.node.cluster, request.group_id)
     call.node.transaction_coordinator.submit(
         AddPartitionsRequested(
@@ -44,6 +52,7 @@ def handle(request: AddOffsetsToTxnRequest, call: Call) -> None:
             client_version=0,
         )
     )
+    return None
 
 
 def refuse(_request: AddOffsetsToTxnRequest, error_code: int) -> AddOffsetsToTxnResponse:

@@ -6,8 +6,10 @@ OPERATION_NOT_ATTEMPTED.
 
 v2 allows PRODUCER_FENCED, v3 is flexible, v4 takes many transactions (KIP-890), v5 allows TRANSACTION_ABORTABLE.
 
-Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION, OPERATION_NOT_ATTEMPTED, those of the tables in
+Errors, for each partition: up to v3 TRANSACTIONAL_ID_AUTHORIZATION_FAILED and TOPIC_AUTHORIZATION_FAILED, this also for
+the broker's own topics; UNKNOWN_TOPIC_OR_PARTITION, OPERATION_NOT_ATTEMPTED, those of the tables in
 docs/transactions.md, and of the coordinator NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE.
+On all of them CLUSTER_AUTHORIZATION_FAILED, from v4 on.
 Kafka: KafkaApis.handleAddPartitionsToTxnRequest.
 """
 
@@ -16,11 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from ottla.broker.access import allows, allows_on_cluster
+from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
 from ottla.broker.partition_access import find_partition
+from ottla.cluster.topic_names import INTERNAL_TOPICS
 from ottla.coordinator.runtime.effects import Token
-from ottla.coordinator.transactions.answers import all_partitions, each_partition
+from ottla.coordinator.transactions.answers import all_partitions, each_partition, errors_of
 from ottla.coordinator.transactions.decisions import PRODUCER_FENCED_FROM
 from ottla.coordinator.transactions.events import AddPartitionsRequested, VerifyPartitionsRequested
 from ottla.coordinator.transactions.transaction import EPOCH_BUMPING_VERSION, TopicPartition
@@ -31,11 +36,14 @@ from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequ
 _BATCHED_FROM: Final = 4
 
 _Result = AddPartitionsToTxnResponse.AddPartitionsToTxnResult
-_Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
+_TopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
+_PartitionResult = AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult
 
 
-def handle(request: AddPartitionsToTxnRequest, call: Call) -> None:
+def handle(request: AddPartitionsToTxnRequest, call: Call) -> AddPartitionsToTxnResponse | None:
     version = call.api_version
+    if version >= _BATCHED_FROM and not allows_on_cluster(call, AclOperation.CLUSTER_ACTION):
+        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     transactions = request.transactions if version >= _BATCHED_FROM else [_only_transaction(request)]
 
     def all_together(results: list[AddPartitionsToTxnResponse.AddPartitionsToTxnResult]) -> AddPartitionsToTxnResponse:
@@ -49,6 +57,7 @@ def handle(request: AddPartitionsToTxnRequest, call: Call) -> None:
     gather = Gather(len(transactions), call, all_together)
     for index, transaction in enumerate(paced(transactions)):
         _submit(transaction, gather.token(index), call)
+    return None
 
 
 def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction:
@@ -62,7 +71,7 @@ def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnR
 
 
 def _make_known(topics: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult]) -> None:
-    for topic in topics:
+    for topic in paced(topics):
         for partition in paced(topic.results_by_partition):
             if partition.partition_error_code == ErrorCode.PRODUCER_FENCED:
                 partition.partition_error_code = ErrorCode.INVALID_PRODUCER_EPOCH
@@ -71,26 +80,66 @@ def _make_known(topics: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicR
 def _submit(transaction: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction, token: Token, call: Call) -> None:
     transactional_id = transaction.transactional_id
     places = _places(transaction.topics)
-    if missing := _missing(places, call):
-        errors = dict.fromkeys(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        errors |= {place: ErrorCode.OPERATION_NOT_ATTEMPTED for place in paced(places) if place not in missing}
+    is_of_client = call.api_version < _BATCHED_FROM
+    if is_of_client and not allows(call, AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, transactional_id):
+        token.answer(all_partitions(transactional_id, places, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+        return
+    errors = _refused(places, call, is_of_client=is_of_client)
+    if errors:
+        errors |= {place: ErrorCode.OPERATION_NOT_ATTEMPTED for place in paced(places) if place not in errors}
         token.answer(each_partition(transactional_id, errors))
         return
-    who = token, transactional_id, transaction.producer_id, transaction.producer_epoch, frozenset(places)
-    if transaction.verify_only:
-        call.node.transaction_coordinator.submit(VerifyPartitionsRequested(*who))
-    else:
-        client_version = EPOCH_BUMPING_VERSION if call.api_version >= _BATCHED_FROM else 0
-        call.node.transaction_coordinator.submit(AddPartitionsRequested(*who, client_version))
+    who = transactional_id, transaction.producer_id, transaction.producer_epoch, frozenset(paced(places))
+    client_version = EPOCH_BUMPING_VERSION if call.api_version >= _BATCHED_FROM else 0
+    call.node.transaction_coordinator.submit(
+        VerifyPartitionsRequested(token, *who)
+        if transaction.verify_only
+        else AddPartitionsRequested(_AsAsked(token, transaction.topics), *who, client_version),
+        is_long=not call.is_brief,
+    )
+
+
+class _AsAsked:
+    """The token of an addition: each partition is shown in the order, and as often, as it was asked for.
+
+    Kafka: AddPartitionsToTxnRequest.errorResponseForTransaction.
+    """
+
+    __slots__ = ("_token", "_topics")
+
+    def __init__(self, token: Token, topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]) -> None:
+        self._token = token
+        self._topics = topics
+
+    def answer(self, result: AddPartitionsToTxnResponse.AddPartitionsToTxnResult) -> None:
+        errors = errors_of(result)
+        shown = [
+            _TopicResult(topic.name, [_PartitionResult(index, errors[topic.name, index]) for index in topic.partitions])
+            for topic in paced(self._topics)
+        ]
+        self._token.answer(_Result(result.transactional_id, shown))
 
 
 def _places(topics: Iterable[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]) -> list[TopicPartition]:
     return [(topic.name, index) for topic in paced(topics) for index in paced(topic.partitions)]
 
 
-def _missing(places: Iterable[TopicPartition], call: Call) -> set[TopicPartition]:
+def _refused(places: Iterable[TopicPartition], call: Call, *, is_of_client: bool) -> dict[TopicPartition, ErrorCode]:
+    """What can't be added, whoever the producer is. Brokers may write to any topic, clients to none of the brokers'."""
     topics = call.node.cluster.topics
-    return {place for place in paced(places) if find_partition(topics.get(place[0]), place[1]) is None}
+    errors: dict[TopicPartition, ErrorCode] = {}
+    may_write: dict[str, bool] = {}
+    for place in paced(places):
+        name, index = place
+        if is_of_client and name not in may_write:
+            may_write[name] = name not in INTERNAL_TOPICS and allows(
+                call, AclOperation.WRITE, AclResourceType.TOPIC, name
+            )
+        if not may_write.get(name, True):
+            errors[place] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        elif find_partition(topics.get(name), index) is None:
+            errors[place] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return errors
 
 
 def refuse(request: AddPartitionsToTxnRequest, error_code: ErrorCode) -> AddPartitionsToTxnResponse:

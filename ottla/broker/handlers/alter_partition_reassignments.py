@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from ottla.broker.access import allows_on_cluster
 from ottla.broker.authorizer import AclOperation
-from ottla.broker.cluster_access import allows_on_cluster
 from ottla.broker.network.call import Call
 from ottla.broker.partition_access import find_partition
 from ottla.cluster.placement import check_replicas

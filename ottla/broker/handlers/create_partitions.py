@@ -5,9 +5,9 @@ many as the old ones have. With validate_only everything is checked and nothing 
 
 v2 is flexible, v3 only allows a new error.
 
-Errors, by topic: INVALID_REQUEST for a name listed twice (one answer), UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS
-if `count` is no increase, INVALID_REPLICA_ASSIGNMENT. On all of them REQUEST_TIMED_OUT if timeout_ms is not positive,
-POLICY_VIOLATION for more than 10,000 new partitions at once.
+Errors, by topic: INVALID_REQUEST for a name listed twice (one answer), TOPIC_AUTHORIZATION_FAILED,
+UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS if `count` is no increase, INVALID_REPLICA_ASSIGNMENT. On all of them
+REQUEST_TIMED_OUT if timeout_ms is not positive, POLICY_VIOLATION for more than 10,000 new partitions at once.
 Kafka: ControllerApis.createPartitions, ReplicationControlManager.createPartitions.
 """
 
@@ -17,6 +17,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+from ottla.broker.access import allows
+from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.network.call import Call
 from ottla.cluster.cluster import Cluster
 from ottla.cluster.placement import check_replicas, place
@@ -39,7 +41,14 @@ def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResp
         for name, times in times_listed.items()
         if times > 1
     ]
-    wanted = [topic for topic in request.topics if times_listed[topic.name] == 1]
+    wanted = []
+    for asked in paced(request.topics):
+        if times_listed[asked.name] > 1:
+            continue
+        if allows(call, AclOperation.ALTER, AclResourceType.TOPIC, asked.name):
+            wanted.append(asked)
+        else:
+            results.append(_Result(asked.name, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     if wanted and request.timeout_ms <= 0:
         return refuse(request, ErrorCode.REQUEST_TIMED_OUT)
     cluster = call.node.cluster

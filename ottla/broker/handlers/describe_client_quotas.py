@@ -16,8 +16,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
+from ottla.broker.access import allows_on_cluster
 from ottla.broker.authorizer import AclOperation
-from ottla.broker.cluster_access import allows_on_cluster
 from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
 from ottla.pacing import paced

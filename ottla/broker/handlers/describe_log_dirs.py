@@ -5,13 +5,16 @@ sizes of its file system; or for logs in memory one whose name no file system ha
 logs, ottla.log.bytes.max.
 
 v2 is flexible, v3 adds a top-level error_code, v4 total_bytes and usable_bytes (KIP-827), v5 is_cordoned (KIP-1066).
-Errors: none of its own. Kafka: KafkaApis.handleDescribeLogDirsRequest, ReplicaManager.describeLogDirs.
+Errors: CLUSTER_AUTHORIZATION_FAILED, and then no directory; before v3 that is all a client sees of it.
+Kafka: KafkaApis.handleDescribeLogDirsRequest, ReplicaManager.describeLogDirs.
 """
 
 from __future__ import annotations
 
 import os
 
+from ottla.broker.access import allows_on_cluster
+from ottla.broker.authorizer import AclOperation
 from ottla.broker.log_dirs import log_dir
 from ottla.broker.network.call import Call
 from ottla.cluster.cluster import Cluster
@@ -22,6 +25,8 @@ from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, De
 
 
 def handle(request: DescribeLogDirsRequest, call: Call) -> DescribeLogDirsResponse:
+    if not allows_on_cluster(call, AclOperation.DESCRIBE):
+        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     cluster = call.node.cluster
     asked: dict[str, set[int]] = {}
     for wanted in paced(request.topics or ()):

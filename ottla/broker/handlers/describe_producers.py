@@ -3,13 +3,16 @@
 Of each: its epoch, the last sequence number and timestamp, the epoch of the coordinator that ended its last transaction
 and where its open one began, -1 for what there is not. Any replica may be asked.
 
-Errors, by partition: INVALID_TOPIC_EXCEPTION for a bad name and UNKNOWN_TOPIC_OR_PARTITION, on all partitions of the
-topic and with a text; UNKNOWN_TOPIC_OR_PARTITION and NOT_LEADER_OR_FOLLOWER of a single one, without.
+Errors, by partition: INVALID_TOPIC_EXCEPTION for a bad name, TOPIC_AUTHORIZATION_FAILED and
+UNKNOWN_TOPIC_OR_PARTITION, on all partitions of the topic and with a text; UNKNOWN_TOPIC_OR_PARTITION and
+NOT_LEADER_OR_FOLLOWER of a single one, without.
 Kafka: KafkaApis.handleDescribeProducersRequest, UnifiedLog.activeProducers.
 """
 
 from __future__ import annotations
 
+from ottla.broker.access import allows
+from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.network.call import Call
 from ottla.broker.partition_access import find_accessible
 from ottla.cluster.topic import Topic
@@ -35,6 +38,9 @@ def _describe(asked: DescribeProducersRequest.TopicRequest, call: Call) -> Descr
     fault = name_fault(asked.name)
     if fault is not None:
         return _all_failed(asked, ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {fault}")
+    if not allows(call, AclOperation.READ, AclResourceType.TOPIC, asked.name):
+        error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        return _all_failed(asked, error, error.meaning)
     topic = call.node.cluster.topics.get(asked.name)
     if topic is None:
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -17,8 +17,8 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final
 
+from ottla.broker.access import allows_on_cluster
 from ottla.broker.authorizer import AclOperation
-from ottla.broker.cluster_access import allows_on_cluster
 from ottla.broker.network.call import Call
 from ottla.cluster.topic_names import METADATA_TOPIC
 from ottla.pacing import paced

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ottla.broker.access import allows_on_cluster
 from ottla.broker.authorizer import AclOperation
-from ottla.broker.cluster_access import allows_on_cluster
 from ottla.broker.network.call import Call
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode

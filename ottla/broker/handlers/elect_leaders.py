@@ -8,8 +8,8 @@ then leaves out those that need no election.
 v1 adds the election type and an error_code on top, v2 is flexible. In v0 every election is of the preferred leader.
 
 Errors, by partition: ELECTION_NOT_NEEDED, UNKNOWN_TOPIC_OR_PARTITION, PREFERRED_LEADER_NOT_AVAILABLE,
-ELIGIBLE_LEADERS_NOT_AVAILABLE. On all of them, and on top: INVALID_REQUEST for another election type, REQUEST_TIMED_OUT
-if timeout_ms is not positive. Kafka: ReplicationControlManager.electLeaders.
+ELIGIBLE_LEADERS_NOT_AVAILABLE. On all of them, and on top: CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST for another
+election type, REQUEST_TIMED_OUT if timeout_ms is not positive. Kafka: ReplicationControlManager.electLeaders.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from ottla.broker.access import allows_on_cluster
+from ottla.broker.authorizer import AclOperation
 from ottla.broker.network.call import Call
 from ottla.broker.node import BrokerNode
 from ottla.broker.partition_access import find_partition
@@ -37,6 +39,8 @@ _ELECTIONS: Final = {
 
 
 def handle(request: ElectLeadersRequest, call: Call) -> ElectLeadersResponse:
+    if not allows_on_cluster(call, AclOperation.ALTER):
+        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     asked = request.topic_partitions
     if asked is not None and not asked:
         return ElectLeadersResponse()

@@ -8,9 +8,10 @@ COORDINATOR_NOT_AVAILABLE until that is done; here it is done at once, so the fi
 v1 adds key_type, throttle_time_ms and error_message, v3 is flexible, v4 takes many keys (KIP-699), v5 and v6 only
 allow new errors and key types. In v1–v3 success has the error message "NONE", later ones have an empty one.
 
-Errors: COORDINATOR_NOT_AVAILABLE if nobody leads the partition, its leader advertises no address on the client's
-listener, the topic can't be created, or it was made with too few partitions;
-INVALID_REQUEST for a key type that is none, or is not known to the version, and for share groups, which are not served.
+Errors: GROUP_AUTHORIZATION_FAILED, TRANSACTIONAL_ID_AUTHORIZATION_FAILED; COORDINATOR_NOT_AVAILABLE if nobody leads the
+partition, its leader advertises no address on the client's listener, the topic can't be created, or it was made with
+too few partitions; INVALID_REQUEST for a key type that is none, or is not known to the version, and for share groups,
+which are not served.
 Kafka: KafkaApis.getCoordinator, FindCoordinatorResponse.
 """
 
@@ -18,6 +19,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ottla.broker.access import allows
+from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.coordinators import group_coordinator, transaction_coordinator
 from ottla.broker.network.call import Call
 from ottla.cluster.address import Address
@@ -29,6 +32,12 @@ from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest, Fin
 _GROUP: Final = 0
 _TRANSACTION: Final = 1
 _SHARE: Final = 2
+
+#: key_type → what the authorizer is asked about, and the error.
+_GUARDED: Final = {
+    _GROUP: (AclResourceType.GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    _TRANSACTION: (AclResourceType.TRANSACTIONAL_ID, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+}
 
 _BATCHED_FROM: Final = 4
 _Coordinator = FindCoordinatorResponse.Coordinator
@@ -66,6 +75,9 @@ def _find(key: str, key_type: int, call: Call) -> tuple[int, Address] | ErrorCod
     cluster = call.node.cluster
     if key_type == _SHARE:
         return ErrorCode.INVALID_REQUEST
+    resource_type, unauthorized = _GUARDED[key_type]
+    if not allows(call, AclOperation.DESCRIBE, resource_type, key):
+        return unauthorized
     topic = TRANSACTION_TOPIC if key_type == _TRANSACTION else GROUP_TOPIC
     if topic not in cluster.topics:
         from ottla.cluster.topic_creation import create_on_demand

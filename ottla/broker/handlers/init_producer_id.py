@@ -7,14 +7,17 @@ coordinator answers, see `coordinator/transactions/init_producer_id.py`.
 v2 is flexible, v3 adds producer_id and producer_epoch to the request (KIP-360), v4 and v5 only allow new errors:
 PRODUCER_FENCED and TRANSACTION_ABORTABLE. v6 (KIP-939) is not served, as Kafka does not advertise it.
 
-Errors: INVALID_REQUEST for an empty transactional id, or a producer id without an epoch or the reverse;
-INVALID_TRANSACTION_TIMEOUT for one that is not from 1 to transaction.max.timeout.ms; those of the table in
-docs/transactions.md, and of the coordinator NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE.
+Errors: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED without a transactional id; INVALID_REQUEST
+for an empty transactional id, or a producer id without an epoch or the reverse; INVALID_TRANSACTION_TIMEOUT for one
+that is not from 1 to transaction.max.timeout.ms; those of the table in docs/transactions.md, and of the coordinator
+NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE.
 Kafka: KafkaApis.handleInitProducerIdRequest, TransactionCoordinator.handleInitProducerId.
 """
 
 from __future__ import annotations
 
+from ottla.broker.access import allows, allows_on_cluster, allows_on_some_topic
+from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
 from ottla.coordinator.transactions.events import InitProducerIdRequested
@@ -23,6 +26,13 @@ from ottla.protocol.messages.init_producer_id import InitProducerIdRequest, Init
 
 
 def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse | None:
+    if request.transactional_id is not None:
+        if not allows(call, AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, request.transactional_id):
+            return refuse(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    elif not allows_on_cluster(call, AclOperation.IDEMPOTENT_WRITE) and not allows_on_some_topic(
+        call, AclOperation.WRITE
+    ):
+        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if (request.producer_id == -1) != (request.producer_epoch == -1) or request.transactional_id == "":
         return refuse(request, ErrorCode.INVALID_REQUEST)
     if request.transactional_id is None:

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from ottla.broker.access import allows_on_cluster
 from ottla.broker.authorizer import AclOperation
-from ottla.broker.cluster_access import allows_on_cluster
 from ottla.broker.configs.resources import RESOURCE_TYPES, ResourceType
 from ottla.broker.network.call import Call
 from ottla.pacing import paced

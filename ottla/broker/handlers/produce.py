@@ -8,13 +8,13 @@ v3 is the first with record batches of today's form (v0–v2 are advertised, see
 adds log_start_offset, v7 allows zstd, v8 names the records at fault (KIP-467), v9 is flexible, v10 answers the current
 leader to who asked the wrong node (KIP-951), v11 and v12 concern transactions, v13 names topics by id (KIP-516).
 
-Errors, by partition, in this order: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION; what `only_batch` finds:
-INVALID_RECORD, CORRUPT_MESSAGE, UNSUPPORTED_COMPRESSION_TYPE; INVALID_REQUIRED_ACKS; INVALID_TOPIC_EXCEPTION for the
-broker's own topics, unless the client calls itself __admin_client; NOT_LEADER_OR_FOLLOWER; NOT_ENOUGH_REPLICAS; what
-`Partition.append_as_leader` finds; REQUEST_TIMED_OUT. On all partitions: TRANSACTIONAL_ID_AUTHORIZATION_FAILED for a
-transactional batch without transactional_id, INVALID_PRODUCER_ID_MAPPING for those of two producers, CORRUPT_MESSAGE
-for a first batch that can't even be asked whether it is transactional. What a transaction's
-coordinator says to its batches is in `admission`.
+Errors, by partition, in this order: UNKNOWN_TOPIC_ID, TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION; what
+`only_batch` finds: INVALID_RECORD, CORRUPT_MESSAGE, UNSUPPORTED_COMPRESSION_TYPE; INVALID_REQUIRED_ACKS;
+INVALID_TOPIC_EXCEPTION for the broker's own topics, unless the client calls itself __admin_client;
+NOT_LEADER_OR_FOLLOWER; NOT_ENOUGH_REPLICAS; what `Partition.append_as_leader` finds; REQUEST_TIMED_OUT. On all
+partitions: TRANSACTIONAL_ID_AUTHORIZATION_FAILED for a transactional batch without a transactional_id, or with one that
+is not the client's, INVALID_PRODUCER_ID_MAPPING for those of two producers, CORRUPT_MESSAGE for a first batch that
+can't even be asked whether it is transactional. What a transaction's coordinator says to its batches is in `admission`.
 Kafka: KafkaApis.handleProduceRequest, ProduceRequest.validateRecords, ReplicaManager.handleProduceAppend.
 
 Here is the long way, which knows all of it. What most producers send goes a short one: `plain_produce`.
@@ -25,6 +25,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from ottla.broker.access import allows
+from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.delayed.produce import DelayedProduce, PendingAcks
 from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.network.limits import BRIEF_PARTITIONS_MAX
@@ -117,7 +119,7 @@ def _admit(
     node_id = call.node.node_id
     keys: dict[TopicPartition, Key] = {}
     batches: dict[TopicPartition, Batch] = {}
-    for key, (topic, header, _) in sent.items():
+    for key, (topic, header, _) in paced(sent.items()):
         if header.is_transactional and header.has_producer_id:
             place = topic.name, key[1]
             keys[place] = key
@@ -125,10 +127,10 @@ def _admit(
             batches[place] = Batch(topic.partitions[key[1]], header, is_led_here)
 
     def then(refused: dict[TopicPartition, AppendResult], verified: dict[TopicPartition, Verification]) -> None:
-        for place, result in refused.items():
+        for place, result in paced(refused.items()):
             results[keys[place]] = result
             del sent[keys[place]]
-        verifications = {keys[place]: verification for place, verification in verified.items()}
+        verifications = {keys[place]: verification for place, verification in paced(verified.items())}
         call.go_on(lambda: _append_all(request, call, sent, results, verifications))
 
     Admission(call, request.transactional_id, producer, batches, then).begin()
@@ -198,6 +200,9 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
         else:
             name = listed_topic.name
             topic = cluster.topics.get(listed_topic.name)
+        may_write = (topic is None and version >= 13) or allows(
+            call, AclOperation.WRITE, AclResourceType.TOPIC, listed_topic.name if topic is None else topic.name
+        )
         partitions = listed_topic.partition_data
         for listed in partitions if is_brief else paced(partitions, 1):
             key = name, listed.index
@@ -211,6 +216,8 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
                 is_transactional = is_transactional or header.attributes & TRANSACTIONAL_FLAG != 0
             if topic is None and version >= 13:
                 refused[key] = AppendResult(ErrorCode.UNKNOWN_TOPIC_ID)
+            elif not may_write:
+                refused[key] = AppendResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             elif topic is None or find_partition(topic, listed.index) is None:
                 refused[key] = AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             elif listed.records is None:
@@ -225,7 +232,7 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
     for key in without_records:
         sent.pop(key, None)
         refused.setdefault(key, AppendResult(ErrorCode.INVALID_RECORD))
-    producer = _check_transaction(request, sent) if is_transactional else None
+    producer = _check_transaction(request, call, sent) if is_transactional else None
     return sent, refused, producer
 
 
@@ -242,9 +249,11 @@ def _begins_transactional(records: Buffer | None) -> bool:
     return first is not None and first.magic == 2 and records[_ATTRIBUTES_AT] & TRANSACTIONAL_FLAG != 0
 
 
-def _check_transaction(request: ProduceRequest, sent: dict[Key, _Sent]) -> Producer | None:
+def _check_transaction(request: ProduceRequest, call: Call, sent: dict[Key, _Sent]) -> Producer | None:
     """What holds for all batches of a transaction together, and whose it is. Raises `Refused`."""
-    if request.transactional_id is None:
+    if request.transactional_id is None or not allows(
+        call, AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, request.transactional_id
+    ):
         raise Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     headers = [batch.header for batch in sent.values()]
     producers = {

@@ -7,7 +7,8 @@ before the first batch: from v5 on it is added to the transaction by that (KIP-8
 v2 adds the leader epoch (KIP-320), v3 is flexible and says which member commits (KIP-447), v4 allows
 TRANSACTION_ABORTABLE, v5 adds the partition, v6 names topics by id and allows GROUP_ID_NOT_FOUND (KIP-1319).
 
-Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, OFFSET_METADATA_TOO_LARGE, those of the table
+Errors, for each partition: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, GROUP_AUTHORIZATION_FAILED,
+TOPIC_AUTHORIZATION_FAILED; UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, OFFSET_METADATA_TOO_LARGE, those of the table
 in docs/groups.md; INVALID_GROUP_ID; INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, TRANSACTION_ABORTABLE,
 CONCURRENT_TRANSACTIONS, INVALID_PRODUCER_ID_MAPPING; and of the coordinators NOT_COORDINATOR,
 COORDINATOR_LOAD_IN_PROGRESS (before v2 COORDINATOR_NOT_AVAILABLE), COORDINATOR_NOT_AVAILABLE.
@@ -19,6 +20,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ottla.broker.access import allows
+from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.coordinators import group_partition
 from ottla.broker.handlers.offset_commit import is_too_large
 from ottla.broker.network.call import Call
@@ -58,7 +61,7 @@ class _Answer:
     def add(
         self, name: str, topic_id: bytes, partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition]
     ) -> None:
-        """A topic stands in it once, however often it is listed."""
+        """Beside what was refused a topic stands once, however often it is listed."""
         key = (name, topic_id)
         if key not in self._by_topic:
             self._by_topic[key] = _Topic(name, topic_id, [])
@@ -67,8 +70,11 @@ class _Answer:
 
     def answer(self, response: TxnOffsetCommitResponse, /) -> None:
         """The group has spoken."""
-        for topic in response.topics:
-            self.add(topic.name, topic.topic_id, topic.partitions)
+        if self.topics:
+            for topic in response.topics:
+                self.add(topic.name, topic.topic_id, topic.partitions)
+        else:
+            self.topics = response.topics
         if self.call.api_version < _KNOWS_LOADING_FROM:
             for topic in self.topics:
                 for partition in topic.partitions:
@@ -79,6 +85,12 @@ class _Answer:
 
 def handle(request: TxnOffsetCommitRequest, call: Call) -> None:
     answer = _Answer(call)
+    if not allows(call, AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, request.transactional_id):
+        answer.answer(transactional_commit_refused(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+        return
+    if not allows(call, AclOperation.READ, AclResourceType.GROUP, request.group_id):
+        answer.answer(transactional_commit_refused(request, ErrorCode.GROUP_AUTHORIZATION_FAILED))
+        return
     _sort_out(request, answer)
     if not request.topics:
         answer.answer(TxnOffsetCommitResponse())
@@ -89,20 +101,34 @@ def handle(request: TxnOffsetCommitRequest, call: Call) -> None:
 
 
 def _sort_out(request: TxnOffsetCommitRequest, answer: _Answer) -> None:
-    """Fill in each topic's name and id, and take out of the request what does not exist."""
-    cluster = answer.call.node.cluster
+    """Fill in each topic's name and id, and take out of the request what does not exist, or may not be read."""
     by_id = answer.call.api_version >= _TOPIC_IDS_FROM
+    may_read: dict[str, bool] = {}
     for topic in paced(request.topics):
-        known = cluster.topics_by_id.get(topic.topic_id) if by_id else cluster.topics.get(topic.name)
-        if known is None:
-            error = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            answer.add(
-                topic.name, topic.topic_id, [_Partition(p.partition_index, error) for p in paced(topic.partitions)]
-            )
+        known = _find(topic, by_id, may_read, answer.call)
+        if isinstance(known, ErrorCode):
+            refused = [_Partition(p.partition_index, known) for p in paced(topic.partitions)]
+            answer.add(topic.name, topic.topic_id, refused)
             topic.partitions = []
         else:
             _sort_out_partitions(topic, known, answer)
     request.topics = [topic for topic in request.topics if topic.partitions]
+
+
+def _find(
+    asked: TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic, by_id: bool, may_read: dict[str, bool], call: Call
+) -> Topic | ErrorCode:
+    """The topic, or why not. `may_read`: what the authorizer has said so far."""
+    cluster = call.node.cluster
+    topic = cluster.topics_by_id.get(asked.topic_id) if by_id else cluster.topics.get(asked.name)
+    if topic is None and by_id:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    name = asked.name if topic is None else topic.name
+    if name not in may_read:
+        may_read[name] = allows(call, AclOperation.READ, AclResourceType.TOPIC, name)
+    if not may_read[name]:
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else topic
 
 
 def _sort_out_partitions(

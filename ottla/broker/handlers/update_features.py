@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ottla.broker.access import allows_on_cluster
 from ottla.broker.authorizer import AclOperation
-from ottla.broker.cluster_access import allows_on_cluster
 from ottla.broker.network.call import Call
 from ottla.cluster.features import change_levels, check_update
 from ottla.cluster.refused import Refused

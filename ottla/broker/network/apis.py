@@ -47,7 +47,6 @@ class Served:
         lane: Lane = Lane.AT_ONCE,
         advertise_from: int | None = None,
         *,
-        serve_to: int | None = None,
         repeats: bool = False,
         brief_bytes_max: int = 0,
     ) -> None:
@@ -58,7 +57,7 @@ class Served:
         self.brief_bytes_max = brief_bytes_max
         self.version_first_served = codec.version_first
         self.version_first = codec.version_first if advertise_from is None else advertise_from
-        self.version_last = codec.version_last if serve_to is None else serve_to
+        self.version_last = codec.version_last
 
 
 SERVED: Final = {
@@ -90,6 +89,9 @@ SERVED: Final = {
         Served(26, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # EndTxn
         Served(27),  # WriteTxnMarkers
         Served(28, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # TxnOffsetCommit
+        Served(29),  # DescribeAcls
+        Served(30),  # CreateAcls
+        Served(31),  # DeleteAcls
         Served(32),  # DescribeConfigs
         Served(33),  # AlterConfigs
         Served(34),  # AlterReplicaLogDirs
@@ -108,8 +110,7 @@ SERVED: Final = {
         Served(60),  # DescribeCluster
         Served(61),  # DescribeProducers
         Served(65, Lane.MAY_WAIT),  # DescribeTransactions
-        # v2 has a regular expression in RE2's syntax, of which nobody may be held up.
-        Served(66, serve_to=1),  # ListTransactions
+        Served(66),  # ListTransactions
         Served(74),  # ListConfigResources
         Served(75),  # DescribeTopicPartitions
     )

@@ -156,6 +156,13 @@ class ClientSocket(asyncio.BufferedProtocol):
         self._tell(Kind.CONNECTION_REFUSED, reason=reason[:_REASON_CHARACTERS_MAX], frame=shown)
         self.close()
 
+    def refuse_foreign(self, reason: str) -> None:
+        """Close because the client speaks another protocol."""
+        self.node.events.tell(
+            Kind.CONNECTION_FOREIGN, node_id=self.node.node_id, client_host=self.client_host, reason=reason
+        )
+        self.close()
+
     def _refuse_frame(self, frame: bytes, error: Exception) -> None:
         """Close because of what was raised by a frame."""
         if isinstance(error, NotServed):

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.broker.authorizer import ANONYMOUS
 from ottla.broker.network.call import Call
 from ottla.broker.network.client_socket import ClientSocket
+from ottla.broker.network.foreign_protocols import looks_like
 from ottla.broker.network.limits import REMEMBERED_REQUEST_BYTES_MAX, REQUESTS_PER_TURN_MAX
 from ottla.broker.network.partial_frames import LargeFrame, Partial, begin_frame
 from ottla.pacing import costs
@@ -188,8 +189,7 @@ class Connection(ClientSocket):
                 if self._unanswered:
                     self._keep(buffer[position:end])
                 else:
-                    limit = self.listener.request_bytes_max
-                    self.refuse(f"a frame claims {size} bytes; socket.request.max.bytes={limit}")
+                    self._refuse_size(size)
                 break
             if frame_end > end:
                 self._begin_frame(buffer[position:end], 4 + size)
@@ -201,6 +201,13 @@ class Connection(ClientSocket):
             requests_left -= 1
         self._is_taking_up = False
         self._write()
+
+    def _refuse_size(self, size: int) -> None:
+        """Close: no frame has as many bytes as the next one is to have, or it is none."""
+        if (foreign := looks_like(size.to_bytes(4, "big", signed=True))) is not None:
+            self.refuse_foreign(foreign)
+        else:
+            self.refuse(f"a frame claims {size} bytes; socket.request.max.bytes={self.listener.request_bytes_max}")
 
     def _begin_frame(self, beginning: memoryview, size: int) -> None:
         """Receive the rest of a frame of `size` bytes, prefix included; `beginning` is what is there of it."""

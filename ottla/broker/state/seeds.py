@@ -131,6 +131,7 @@ def seeded(where: str, entry: Any) -> Seeded:
         )
     elif entry.keys() & {"value", "key", "value_base64", "key_base64"}:
         headers = fields.take("headers", dict, {})
+        fields.take("offset", int, None)  # where it was, in a file that `ottla topics consume --json` wrote
         found = SeededRecord(
             where,
             fields.take("topic", str),

@@ -94,12 +94,17 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.NODE_STOPPED: lambda d: "stopped, as if it died" if d.get("is_hard") else "stopped in order",
     Kind.NODE_MISSED: lambda _d: "missed now",
     Kind.NODE_STARTED: lambda _d: "started",
+    Kind.NODES_MISSING: lambda d: (
+        f"replicas of {_count(d['partitions'], 'partition')} are on nodes that are not there: {d['missing_nodes']}"
+    ),
+    Kind.NODES_WITHOUT_REPLICAS: lambda d: f"no topic of the data directory has replicas on nodes {d['idle_nodes']}",
     Kind.LEADERS_MOVED: lambda d: f"another leader for {_count(d['partitions'], 'partition')}",
     Kind.PARTITION_LEADER_CHANGED: lambda d: f"{d['topic']}-{d['partition']} is led by {d['leader_id']}",
     Kind.REPLICAS_MOVED: lambda d: f"other replicas for {_count(d['partitions'], 'partition')}",
     Kind.PARTITION_REASSIGNED: lambda d: f"{d['topic']}-{d['partition']} is on nodes {d['replicas']}",
     Kind.CONNECTION_OPENED: lambda d: f"connected: {_peer(d)}",
     Kind.CONNECTION_CLOSED: lambda d: f"gone: {_peer(d)}",
+    Kind.CONNECTION_FOREIGN: lambda d: f"connection of {d['client_host']} refused: {d['reason']}",
     Kind.CONNECTION_REFUSED: lambda d: f"connection of {d['client_host']} refused: {d['reason']}",
     Kind.FAULT_SET: lambda d: f"fault {d['fault_id']} set: {d['fault']}",
     Kind.FAULT_HIT: lambda d: f"fault {d['fault_id']} hit {_hit(d)}: {d['fault']}",

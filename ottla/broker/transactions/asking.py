@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from ottla.coordinator.transactions.answers import errors_of
 from ottla.coordinator.transactions.events import AddPartitionsRequested, VerifyPartitionsRequested
 from ottla.coordinator.transactions.transaction import EPOCH_BUMPING_VERSION
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class _Answered:
 
     def answer(self, result: AddPartitionsToTxnResponse.AddPartitionsToTxnResult, /) -> None:
         errors = errors_of(result)
-        self._then({place: _as_known(error, self._asking) for place, error in errors.items() if error})
+        self._then({place: _as_known(error, self._asking) for place, error in paced(errors.items()) if error})
 
 
 def _as_known(error: ErrorCode, asking: Asking) -> ErrorCode:

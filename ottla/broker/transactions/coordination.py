@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.runtime.records import Record
     from ottla.events.stream import Stream
     from ottla.log.partition import Partition
+    from ottla.pacing import Pace
     from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
 
@@ -111,6 +112,7 @@ class TransactionCoordination:
         timer: Timer,
         tasks: TaskGroup,
         background: Background,
+        pace: Pace,
         groups: GroupCoordination,
     ) -> None:
         config = transaction_config(cluster.settings, cluster.transaction_partitions_count)
@@ -136,6 +138,7 @@ class TransactionCoordination:
                 notices=notes,
                 is_told=notes.is_told,
                 failed=partial(recovery.failed, node_id),
+                pace=pace,
             )
         self._topic.take_over_all()
         cluster.events.read(lambda _: self._follow_feature(config), [Kind.SETTINGS_CHANGED])

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ottla.coordinator.transactions.coordinator import TransactionCoordinator
     from ottla.coordinator.transactions.machine import WriteMarkers
     from ottla.coordinator.transactions.transaction import TopicPartition
-    from ottla.events.stream import Event
     from ottla.purgatory import Timer
 
 #: From one try to the next it is twice as long: much time may be made to pass at once.
@@ -72,6 +71,18 @@ def write_marker(
     return log.append_ended(ended, cluster.wall_ms()).error
 
 
+def _in_order(places: Iterable[TopicPartition]) -> Iterator[TopicPartition | None]:
+    """The places, by topic and number; None, now and then, while they are put in order."""
+    indexes_of: dict[str, list[int]] = {}
+    for number, (topic, index) in enumerate(list(places)):
+        indexes_of.setdefault(topic, []).append(index)
+        if number % _AT_ONCE == 0:
+            yield None
+    for topic in sorted(indexes_of):
+        for index in sorted(indexes_of[topic]):
+            yield topic, index
+
+
 @dataclass(slots=True, eq=False)
 class _Asked:
     """Markers that a coordinator has asked for, and those that are missing."""
@@ -105,8 +116,12 @@ class MarkerWriter:
         self._unfinished: dict[str, _Asked] = {}
         self._retry = Alarm(self._write_waiting, "transaction markers")
         self._retry_ms = _RETRY_MS_MIN
-        groups.on_partition_read(self._write_soon)
-        cluster.events.read(self._something_changed, [Kind.LEADERS_MOVED, Kind.TOPIC_DELETED])
+        #: How often something has changed for which markers may wait.
+        self._changes = 0
+        #: Whether those that wait are to be tried again, and whether a job in the background does.
+        self._is_round_due = self._is_round_under_way = False
+        groups.on_partition_read(self._something_changed)
+        cluster.events.read(lambda _event: self._something_changed(), [Kind.LEADERS_MOVED, Kind.TOPIC_DELETED])
 
     def close(self) -> None:
         """Write nothing any more."""
@@ -135,16 +150,20 @@ class MarkerWriter:
     def _write_all(self, asked: _Asked) -> Iterator[None]:
         """A partition with each step; the coordinator is told at the end."""
         written: set[TopicPartition] = set()
-        for place in sorted(asked.missing):
+        changes = self._changes
+        for place in _in_order(asked.missing):
+            if place is not None:
+                written |= self._write_some(asked, [place])
+            yield
             if not self._is_asked(asked):
                 break
-            written |= self._write_some(asked, [place])
-            yield
         asked.is_under_way = False
-        if self._is_asked(asked):
-            self._tell(asked, written)
-        else:
+        if not self._is_asked(asked):
             self._drop(asked)
+            return
+        self._tell(asked, written)
+        if changes != self._changes:
+            self._write_soon()  # what was missing when it was tried may be there
 
     def _is_asked(self, asked: _Asked) -> bool:
         """Whether this is to be gone on with. The producer may have begun its next transaction in the same epoch."""
@@ -192,7 +211,8 @@ class MarkerWriter:
             )
             self._coordinators[asked.node_id].markers_written(asked.key, event)
 
-    def _something_changed(self, _event: Event) -> None:
+    def _something_changed(self) -> None:
+        self._changes += 1
         self._write_soon()
 
     def _write_soon(self) -> None:
@@ -208,10 +228,21 @@ class MarkerWriter:
             self._retry_ms = min(2 * self._retry_ms, _RETRY_MS_MAX)
 
     def _write_waiting(self) -> None:
-        for asked in list(self._unfinished.values()):
-            if asked.is_under_way:
-                continue
-            if self._is_asked(asked):
-                self._go_on(asked)
-            else:
-                self._drop(asked)
+        self._is_round_due = True
+        if not self._is_round_under_way:
+            self._is_round_under_way = True
+            self._background.start(self._go_round(), "transaction markers")
+
+    def _go_round(self) -> Iterator[None]:
+        """Try those again that wait, one with each step: there may be thousands."""
+        try:
+            while self._is_round_due:
+                self._is_round_due = False
+                for asked in list(self._unfinished.values()):
+                    if not self._is_asked(asked):
+                        self._drop(asked)
+                    elif not asked.is_under_way:
+                        self._go_on(asked)
+                    yield
+        finally:
+            self._is_round_under_way = False

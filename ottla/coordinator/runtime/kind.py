@@ -36,3 +36,5 @@ class Kind(Generic[M]):
     """The name of the purgatory that the timer of this key waits in."""
     sharing: type | None = None
     """The class of events whose appends share a batch when they follow one another; None: there is none."""
+    has_long_timers: bool = False
+    """Whether much may be to do when a timer runs out, which is done in slices then."""

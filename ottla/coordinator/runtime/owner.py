@@ -33,7 +33,7 @@ from ottla.coordinator.runtime.kind import M, StepFailed
 from ottla.coordinator.runtime.log import Log
 from ottla.coordinator.runtime.shard import Shard
 from ottla.coordinator.runtime.timers import MachineTimer, Timers
-from ottla.pacing import Pace, Worker, in_one_go
+from ottla.pacing import Pace, Worker, breathe, in_one_go, lift_bounds, paced
 from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import Purgatory, Timer
 
@@ -94,6 +94,7 @@ class Owner(Generic[M]):
     __slots__ = (
         "_appends",
         "_decided",
+        "_has_long_timers",
         "_held",
         "_now_ms",
         "_sharing",
@@ -121,6 +122,7 @@ class Owner(Generic[M]):
         self.is_ended = False
         self._step = kind.step
         self._sharing = kind.sharing
+        self._has_long_timers = kind.has_long_timers
         self._with = surroundings
         self._timers = Timers(key, surroundings.timer, surroundings.purgatories, kind.purgatory_of, self._ran_out)
         self._appends: list[Append] = []
@@ -158,7 +160,7 @@ class Owner(Generic[M]):
     def _ran_out(self, timer: MachineTimer) -> None:
         keep_back = self._with.keep_back
         if keep_back is None or not keep_back(self, timer):
-            self.post(timer)
+            (self.post_long if self._has_long_timers else self.post)(timer)
 
     def post_long(self, item: Any) -> None:
         """The same, with something that may be long to do."""
@@ -214,18 +216,29 @@ class Owner(Generic[M]):
         self._worker = self._with.pace.run(self._work_off)
 
     def _work_off(self) -> None:
+        lift_bounds()
         try:
-            self._drain()
+            self._drain(in_slices=True)
         finally:
             self._takes_long, self._worker = self._held is not None, None
             self._wake()
 
-    def _drain(self) -> None:
-        """Take everything out of the inbox. Nobody else does while this is under way."""
+    def _look_at_clock(self) -> int:
         clock = self._with.timer.clock
-        self._now_ms = clock.wall_ms()
-        self._skew_ms = clock.now_ms() - self._now_ms
-        machine, step, sharing, now_ms, inbox = self.machine, self._step, self._sharing, self._now_ms, self.inbox
+        self._now_ms = now_ms = clock.wall_ms()
+        self._skew_ms = clock.now_ms() - now_ms
+        return now_ms
+
+    def _take_breath(self) -> int:
+        """Others may have their turn; returns what the date is then."""
+        breathe()
+        lift_bounds()
+        return self._look_at_clock()
+
+    def _drain(self, *, in_slices: bool = False) -> None:
+        """Take everything out of the inbox. Nobody else does while this is under way."""
+        now_ms = self._look_at_clock()
+        machine, step, sharing, inbox = self.machine, self._step, self._sharing, self.inbox
         item: Any = None
         try:
             if self._decided is not None:
@@ -242,6 +255,8 @@ class Owner(Generic[M]):
                     self._perform(step(machine, now_ms, TimerExpired(item.timer_key)))
                 if self._appends and not shares:
                     self._write()
+                if in_slices and inbox:
+                    now_ms = self._take_breath()
             self._write()
         except AppendHeld as held:
             self._hold(held)
@@ -331,7 +346,7 @@ class Owner(Generic[M]):
             assert len(appends) == 1, "what is written in a transaction is a batch of its own"
             error = log.append_in_transaction(self.shard.partition, records, writer)
         is_too_large_together = error in _TOO_LARGE and len(appends) > 1
-        for append in appends:
+        for append in paced(appends, 1) if len(appends) > 1 else appends:
             if is_too_large_together:
                 error = log.append(self.shard.partition, append.records)
             self._perform(self._step(self.machine, self._now_ms, AppendCompleted(append.completion, error)))

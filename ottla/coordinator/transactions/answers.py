@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from ottla.coordinator.transactions.transaction import NO_EPOCH, NO_PRODUCER_ID, TopicPartition, Transaction
+from ottla.coordinator.transactions.transaction import (
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    TopicPartition,
+    Transaction,
+    by_topic,
+)
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
@@ -55,8 +61,8 @@ def errors_of(result: AddPartitionsToTxnResponse.AddPartitionsToTxnResult) -> di
     """What a result that was made here says of each partition."""
     return {
         (topic.name, partition.partition_index): cast("ErrorCode", partition.partition_error_code)
-        for topic in result.topic_results
-        for partition in topic.results_by_partition
+        for topic in paced(result.topic_results)
+        for partition in paced(topic.results_by_partition)
     }
 
 
@@ -65,12 +71,10 @@ def describe_refused(transactional_id: str, error: ErrorCode) -> DescribeTransac
 
 
 def described(transaction: Transaction) -> DescribeTransactionsResponse.TransactionState:
-    topics: dict[str, DescribeTransactionsResponse.TopicData] = {}
-    for name, index in sorted(transaction.partitions):
-        topic = topics.get(name)
-        if topic is None:
-            topic = topics[name] = DescribeTransactionsResponse.TopicData(name, [])
-        topic.partitions.append(index)
+    indexes_of = by_topic(transaction.partitions)
+    topics = [
+        DescribeTransactionsResponse.TopicData(name, sorted(indexes_of[name])) for name in paced(sorted(indexes_of))
+    ]
     return DescribedTransaction(
         ErrorCode.NONE,
         transaction.transactional_id,
@@ -79,5 +83,5 @@ def described(transaction: Transaction) -> DescribeTransactionsResponse.Transact
         transaction.start_ms,
         transaction.producer_id,
         transaction.producer_epoch,
-        list(topics.values()),
+        topics,
     )

@@ -5,10 +5,11 @@ Kafka: TransactionCoordinator, TransactionStateManager.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla.coordinator.java_hash import partition_for
 from ottla.coordinator.runtime.runtime import PartitionState, Runtime, Tasks
+from ottla.coordinator.transactions.events import AddPartitionsRequested, VerifyPartitionsRequested
 from ottla.coordinator.transactions.machine import Transactions
 from ottla.coordinator.transactions.refusals import Outside, is_request, refusal
 from ottla.coordinator.transactions.shard import TransactionShard, machine_key
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
     from ottla.coordinator.transactions.events import MarkersWritten, Request
     from ottla.coordinator.transactions.machine import WriteMarkers
     from ottla.coordinator.transactions.transaction import Transaction
+    from ottla.pacing import Pace
     from ottla.purgatory import Timer
+
+#: A transaction with more partitions than these takes milliseconds to write down.
+PARTITIONS_FEW: Final = 100
 
 
 class TransactionCoordinator:
@@ -40,6 +45,7 @@ class TransactionCoordinator:
         leader_epoch_of: Callable[[int], int],
         new_producer_id: Callable[[], int | None],
         write_markers: Callable[[str, WriteMarkers], None],
+        pace: Pace | None = None,
         notices: NoticeSink | None = None,
         is_told: Callable[[Enum], bool] = lambda _happened: False,
         failed: Callable[[str, Exception], None] | None = None,
@@ -47,7 +53,7 @@ class TransactionCoordinator:
         """`leader_epoch_of`: of a partition that is about to be read; `new_producer_id`: None if there is none now.
 
         `write_markers`: is given the key of the machine and what it asks for; see `markers_written`. `notices`: the
-        reader of what happens, and `is_told`: of what it wants to know. `failed`: as for a `Runtime`.
+        reader of what happens, and `is_told`: of what it wants to know. `failed` and `pace`: as for a `Runtime`.
         """
         self.config = config
         self.runtime: Runtime[Transactions] = Runtime(
@@ -60,6 +66,7 @@ class TransactionCoordinator:
             purgatories=(PURGATORY,),
             notices=notices,
             failed=failed,
+            pace=pace,
             ask=write_markers,
         )
         self._leader_epoch_of = leader_epoch_of
@@ -80,8 +87,11 @@ class TransactionCoordinator:
         """The partition of __transaction_state that keeps this id."""
         return partition_for(transactional_id, self.config.num_partitions)
 
-    def submit(self, event: Request) -> None:
-        """Give a request to the machine of its id. Its token is answered: at once, or in time."""
+    def submit(self, event: Request, *, is_long: bool = False) -> None:
+        """Give a request to the machine of its id. Its token is answered: at once, or in time.
+
+        `is_long`: it may be much work, which is done in slices then; so it is anyway if it is about many partitions.
+        """
         if not event.transactional_id:
             event.token.answer(refusal(event, Outside.EMPTY_ID))
             return
@@ -89,7 +99,7 @@ class TransactionCoordinator:
         key = machine_key(partition)
         owner = self.runtime.owners.get(key)
         if owner is not None:
-            owner.post(event)
+            (owner.post_long if is_long or _is_long(event, owner.machine) else owner.post)(event)
         elif self.runtime.state_of(partition) is PartitionState.LOADING or self.runtime.is_given_up(key):
             event.token.answer(refusal(event, Outside.LOADING))
         else:
@@ -104,7 +114,7 @@ class TransactionCoordinator:
         """Tell the machine that asked for them. It may have done so while it was loaded."""
         owner = self.runtime.owner_of(key)
         if owner is not None:
-            owner.post(event)
+            (owner.post_long if _is_long(event, owner.machine) else owner.post)(event)
 
     @property
     def is_any_loading(self) -> bool:
@@ -130,6 +140,16 @@ class TransactionCoordinator:
         """The machine was unloaded before this was taken up: a request may find another, anything else is void."""
         if is_request(event):
             self.submit(event)
+
+
+def _is_long(event: Request | MarkersWritten, transactions: Transactions) -> bool:
+    """Whether it is about many partitions: its own, or those of the transaction, which are written down with each."""
+    transaction = transactions.by_id.get(event.transactional_id)
+    if transaction is not None and len(transaction.partitions) > PARTITIONS_FEW:
+        return True
+    return isinstance(event, AddPartitionsRequested | VerifyPartitionsRequested) and (
+        len(event.partitions) > PARTITIONS_FEW
+    )
 
 
 def _refuse_failed(_key: str, event: Any) -> None:

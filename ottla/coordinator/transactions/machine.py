@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 COMPLETION_RETRY_MS_MIN: Final = 100
+#: So many are dealt with at once where there may be thousands; others have their turn before the next.
+AT_ONCE: Final = 100
 
 
 @frozen
@@ -53,6 +55,10 @@ class Transactions:
     by_id: dict[str, Transaction] = field(default_factory=dict)
     open: dict[str, None] = field(default_factory=dict)
     """Those that are Ongoing, the oldest transaction first."""
+    decided: dict[str, None] = field(default_factory=dict)
+    """Those that are PrepareCommit or PrepareAbort, the oldest decision first."""
+    resumed: list[str] = field(default_factory=list)
+    """Those of them that were decided by a coordinator before, and that nothing was done about yet, the oldest last."""
     failed_fences: set[str] = field(default_factory=set)
     """Those whose epoch was raised to fence somebody, which could not be written down."""
     unwritten: dict[str, None] = field(default_factory=dict)
@@ -71,21 +77,27 @@ class Transactions:
         transactional_id = transaction.transactional_id
         self.by_id.pop(transactional_id, None)
         self.by_id[transactional_id] = transaction
-        if transaction.state is TransactionState.ONGOING:
+        state = transaction.state
+        if state is TransactionState.ONGOING:
             self.open.setdefault(transactional_id)
         else:
             self.open.pop(transactional_id, None)
+        if state in PREPARED:
+            self.decided.setdefault(transactional_id)
+        else:
+            self.decided.pop(transactional_id, None)
 
     def remove(self, transactional_id: str) -> None:
         """The id has expired."""
         self.by_id.pop(transactional_id, None)
+        self.open.pop(transactional_id, None)
+        self.decided.pop(transactional_id, None)
         self.failed_fences.discard(transactional_id)
 
     def check(self) -> None:
         """Assert what holds after every step. It walks every id: for tests."""
-        assert (
-            list(self.open.keys() ^ {key for key, t in self.by_id.items() if t.state is TransactionState.ONGOING}) == []
-        )
+        assert self.open.keys() == {key for key, t in self.by_id.items() if t.state is TransactionState.ONGOING}
+        assert self.decided.keys() == {key for key, t in self.by_id.items() if t.state in PREPARED}
         assert bool(self.open) <= (self.timeout_deadline_ms is not None), "open transactions have an end"
         for transactional_id, transaction in self.by_id.items():
             assert transaction.transactional_id == transactional_id

@@ -19,6 +19,7 @@ from ottla.coordinator.transactions.notes import Happened
 from ottla.coordinator.transactions.situations import situate_producer
 from ottla.coordinator.transactions.time import watch_timeout
 from ottla.coordinator.transactions.writing import write
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -61,5 +62,7 @@ def verify_partitions(transactions: Transactions, event: VerifyPartitionsRequest
         effects.append(Reply(event.token, all_partitions(transactional_id, partitions, decided)))
         return
     there = transaction.partitions
-    errors = {place: ErrorCode.NONE if place in there else ErrorCode.TRANSACTION_ABORTABLE for place in partitions}
+    errors = {
+        place: ErrorCode.NONE if place in there else ErrorCode.TRANSACTION_ABORTABLE for place in paced(partitions)
+    }
     effects.append(Reply(event.token, each_partition(transactional_id, errors)))

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.coordinator.runtime.records import INT16, CorruptRecordError, decode, prefix
 from ottla.coordinator.transactions.states import STATE_IDS, STATE_OF_ID, TransactionState
-from ottla.coordinator.transactions.transaction import Transaction
+from ottla.coordinator.transactions.transaction import NO_PARTITIONS, Transaction, by_topic
+from ottla.pacing import paced
 from ottla.protocol.messages.transaction_log_key import TransactionLogKey
 from ottla.protocol.messages.transaction_log_value import TransactionLogValue
 
@@ -31,10 +32,8 @@ _TYPE_PREFIX: Final = INT16.pack(TRANSACTION_TYPE)
 def transaction_record(transaction: Transaction, transaction_version: int) -> Record:
     """What is to be kept of it."""
     version = 1 if transaction_version else 0
-    by_topic: dict[str, list[int]] = {}
-    for topic, index in transaction.partitions:
-        by_topic.setdefault(topic, []).append(index)
-    partitions = [TransactionLogValue.PartitionsSchema(topic, indexes) for topic, indexes in by_topic.items()]
+    indexes_of = by_topic(transaction.partitions)
+    partitions = [TransactionLogValue.PartitionsSchema(topic, indexes) for topic, indexes in paced(indexes_of.items())]
     value = TransactionLogValue(
         transaction.producer_id,
         transaction.prev_producer_id,
@@ -64,23 +63,24 @@ def read_transactional_id(key: bytes) -> str:
 
 
 def read_transaction(transactional_id: str, value: bytes) -> Transaction:
-    """The transactional id as it comes back, from a record's value."""
+    """The transactional id as it comes back, from a record's value. There may be millions: what is alike is shared."""
     read = decode(TransactionLogValue, value, prefix(value, "value"))
     state = STATE_OF_ID.get(read.transaction_status)
     if state is None:
         raise CorruptRecordError(f"transactional id {transactional_id} has a state {read.transaction_status}")
+    producer_id, listed = read.producer_id, read.transaction_partitions
     return Transaction(
         transactional_id,
-        read.producer_id,
+        producer_id,
         read.transaction_timeout_ms,
         read.transaction_last_update_timestamp_ms,
         state,
         read.producer_epoch,
-        prev_producer_id=read.previous_producer_id,
+        prev_producer_id=producer_id if read.previous_producer_id == producer_id else read.previous_producer_id,
         next_producer_id=read.next_producer_id,
         start_ms=read.transaction_start_timestamp_ms,
         client_version=read.client_transaction_version,
-        partitions=frozenset(
-            (topic.topic, index) for topic in read.transaction_partitions or () for index in topic.partition_ids
-        ),
+        partitions=frozenset((topic.topic, index) for topic in listed for index in topic.partition_ids)
+        if listed
+        else NO_PARTITIONS,
     )

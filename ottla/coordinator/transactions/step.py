@@ -18,7 +18,6 @@ from ottla.coordinator.transactions.answers import describe_refused, described
 from ottla.coordinator.transactions.end import end_transaction
 from ottla.coordinator.transactions.init_producer_id import init_producer_id
 from ottla.coordinator.transactions.partitions import add_partitions, verify_partitions
-from ottla.coordinator.transactions.states import PREPARED
 from ottla.coordinator.transactions.time import (
     EXPIRY_TIMER,
     TIMEOUT_TIMER,
@@ -31,12 +30,14 @@ from ottla.coordinator.transactions.time import (
 )
 from ottla.coordinator.transactions.writing import (
     COMPLETION_TIMER,
+    DECISION_TIMER,
     CompletionWritten,
     TransactionWritten,
-    carry_out,
+    carry_out_decided,
     complete_unwritten,
     completion_written,
     markers_written,
+    resume,
     written,
 )
 from ottla.protocol.errors import ErrorCode
@@ -72,9 +73,7 @@ def _describe(transactions: Transactions, event: events.DescribeRequested, effec
 
 def _load(transactions: Transactions, now_ms: int, effects: Effects) -> None:
     """Go on where the coordinator before has stopped."""
-    for transaction in list(transactions.by_id.values()):
-        if transaction.state in PREPARED:
-            carry_out(transactions, now_ms, transaction, effects)
+    resume(transactions, now_ms, effects)
     for transactional_id in transactions.open:
         watch_timeout(transactions, now_ms, transactions.by_id[transactional_id], effects)
     watch_expiry(transactions, now_ms, effects)
@@ -93,6 +92,7 @@ _TIMERS: Final[Mapping[str, Callable[[Transactions, int, Effects], None]]] = {
     TIMEOUT_TIMER: abort_timed_out,
     EXPIRY_TIMER: remove_expired,
     COMPLETION_TIMER: complete_unwritten,
+    DECISION_TIMER: carry_out_decided,
 }
 
 #: What an event does: (transactions, now_ms, event, effects).
@@ -119,4 +119,4 @@ _COMPLETIONS: Final[Mapping[type[Completion], Callable[[Transactions, int, Any, 
 }
 
 #: What the runtime has to know of the transactions of a partition.
-TRANSACTIONS: Final[Kind[Transactions]] = Kind("transactions", step, lambda _timer_key: PURGATORY)
+TRANSACTIONS: Final[Kind[Transactions]] = Kind("transactions", step, lambda _timer_key: PURGATORY, has_long_timers=True)

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Final
 from ottla.coordinator.runtime.effects import Append, Arm, Completion
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.transactions.end import fence
+from ottla.coordinator.transactions.machine import AT_ONCE
 from ottla.coordinator.transactions.notes import Cause, Happened, note
 from ottla.coordinator.transactions.records import transaction_tombstone
 from ottla.coordinator.transactions.states import IDLE
 from ottla.coordinator.transactions.transaction import Transaction
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 TIMEOUT_TIMER: Final = "timeouts"
 EXPIRY_TIMER: Final = "expiry"
-#: So many are dealt with at once; others have their turn before the next.
-_AT_ONCE: Final = 100
 
 # ── Transactions that are open for too long ───────────────────────────────────────────────────────────────────────────
 
@@ -41,10 +41,10 @@ def abort_timed_out(transactions: Transactions, now_ms: int, effects: Effects) -
     """Abort those whose time is up, a few at once, and look again when the next one's may be."""
     transactions.timeout_deadline_ms = None
     if not transactions.timed_out:
-        of_open = map(transactions.by_id.__getitem__, transactions.open)
+        of_open = map(transactions.by_id.__getitem__, paced(transactions.open))
         transactions.timed_out = [t.transactional_id for t in of_open if _deadline_ms(t) <= now_ms]
         transactions.timed_out.reverse()
-    for _ in range(min(_AT_ONCE, len(transactions.timed_out))):
+    for _ in paced(range(min(AT_ONCE, len(transactions.timed_out))), 1):
         transactional_id = transactions.timed_out.pop()
         if transactional_id not in transactions.open:
             continue  # it is over, and the id may have expired since
@@ -55,7 +55,7 @@ def abort_timed_out(transactions: Transactions, now_ms: int, effects: Effects) -
         transactions.timeout_deadline_ms = now_ms
         effects.append(Arm(TIMEOUT_TIMER, now_ms))
     elif transactions.open:  # those that are aborted now are among them: who can't be is tried again
-        first_ms = min(_deadline_ms(transactions.by_id[transactional_id]) for transactional_id in transactions.open)
+        first_ms = min(_deadline_ms(transactions.by_id[name]) for name in paced(transactions.open))
         _look_for_timeouts(transactions, now_ms, first_ms, effects)
 
 
@@ -104,7 +104,7 @@ def remove_expired(transactions: Transactions, now_ms: int, effects: Effects) ->
     expired: list[Transaction] = []
     idle_since_ms = now_ms - transactions.config.transactional_id_expiration_ms
     for transaction in transactions.by_id.values():
-        if transaction.last_update_ms > idle_since_ms or len(expired) == _AT_ONCE:
+        if transaction.last_update_ms > idle_since_ms or len(expired) == AT_ONCE:
             break
         if transaction.state in IDLE:
             expired.append(transaction)
@@ -125,7 +125,7 @@ def tombstones_written(
             note(transactions, transaction, effects, Happened.EXPIRED)
         else:
             note(transactions, transaction, effects, Happened.WRITE_FAILED, error=error.name)
-    if error is ErrorCode.NONE and len(written.expired) == _AT_ONCE:
+    if error is ErrorCode.NONE and len(written.expired) == AT_ONCE:
         transactions.expiry_deadline_ms = now_ms
         effects.append(Arm(EXPIRY_TIMER, now_ms))
     else:

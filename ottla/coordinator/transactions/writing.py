@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.coordinator.runtime.effects import Append, Arm, Completion, Effects, Reply, Token
 from ottla.coordinator.runtime.frozen import frozen
-from ottla.coordinator.transactions.machine import COMPLETION_RETRY_MS_MIN, WriteMarkers
+from ottla.coordinator.transactions.machine import AT_ONCE, COMPLETION_RETRY_MS_MIN, WriteMarkers
 from ottla.coordinator.transactions.notes import Happened, note
 from ottla.coordinator.transactions.records import transaction_record
 from ottla.coordinator.transactions.states import PREPARED, TransactionState
 from ottla.coordinator.transactions.transaction import Transaction
 from ottla.coordinator.write_errors import TRANSACTION_WRITE_ERRORS
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import Message
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.transactions.events import MarkersWritten
     from ottla.coordinator.transactions.machine import Transactions
 
+DECISION_TIMER: Final = "decisions"
 COMPLETION_TIMER: Final = "completions"
 _COMPLETION_RETRY_MS_MAX: Final = 1_600
 
@@ -103,6 +105,22 @@ def carry_out(transactions: Transactions, now_ms: int, transaction: Transaction,
     )
 
 
+def resume(transactions: Transactions, now_ms: int, effects: Effects) -> None:
+    """What was decided by a coordinator before is still to be carried out."""
+    transactions.resumed = list(reversed(transactions.decided))
+    if transactions.resumed:
+        effects.append(Arm(DECISION_TIMER, now_ms))
+
+
+def carry_out_decided(transactions: Transactions, now_ms: int, effects: Effects) -> None:
+    """Carry that out, a few at once."""
+    for _ in paced(range(min(AT_ONCE, len(transactions.resumed))), 1):
+        transaction = transactions.by_id[transactions.resumed.pop()]
+        carry_out(transactions, now_ms, transaction, effects)
+    if transactions.resumed:
+        effects.append(Arm(DECISION_TIMER, now_ms))
+
+
 def markers_written(transactions: Transactions, now_ms: int, event: MarkersWritten, effects: Effects) -> None:
     """Some partitions have their marker. When all have, the transaction is complete."""
     transaction = transactions.by_id.get(event.transactional_id)
@@ -152,5 +170,5 @@ def completion_written(
 def complete_unwritten(transactions: Transactions, now_ms: int, effects: Effects) -> None:
     """Try again to write down what is complete."""
     transactions.completion_retry_ms = min(2 * transactions.completion_retry_ms, _COMPLETION_RETRY_MS_MAX)
-    for transactional_id in transactions.unwritten:
+    for transactional_id in paced(transactions.unwritten, 1):
         _complete(transactions, now_ms, transactions.by_id[transactional_id], effects)

@@ -18,6 +18,13 @@ CONNECTION_REFUSED: Final = Row(
     ("client_host", "reason", "frame"),
     "What came could not be understood or is not served; `frame` is how it began. The connection is closed.",
 )
+CONNECTION_FOREIGN: Final = Row(
+    "connection.foreign",
+    "warning",
+    ("client_host", "reason"),
+    "A client speaks another protocol, such as TLS or HTTP. The connection is closed. In the log once for a client, "
+    "until it has been silent for a second.",
+)
 CONNECTION_IDLE_CLOSED: Final = Row(
     "connection.idle.closed", "info", ("client_host",), "Silent for connections.max.idle.ms."
 )

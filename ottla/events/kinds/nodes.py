@@ -9,6 +9,20 @@ from ottla.events.kinds.row import Row
 NODE_STOPPED: Final = Row("node.stopped", "info", ("is_hard",), "A node was stopped, gently or as if it had died.")
 NODE_MISSED: Final = Row("node.missed", "warning", (), "A node that died is missed now, ottla.failover.ms later.")
 NODE_STARTED: Final = Row("node.started", "info", (), "A node that was stopped is up again.")
+NODES_MISSING: Final = Row(
+    "nodes.missing",
+    "warning",
+    ("missing_nodes", "partitions"),
+    "The data directory has so many partitions with replicas on nodes that are not there: they are down, and the "
+    "partitions wait for them. Start with as many --nodes as before to have them back, or reassign the partitions.",
+)
+NODES_WITHOUT_REPLICAS: Final = Row(
+    "nodes.without.replicas",
+    "warning",
+    ("idle_nodes",),
+    "The topics of the data directory were made without these nodes, and stay where they were, as with Kafka; new ones "
+    "use all nodes. Reassign the partitions (AlterPartitionReassignments) to have replicas there.",
+)
 LEADERS_MOVED: Final = Row(
     "leaders.moved", "info", ("partitions",), "So many partitions have another leader, or none any more."
 )

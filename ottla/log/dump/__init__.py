@@ -2,6 +2,7 @@
 
     values.py     records of the internal topics as JSON
     batches.py    the batches of a .log file, and their records
+    committed.py  which of them a reader of committed records sees
     indexes.py    the files beside it, and whether they fit it
 
 Everything yields lines. They are those of Kafka's own tool, so that eyes and scripts that know it know them; only what

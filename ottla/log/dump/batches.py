@@ -7,7 +7,7 @@ at all, or not all of it, the rest of the file can't be understood, and that is 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
@@ -46,6 +46,8 @@ class Show:
     """Offset, timestamp, sizes and so on of records; without it markers are left out."""
     bytes_max: int | None = None
     """Stop after batches of so many bytes."""
+    is_visible: Callable[[BatchHeader], bool] = lambda _: True
+    """Which batches; the others are passed over."""
 
 
 class LogFile:
@@ -87,16 +89,20 @@ def batch_lines(log: LogFile, name: str, show: Show) -> Iterator[Line]:
             rest = log.size_bytes - position
             yield Line(f"Found {rest} invalid bytes at the end of {name}: at position {position}, {error}", True)
             return
-        batch = log.read(position, header.size_bytes)
-        is_valid = checksum_matches(batch, header)
-        yield Line(_batch_line(header, position, is_valid), not is_valid)
+        if show.is_visible(header):
+            yield from _lines_of(log.read(position, header.size_bytes), header, position, show)
         if header.base_offset < expected_offset:
             text = f"{DAMAGED}: offsets go back from {expected_offset} to {header.base_offset} at position {position}"
             yield Line(text, True)
         expected_offset = header.last_offset + 1
-        if show.records:
-            yield from _record_lines(batch, header, position, show)
         position += header.size_bytes
+
+
+def _lines_of(batch: bytes, header: BatchHeader, position: int, show: Show) -> Iterator[Line]:
+    is_valid = checksum_matches(batch, header)
+    yield Line(_batch_line(header, position, is_valid), not is_valid)
+    if show.records:
+        yield from _record_lines(batch, header, position, show)
 
 
 def _batch_line(header: BatchHeader, position: int, is_valid: bool) -> str:

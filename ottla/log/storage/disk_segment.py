@@ -215,14 +215,9 @@ class DiskSegment(Segment):
             (batch.position for batch in self._scan(start) if batch.max_timestamp >= timestamp), self.size_bytes
         )
 
-    def last_offset_before(self, position: int) -> int:
-        index = self._index or self._load_index()
-        last_offset = self.base_offset - 1
-        for batch in self._scan(index.last_position(position)):
-            if batch.position >= position:
-                break
-            last_offset = batch.last_offset
-        return last_offset
+    def indexed_offset_from(self, position: int) -> int | None:
+        relative_offset = (self._index or self._load_index()).offset_from(position)
+        return None if relative_offset is None else self.base_offset + relative_offset
 
     def batches(self, position: int = 0) -> Iterator[Buffer]:
         try:

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.log.storage.arena import ARENA, Block
 from ottla.log.storage.contract import LogState, StorageError, find_run
 from ottla.log.storage.log_bytes import LogBytes
-from ottla.log.storage.segment import AbortedTransaction, Segment
+from ottla.log.storage.segment import INDEX_INTERVAL_BYTES, AbortedTransaction, Segment
 
 if TYPE_CHECKING:
     import mmap
@@ -92,7 +92,7 @@ class _Chunk:
 class MemorySegment(Segment):
     """A segment with its bytes in memory."""
 
-    __slots__ = ("_chunks", "_largest_timestamps", "_last_offsets", "_positions", "_starts")
+    __slots__ = ("_chunks", "_indexed", "_largest_timestamps", "_last_offsets", "_positions", "_starts")
 
     def __init__(self, base_offset: int, created_ms: int) -> None:
         super().__init__(base_offset, created_ms)
@@ -101,6 +101,8 @@ class MemorySegment(Segment):
         self._last_offsets = array("I")
         self._positions = array("I")
         self._largest_timestamps = array("q")
+        #: The numbers of the batches that Kafka's index has, as far as somebody has asked.
+        self._indexed = array("I")
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int, head: bytes = b"") -> None:
         """Copy a batch to the end. Raises `StorageError`, and changes nothing, when there is no memory left."""
@@ -148,8 +150,16 @@ class MemorySegment(Segment):
     def find_timestamp(self, timestamp: int) -> int:
         return self._position_of(bisect_left(self._largest_timestamps, timestamp))
 
-    def last_offset_before(self, position: int) -> int:
-        return self.base_offset + self._last_offsets[bisect_left(self._positions, position) - 1]
+    def indexed_offset_from(self, position: int) -> int | None:
+        indexed, positions = self._indexed, self._positions
+        while not indexed or positions[indexed[-1]] < position:
+            last = positions[indexed[-1]] if indexed else 0
+            number = bisect_right(positions, last + INDEX_INTERVAL_BYTES)
+            if number == len(positions):
+                return None
+            indexed.append(number)
+        number = indexed[bisect_left(indexed, position, key=positions.__getitem__)]
+        return self.base_offset + self._last_offsets[number]
 
     def batches(self, position: int = 0) -> Iterator[Buffer]:
         number = bisect_left(self._positions, position)
@@ -189,6 +199,7 @@ class MemorySegment(Segment):
         copied._last_offsets = self._last_offsets[:]
         copied._positions = self._positions[:]
         copied._largest_timestamps = self._largest_timestamps[:]
+        copied._indexed = self._indexed[:]
         return copied
 
     def _add(self, chunk: _Chunk) -> _Chunk:

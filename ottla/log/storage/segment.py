@@ -5,7 +5,7 @@ size. A batch is known by the position of its first byte. Three questions lead t
 
     find(offset)                the first batch that ends at this offset or after, gaps or no gaps
     find_timestamp(timestamp)   the first batch with which the segment reached this time
-    last_offset_before(...)     the batch a range of bytes ends in
+    indexed_offset_from(...)    the batch that Kafka's index knows to lie behind a range of bytes
 
 Finding a batch by its *last* offset is what makes compacted logs work, where offsets are missing. Timestamps are those
 of the records, as Kafka's: a segment whose records have none counts by the time it was last written.
@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from ottla.protocol.varint import Buffer
 
+#: Kafka's index.interval.bytes.
+INDEX_INTERVAL_BYTES: Final = 4096
 #: Offsets within a segment are kept relative to its base, in 32 bits with a sign in Kafka's index files.
 RELATIVE_OFFSET_MAX: Final = 2**31 - 1
 
@@ -80,8 +82,12 @@ class Segment:
         """Position of the first batch with which the segment reached `timestamp`; size_bytes if it never did."""
         raise NotImplementedError
 
-    def last_offset_before(self, position: int) -> int:
-        """The last offset of the last batch that begins before `position`, which is above 0."""
+    def indexed_offset_from(self, position: int) -> int | None:
+        """The last offset of the first batch from `position` on that has an entry in Kafka's index; None: none has.
+
+        A batch gets one if more than `INDEX_INTERVAL_BYTES` lie before it since the last. Kafka:
+        OffsetIndex.fetchUpperBoundOffset.
+        """
         raise NotImplementedError
 
     def batches(self, position: int = 0) -> Iterator[Buffer]:

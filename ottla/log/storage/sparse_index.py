@@ -20,12 +20,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from ottla.log.storage.files import read_file
+from ottla.log.storage.segment import INDEX_INTERVAL_BYTES
 
 if TYPE_CHECKING:
     from ottla.log.storage.file_operations import FileOperations
 
-#: Kafka's index.interval.bytes.
-INTERVAL_BYTES: Final = 4096
 INDEX_SUFFIX: Final = ".index"
 TIME_INDEX_SUFFIX: Final = ".timeindex"
 
@@ -67,7 +66,7 @@ class SparseIndex:
         if max_timestamp > max_so_far:
             self._max_timestamp_offset = relative_last_offset
             max_so_far = max_timestamp
-        if self._bytes_since_entry <= INTERVAL_BYTES:
+        if self._bytes_since_entry <= INDEX_INTERVAL_BYTES:
             self._bytes_since_entry += size
             return False
         self._bytes_since_entry = size
@@ -106,6 +105,11 @@ class SparseIndex:
         """The offset of the batch that has `last_time`, or -1."""
         return self._times[-1] if self._times else -1
 
+    def offset_from(self, position: int) -> int | None:
+        """The last offset of the first batch that has an entry and begins at `position` or after; None: none has."""
+        number = bisect_left(self._entries, position, key=_position)
+        return self._entries[number] >> 32 if number < len(self._entries) else None
+
     def last_position(self, before: int) -> int:
         """The position of a batch that begins before the position `before`, the last that is known."""
         number = bisect_left(self._entries, before, key=_position)
@@ -130,7 +134,7 @@ class SparseIndex:
             del self._times[-2:]
         self._entries_saved = min(self._entries_saved, len(self._entries))
         self._times_saved = min(self._times_saved, len(self._times))
-        self._bytes_since_entry = INTERVAL_BYTES + 1 if number else 0
+        self._bytes_since_entry = INDEX_INTERVAL_BYTES + 1 if number else 0
 
     def save(self, operations: FileOperations, path: str) -> None:
         """Write what is not in the files yet; `path` is the segment's without a suffix. Raises OSError."""
@@ -164,7 +168,7 @@ class SparseIndex:
             return None
         index._has_files = True
         index._entries_saved, index._times_saved = len(index._entries), len(index._times)
-        index._bytes_since_entry = INTERVAL_BYTES + 1 if index._entries else size_bytes
+        index._bytes_since_entry = INDEX_INTERVAL_BYTES + 1 if index._entries else size_bytes
         index._max_timestamp_offset = index._times[-1] if index._times else 0
         return index
 

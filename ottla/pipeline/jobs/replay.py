@@ -78,9 +78,9 @@ def check(options: argparse.Namespace) -> Plan:
     if to_topic in target.topics:
         targets.refuse_narrower(source, target, options.topic, to_topic)
         there = target.spans(target.partitions([to_topic]), read_committed=False)
-        records = sum(span.offsets for span in there.values())
-        if records and not options.append:
-            raise CannotWork(f"{to_topic} has {records:,} records already; --append adds to them")
+        offsets = sum(span.offsets for span in there.values())
+        if offsets and not options.append:
+            raise CannotWork(f"{to_topic} is not empty, it has {offsets:,} offsets; --append adds to them")
     else:
         targets.make_as_wide(source, target, {options.topic: to_topic})
     return Plan(source, target, options.topic, to_topic, spans, options.speed, options.timestamps)

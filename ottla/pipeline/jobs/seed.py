@@ -104,7 +104,7 @@ def check(options: argparse.Namespace) -> Plan:
     there = _records_there(kafka, options.topic)
     if any(there.values()) and not options.append and not options.resume:
         raise CannotWork(
-            f"{options.topic} has {sum(there.values()):,} records already; --append adds to them, "
+            f"{options.topic} is not empty, it has {sum(there.values()):,} offsets; --append adds to them, "
             "--resume goes on with a seed that ended early"
         )
     return Plan(

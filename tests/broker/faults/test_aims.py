@@ -71,6 +71,9 @@ WORDS = {
     "WriteTxnMarkers": "producer_id topic partition",
     "DescribeTransactions": "transactional_id",
     "ListTransactions": "",
+    "DescribeAcls": "",
+    "CreateAcls": "",
+    "DeleteAcls": "",
     "TxnOffsetCommit": "transactional_id group producer_id member instance topic partition role",
 }
 

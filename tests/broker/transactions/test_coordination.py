@@ -20,8 +20,9 @@ from ottla.coordinator.transactions import step
 from ottla.coordinator.transactions.events import DescribeRequested
 from ottla.coordinator.transactions.states import TransactionState
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
-from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from ottla.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
 from ottla.protocol.messages.end_txn import EndTxnRequest
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
@@ -67,16 +68,16 @@ class Transactions(Scene):
     async def advance(self, by_ms: int) -> None:
         await self.timer.advance(by_ms, lambda: self.services.is_settled)
 
-    def send(self, request: Message, version: int) -> FakeCall:
-        call = FakeCall(self.nodes[1], version, "PLAINTEXT", "ana", self.authorizer)
+    def send(self, request: Message, version: int, node_id: int = 1) -> FakeCall:
+        call = FakeCall(self.nodes[node_id], version, "PLAINTEXT", "ana", self.authorizer)
         handler = import_module(f"ottla.broker.handlers.{api_of(request).module}")
         arrived = type(request).decode(request.encode(version), version)
         if (answer := handler.handle(arrived, cast(Call, call))) is not None:
             call.answer(answer)
         return call
 
-    async def tell(self, request: Message, version: int) -> Any:
-        call = self.send(request, version)
+    async def tell(self, request: Message, version: int, node_id: int = 1) -> Any:
+        call = self.send(request, version, node_id)
         await self.settle()
         assert call.answered is not None, "it is parked"
         return call.answered
@@ -328,6 +329,64 @@ async def test_nothing_is_written_for_nobody(producer: tuple[int, int]) -> None:
         assert scene.cluster.topics["orders"].partitions[0].log_end_offset == 0
 
 
+async def test_a_marker_of_nobody_for_pending_offsets_is_refused_alone() -> None:
+    """Kafka's group coordinator answers for its partition, so the other markers of the request are as ever."""
+    async with running() as scene:
+        scene.create("orders")
+        markers = [
+            WriteTxnMarkersRequest.WritableTxnMarker(
+                producer_id, 0, True, [WriteTxnMarkersRequest.WritableTxnMarkerTopic(name, [0])], 0
+            )
+            for producer_id, name in ((-1, GROUP_TOPIC), (7, "orders"))
+        ]
+        results = (await scene.tell(WriteTxnMarkersRequest(markers), 1)).markers
+        errors = {result.producer_id: result.topics[0].partitions[0].error_code for result in results}
+        assert errors == {-1: ErrorCode.UNKNOWN_SERVER_ERROR, 7: ErrorCode.NONE}
+        assert scene.cluster.topics["orders"].partitions[0].log_end_offset == 1
+
+
+async def test_a_marker_that_names_a_partition_twice_is_written_once() -> None:
+    """Kafka writes it once and never answers; here the answer comes."""
+    async with running() as scene:
+        scene.create("orders")
+        topic = WriteTxnMarkersRequest.WritableTxnMarkerTopic("orders", [0])
+        marker = WriteTxnMarkersRequest.WritableTxnMarker(7, 0, True, [topic, topic], 0)
+        (result,) = (await scene.tell(WriteTxnMarkersRequest([marker]), 1)).markers
+        assert [partition.error_code for partition in result.topics[0].partitions] == [ErrorCode.NONE]
+        assert scene.cluster.topics["orders"].partitions[0].log_end_offset == 1
+
+
+async def test_additions_are_shown_as_they_were_asked_for() -> None:
+    """Each partition in its place and as often as it stands there, where all are answered alike; of clients none that
+    is internal."""
+    async with running() as scene:
+        scene.create("orders", partitions=2)
+        await scene.begin()
+        asked = [("orders", [1, 0, 1]), ("orders", [0])]
+        assert await _added(scene, 3, *asked) == [
+            ("orders", 1, 0),
+            ("orders", 0, 0),
+            ("orders", 1, 0),
+            ("orders", 0, 0),
+        ]
+        refused = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        assert await _added(scene, 3, (GROUP_TOPIC, [0, 9])) == [(GROUP_TOPIC, 0, refused), (GROUP_TOPIC, 9, refused)]
+        assert await _added(scene, 4, (GROUP_TOPIC, [0])) == [(GROUP_TOPIC, 0, ErrorCode.NONE)]
+
+
+async def _added(scene: Transactions, version: int, *asked: tuple[str, list[int]]) -> list[tuple[str, int, int]]:
+    """What AddPartitionsToTxn says of each partition, in its order."""
+    topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(*topic) for topic in asked]
+    only = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction(ID, *scene.producer, topics=topics)
+    answer = await scene.tell(AddPartitionsToTxnRequest([only], ID, *scene.producer, topics), version)
+    shown = answer.results_by_topic_v3_and_below or answer.results_by_transaction[0].topic_results
+    return [
+        (topic.name, partition.partition_index, partition.partition_error_code)
+        for topic in shown
+        for partition in topic.results_by_partition
+    ]
+
+
 async def test_a_long_commit_of_offsets_goes_on_as_the_request_of_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it takes, and what it may raise, is not the transaction coordinator's."""
 
@@ -361,6 +420,49 @@ async def test_a_log_with_too_few_partitions_has_no_coordinator_for_the_others()
 
 def _poison(*_: object) -> None:
     raise ZeroDivisionError("on purpose")
+
+
+async def test_who_does_not_coordinate_an_id_says_so_and_who_is_about_to_as_well() -> None:
+    """To every request about it; nothing is taken in."""
+    async with running(nodes=2) as scene:
+        scene.create("orders")
+        await scene.begin()
+        scene.lead(TRANSACTION_TOPIC, 2)
+        assert await _errors_of_all(scene, node_id=2) == {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+        await scene.settle()
+        assert await _errors_of_all(scene, node_id=1) == {ErrorCode.NOT_COORDINATOR}
+        scene.lead(TRANSACTION_TOPIC, 1)
+        await scene.settle()
+        assert await scene.state() == ("Empty", 0)
+
+
+async def _errors_of_all(scene: Transactions, node_id: int) -> set[int]:
+    """What a node answers at once to each kind of request about the id."""
+    topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic("orders", [0])]
+    only = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction(ID, *scene.producer, True, topics)
+    answers = [
+        scene.send(request, version, node_id).answered
+        for request, version in (
+            (InitProducerIdRequest(ID, 60_000), 4),
+            (AddPartitionsToTxnRequest(None, ID, *scene.producer, topics), 3),
+            (AddPartitionsToTxnRequest([only]), 5),
+            (AddOffsetsToTxnRequest(ID, *scene.producer, "group"), 3),
+            (EndTxnRequest(ID, *scene.producer, True), 4),
+            (EndTxnRequest(ID, *scene.producer, True), 5),
+            (DescribeTransactionsRequest([ID]), 0),
+        )
+    ]
+    return set(map(_only_error, answers))
+
+
+def _only_error(answer: Any) -> int:
+    match answer:
+        case AddPartitionsToTxnResponse():
+            topics = answer.results_by_topic_v3_and_below or answer.results_by_transaction[0].topic_results
+            return topics[0].results_by_partition[0].partition_error_code
+        case DescribeTransactionsResponse():
+            return answer.transaction_states[0].error_code
+    return cast(int, answer.error_code)
 
 
 async def test_after_a_bug_the_ids_are_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:

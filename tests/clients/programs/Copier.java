@@ -20,8 +20,8 @@ import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
  * Copies a topic to another one, exactly once: each batch of records with its offsets in a transaction, every second of
- * which is aborted and done again. Then a second producer takes over, and a transaction that hangs is ended by hand.
- * What comes of it is said line by line.
+ * which is aborted and done again. Then a second producer takes over, which has two-phase commits enabled, and a
+ * transaction that hangs is ended by hand. What comes of it is said line by line.
  *
  * <p>Arguments: bootstrap address, source topic, target topic, group, transactional id. The topics are there and empty,
  * with one partition.
@@ -43,15 +43,18 @@ public class Copier {
         group = arguments[3];
         transactionalId = arguments[4];
         fill();
-        KafkaProducer<String, String> ana = producer();
+        KafkaProducer<String, String> ana = producer(false);
         copy(ana);
         read();
         succeed(ana);
         endByHand();
     }
 
-    private static KafkaProducer<String, String> producer() {
-        Map<String, Object> settings = Map.of("bootstrap.servers", bootstrap, "transactional.id", transactionalId);
+    /** With {@code isTwoPhase} it would say that it takes part in two-phase commits, to a broker that knows of them. */
+    private static KafkaProducer<String, String> producer(boolean isTwoPhase) {
+        Map<String, Object> settings = Map.of(
+                "bootstrap.servers", bootstrap, "transactional.id", transactionalId,
+                "transaction.two.phase.commit.enable", isTwoPhase);
         KafkaProducer<String, String> producer =
                 new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer());
         producer.initTransactions();
@@ -101,6 +104,8 @@ public class Copier {
             OffsetAndMetadata committed = consumer.committed(java.util.Set.of(source)).get(source);
             System.out.println("committed " + committed.offset());
         }
+        int epoch = description().producerEpoch();
+        System.out.println(epoch == 0 ? "epoch stays" : epoch == transactions ? "epoch counts transactions" : "?");
     }
 
     private static void read() {
@@ -124,7 +129,7 @@ public class Copier {
         ana.beginTransaction();
         ana.send(new ProducerRecord<>(target.topic(), 0, "key", "lost")).get();
         System.out.println("open: " + describe());
-        KafkaProducer<String, String> bo = producer();
+        KafkaProducer<String, String> bo = producer(true);
         try {
             ana.commitTransaction();
             System.out.println("not fenced");
@@ -139,11 +144,20 @@ public class Copier {
         System.out.println("closed: " + describe());
     }
 
+    private static TransactionDescription description() throws Exception {
+        try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap))) {
+            return description(admin);
+        }
+    }
+
+    private static TransactionDescription description(Admin admin) throws Exception {
+        return admin.describeTransactions(List.of(transactionalId)).description(transactionalId).get();
+    }
+
     private static String describe() throws Exception {
         try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap))) {
             for (int tries = 0; ; tries++) {
-                TransactionDescription found =
-                        admin.describeTransactions(List.of(transactionalId)).description(transactionalId).get();
+                TransactionDescription found = description(admin);
                 if (!found.state().toString().startsWith("Prepare") || tries == 100) {
                     return found.state() + " with " + found.topicPartitions().size();
                 }
@@ -154,7 +168,7 @@ public class Copier {
 
     /** As kafka-transactions.sh finds and ends one that hangs. */
     private static void endByHand() throws Exception {
-        KafkaProducer<String, String> cy = producer();
+        KafkaProducer<String, String> cy = producer(false);
         cy.beginTransaction();
         cy.send(new ProducerRecord<>(target.topic(), 0, "key", "hangs")).get();
         try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap))) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
@@ -48,6 +50,8 @@ class Confluent(Program):
         self._admin: Any = None
         self._producer: Any = None
         self._producer_config: dict[str, Any] = {}
+        self._transactional: Any = None
+        self._outsider: Any = None
 
     @property
     def common(self) -> dict[str, Any]:
@@ -148,6 +152,55 @@ class Confluent(Program):
             self._transactional.commit_transaction(CALL_SECONDS_MAX)
         else:
             self._transactional.abort_transaction(CALL_SECONDS_MAX)
+
+    def transact(
+        self, transactional_id: str, topic: str, values: list[list[Any]], group: str, offset: int, commit: bool
+    ) -> str:
+        """Write to partitions, [[partition, value]], and commit an offset, all in one; whatever is in the way.
+
+        Returns what came of it: "committed", "aborted", or "unknown" if the answer to the commit was lost.
+        """
+        if self._transactional is None:
+            self._transactional = self._transactional_producer(transactional_id)
+        producer, is_ending = self._transactional, False
+        try:
+            producer.begin_transaction()
+            for partition, value in values:
+                producer.produce(topic, value=raw(value), partition=partition)
+            committed = [TopicPartition(topic, 0, offset)]
+            _insist(lambda: producer.send_offsets_to_transaction(committed, self._member_of(group), CALL_SECONDS_MAX))
+            is_ending = commit
+            _insist(lambda: (producer.commit_transaction if commit else producer.abort_transaction)(CALL_SECONDS_MAX))
+        except KafkaException as error:
+            try:
+                if not error.args[0].txn_requires_abort():
+                    raise
+                _insist(lambda: producer.abort_transaction(CALL_SECONDS_MAX))
+            except KafkaException:
+                self._transactional = None  # the next one of its id aborts what it has left open
+                return "unknown" if is_ending else "aborted"
+            return "aborted"
+        return "committed" if commit else "aborted"
+
+    def _transactional_producer(self, transactional_id: str) -> Any:
+        """It keeps to the brokers it knows: when it looks for others, librdkafka 2.16 forgets that it has let go of the
+        group's coordinator, and asks that one for ever.
+        """
+        config = {"transactional.id": transactional_id, "linger.ms": 5, "metadata.recovery.strategy": "none"}
+        while True:
+            producer = Producer({**config, **self.common})
+            try:
+                _insist(lambda producer=producer: producer.init_transactions(CALL_SECONDS_MAX))  # type: ignore[misc]
+            except KafkaException as error:
+                print(f"begins anew: {error}", file=sys.stderr)
+            else:
+                return producer
+
+    def _member_of(self, group: str) -> Any:
+        """Who is in no generation of it."""
+        if self._outsider is None:
+            self._outsider = Consumer({"group.id": group, **self.common})
+        return self._outsider.consumer_group_metadata()
 
     # ── consuming ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -334,6 +387,18 @@ class Confluent(Program):
 
 
 _RESET = {"earliest": "earliest", "latest": "latest", "none": "error"}
+
+
+def _insist(call: Callable[[], Any]) -> None:
+    """Call it until it is done, or the library says that it is no use."""
+    while True:
+        try:
+            call()
+        except KafkaException as error:
+            if not error.args[0].retriable():
+                raise
+        else:
+            return
 
 
 def _refusal(error: KafkaError) -> Refused:

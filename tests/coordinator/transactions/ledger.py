@@ -84,6 +84,7 @@ class Ledger:
         self.machine = self._new_machine()
         TransactionShard(0, self.machine).replay_all(self.records)
         self.play(Loaded())
+        self.advance(0)
 
     def play(self, event: Any) -> Any:
         """Step, and do what is asked for; returns the answer, if there is one."""

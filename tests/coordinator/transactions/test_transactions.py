@@ -141,6 +141,33 @@ def test_the_last_epoch_of_newer_clients_is_followed_by_another_producer_id() ->
     assert ana.end(commit=False, who=(1000, 32766)) == ErrorCode.INVALID_TXN_STATE
 
 
+@pytest.mark.parametrize("by", ["timeout", "fence"])
+def test_a_transaction_of_the_last_epoch_that_is_not_ended_by_its_producer(by: str) -> None:
+    """Another producer id comes, with epoch 0. Its producer may ask how it was aborted, and begin anew, as if that had
+    been by request: measured with Kafka 4.4."""
+    ledger, ana = begun()
+    ledger.machine.put(ledger["tx"].fenced(32766))
+    late = 1000, 32766
+    if by == "timeout":
+        ledger.advance(70_000)
+    else:
+        assert ledger.producer().init() == BUSY
+    assert ledger.markers[0].producer_epoch == 32767
+    assert (ledger.state(), ledger["tx"].producer_id, ledger["tx"].producer_epoch) == ("CompleteAbort", 1001, 0)
+    for who in ((1000, 32765), (1000, 32767)):
+        assert ana.end(commit=False, who=who) == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+        assert ana.init(expects=who) == FENCED
+    assert ana.end(commit=False, version=4, who=late) == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    assert ana.end(commit=True, who=late) == ErrorCode.INVALID_TXN_STATE
+    assert ana.end(commit=False, who=late) == 0
+    assert ana.who == (1001, 0)
+    assert ana.add("orders-0", who=late) == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    assert ana.init(expects=late) == 0
+    assert ana.who == (1001, 0)
+    assert ana.init() == 0
+    assert ana.who == (1001, 1)
+
+
 def test_an_epoch_that_no_producer_has_can_only_abort() -> None:
     """32767, which is for who fences."""
     ledger, ana = begun()

@@ -524,7 +524,7 @@ def open_for_too_long(scene: Scene, version: int) -> None:
     shown(scene, ana, topic)
 
 
-@script(versions=(0, 1))
+@script(versions=every("ListTransactions"))
 def list_transactions(scene: Scene, version: int) -> None:
     """All; by state, by a state that there is not, by producer, by how long they are open, by a pattern."""
     topic = new_topic(scene)
@@ -551,6 +551,10 @@ def list_transactions(scene: Scene, version: int) -> None:
     ]
     if version >= 1:
         requests += [ListTransactionsRequest(duration_filter=ms) for ms in (-5, 3_600_000)]
+    if version >= 2:
+        patterns = ["", ".*", "tx-.*", "tx", r"(?i)TX-\d+-\d[13]", r"\pL+-.*", "(", "a**", "[^", "(?=a)"]
+        requests += [ListTransactionsRequest(transactional_id_pattern=pattern) for pattern in patterns]
+        requests.append(ListTransactionsRequest(["Ongoing", "Nonsense"], [], -1, "("))
     for request in requests:
         producers[0].actor.ask_and_keep(request, ours)
 

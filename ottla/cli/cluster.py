@@ -1,0 +1,224 @@
+"""A conversation with any Kafka in our own codec, for what aiokafka has no words for.
+
+A broker is asked in the newest version that both know, and one that is too old for a question is named with what it
+would need. Whatever a broker refuses for a moment only is asked again, from the beginning, until the time is up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from ottla.cli.admin import RETRY_SECONDS, CannotAnswer, NobodyAnswers, NotFound, Partition, UnreachableNode
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.headers import SIZE_BYTES, encode_request_header, has_tagged_response_header, skip_header_tags
+from ottla.protocol.messages.api_versions import ApiVersionsRequest
+from ottla.protocol.messages.metadata import MetadataRequest
+from ottla.protocol.primitives import DecodeError
+from ottla.protocol.registry import Api, all_apis
+from ottla.terminal.printable import printable
+
+if TYPE_CHECKING:
+    from ottla.protocol.primitives import Message
+    from ottla.terminal.output import Item
+
+T = TypeVar("T")
+
+_CLIENT_ID: Final = "ottla-cli"
+_CORRELATION_ID_BYTES: Final = 4
+#: An answer that claims more is none.
+_ANSWER_BYTES_MAX: Final = 1 << 30
+_UNANSWERED: Final = (OSError, EOFError, DecodeError)
+
+
+class Refused(Exception):
+    """A broker answered with an error."""
+
+    def __init__(self, code: int, what: str) -> None:
+        try:
+            self.error = ErrorCode(code)
+        except ValueError:
+            self.error = ErrorCode.UNKNOWN_SERVER_ERROR
+        name = self.error.name if code == self.error else f"error {code}, which is not known here"
+        super().__init__(f"{what}: {name}. {self.error.meaning}")
+
+
+def check(code: int, what: str) -> None:
+    """Raises `Refused` if this is an error."""
+    if code != ErrorCode.NONE:
+        raise Refused(code, what)
+
+
+class _Connection:
+    """A connection to one broker. One question at a time."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._correlation_id = 0
+        self._turn = asyncio.Lock()
+        #: Of each API the first and the last version.
+        self.versions: dict[int, tuple[int, int]] = {}
+
+    @classmethod
+    async def open(cls, host: str, port: int) -> _Connection:
+        """Connect, and learn what the broker knows."""
+        connection = cls(*await asyncio.open_connection(host, port))
+        answer = await connection.ask(_api_of(ApiVersionsRequest()), ApiVersionsRequest(), 0)
+        connection.versions = {known.api_key: (known.min_version, known.max_version) for known in answer.api_keys}
+        return connection
+
+    async def ask(self, api: Api, request: Message, version: int) -> Any:
+        """Send a request and wait for its answer. Raises one of `_UNANSWERED`."""
+        async with self._turn:
+            self._correlation_id += 1
+            is_flexible = api.is_flexible(version)
+            header = encode_request_header(api.key, version, self._correlation_id, _CLIENT_ID, is_flexible)
+            frame = header + request.encode(version)
+            self._writer.write(len(frame).to_bytes(SIZE_BYTES) + frame)
+            await self._writer.drain()
+            size = int.from_bytes(await self._reader.readexactly(SIZE_BYTES))
+            if size > _ANSWER_BYTES_MAX:
+                raise DecodeError(f"an answer claims {size} bytes")
+            answer = await self._reader.readexactly(size)
+        begins = _CORRELATION_ID_BYTES
+        if has_tagged_response_header(api.key, is_flexible):
+            begins = skip_header_tags(answer, begins)
+        return api.response.decode(answer, version, begins)
+
+    async def close(self) -> None:
+        self._writer.close()
+        with suppress(OSError):
+            await self._writer.wait_closed()
+
+
+class Cluster:
+    """The brokers that are up, by node id, and the topics they have."""
+
+    def __init__(self, connections: list[_Connection]) -> None:
+        self._first = connections[0]
+        self._connections = connections
+        self._of_node: dict[int, _Connection] = {}
+        self.brokers: dict[int, Item] = {}
+        self._opening = asyncio.Lock()
+
+    async def learn(self) -> None:
+        """Which brokers there are."""
+        answer = await self._ask(self._first, MetadataRequest([]), 1)
+        self.brokers = {
+            broker.node_id: {"node_id": broker.node_id, "host": broker.host, "port": broker.port}
+            for broker in sorted(answer.brokers, key=lambda broker: int(broker.node_id))
+        }
+        self._of_node = {}
+
+    async def ask(self, node_id: int, request: Message, version_min: int = 0) -> Any:
+        """Ask this node, in no older version than this."""
+        return await self._ask(await self._connection(node_id), request, version_min)
+
+    async def ask_all(self, request: Message, version_min: int = 0) -> dict[int, Any]:
+        """Ask every node the same."""
+        answers = await asyncio.gather(*(self.ask(node_id, request, version_min) for node_id in self.brokers))
+        return dict(zip(self.brokers, answers, strict=True))
+
+    async def partitions(self, topic: str | None = None) -> dict[Partition, Item]:
+        """The leader and the replicas of every partition, or of those of one topic. Raises `NotFound`.
+
+        All topics are asked for even if one is wanted: naming it might create it.
+        """
+        answer = await self._ask(self._first, MetadataRequest(None), 1)
+        found = [one for one in answer.topics if topic is None or one.name == topic]
+        if topic is not None and not found:
+            raise NotFound(f"there is no topic {printable(topic)}; `ottla topics` lists those there are")
+        return {
+            (one.name, partition.partition_index): {
+                "leader": partition.leader_id,
+                "replicas": partition.replica_nodes,
+            }
+            for one in found
+            for partition in one.partitions
+        }
+
+    async def partition(self, place: Partition) -> Item:
+        """The leader and the replicas of one partition. Raises `NotFound`."""
+        topic, index = place
+        partitions = await self.partitions(topic)
+        if place not in partitions:
+            raise NotFound(f"{printable(topic)} has no partition {index}; it has {len(partitions)}, from 0 on")
+        return partitions[place]
+
+    async def leader(self, place: Partition) -> int:
+        """Who leads a partition. Raises `NotFound` and `Refused`."""
+        found: int = (await self.partition(place))["leader"]
+        if found not in self.brokers:
+            raise Refused(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {place[1]} of {place[0]}")
+        return found
+
+    async def _connection(self, node_id: int) -> _Connection:
+        async with self._opening:
+            if node_id not in self._of_node:
+                broker = self.brokers[node_id]
+                try:
+                    connection = await _Connection.open(broker["host"], broker["port"])
+                except _UNANSWERED:
+                    raise UnreachableNode from None
+                self._of_node[node_id] = connection
+                self._connections.append(connection)
+            return self._of_node[node_id]
+
+    async def _ask(self, connection: _Connection, request: Message, version_min: int) -> Any:
+        api = _api_of(request)
+        first, last = connection.versions.get(api.key, (0, -1))
+        version = min(last, api.version_last)
+        if version < max(first, version_min, api.version_first):
+            needed = f"{api.name} v{max(version_min, api.version_first)}"
+            known = f"ends at v{last}" if last >= 0 else "doesn't have it"
+            raise CannotAnswer(f"it needs {needed}, and this Kafka {known}; it is older, or newer than this program")
+        return await connection.ask(api, request, version)
+
+
+def _api_of(request: Message) -> Api:
+    name = type(request).__name__.removesuffix("Request")
+    return next(api for api in all_apis() if api.name == name)
+
+
+async def ask_cluster(bootstrap: str, timeout_seconds: float, question: Callable[[Cluster], Awaitable[T]]) -> T:
+    """Ask until there is an answer, or an error that time won't mend. Raises what `converse` has a sentence for."""
+    connections: list[_Connection] = []
+    last_error: Exception | None = None
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            connections.append(await _first_of(bootstrap))
+            cluster = Cluster(connections)
+            while True:
+                try:
+                    await cluster.learn()
+                    return await question(cluster)
+                except Refused as refused:
+                    last_error = refused
+                    if not refused.error.retriable:
+                        raise CannotAnswer(str(refused)) from None
+                except UnreachableNode as unreachable:
+                    last_error = unreachable  # it may be about to be missed
+                await asyncio.sleep(RETRY_SECONDS)
+    except TimeoutError:
+        if isinstance(last_error, Refused):
+            raise CannotAnswer(f"for {timeout_seconds:g} s it has said {last_error}") from None
+        if last_error is not None:
+            raise last_error from None
+        raise
+    except _UNANSWERED as error:
+        raise CannotAnswer(f"it gave no answer that can be read: {error}") from None
+    finally:
+        for connection in connections:
+            await connection.close()
+
+
+async def _first_of(bootstrap: str) -> _Connection:
+    """A connection to the first of these that answers."""
+    for address in bootstrap.split(","):
+        host, _, port = address.rpartition(":")
+        with suppress(*_UNANSWERED):
+            return await _Connection.open(host.strip("[]"), int(port))
+    raise NobodyAnswers

@@ -1,0 +1,147 @@
+"""`ottla topics produce TOPIC`: lines of a file, or of stdin, as records of a topic of any Kafka.
+
+Each line is a value; with --key-separator a key and a value; with --json what `ottla topics consume --json` prints.
+Every record is acknowledged by all replicas in sync before it counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from ottla.cli.admin import Admin, add_options, ask
+from ottla.cli.record_lines import NotARecord, RecordLine, read_json_line
+from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
+from ottla.terminal.output import print_json, print_line
+
+#: How many records are read and sent before their acknowledgements are waited for.
+_IN_FLIGHT_MAX: Final = 1_000
+
+
+def add_to(actions: Any) -> None:
+    """Add the action and its options."""
+    parser = actions.add_parser(
+        "produce",
+        help="lines of a file, or of stdin, as records of a topic",
+        description="Append the lines of a file, or of stdin, to a topic, each as the value of a record. With --json a "
+        "line is what `ottla topics consume --json` prints; its partition and its time count, its topic and "
+        "offset don't.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("topic", metavar="TOPIC")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="default: stdin")
+    parser.add_argument("--partition", metavar="N", type=int, help="where to (default: by the key, or any)")
+    parser.add_argument("--key", metavar="TEXT", help="the key of all of them")
+    parser.add_argument(
+        "--key-separator", metavar="TEXT", help="what stands between a key and a value; a line without it has no key"
+    )
+    parser.add_argument(
+        "--header", metavar="NAME=VALUE", action="append", default=[], help="a header of all of them; may be repeated"
+    )
+    add_options(parser, is_repeated=True)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Append records; returns the exit code."""
+    if options.json and (options.key is not None or options.key_separator is not None):
+        return fail("--json lines have keys of their own; leave out --key and --key-separator", EXIT_USAGE)
+    if unnamed := [header for header in options.header if "=" not in header]:
+        return fail(f"--header {unnamed[0]} is not NAME=VALUE, such as from=ana", EXIT_USAGE)
+    exit_code = ask(options, _answers, lambda _brokers: None)
+    return exit_code or _produce(options)
+
+
+async def _answers(admin: Admin) -> object:
+    return await admin.brokers()
+
+
+def _produce(options: argparse.Namespace) -> int:
+    import asyncio
+
+    from aiokafka.errors import KafkaError
+
+    try:
+        with _opened(options.file) as lines:
+            partitions = asyncio.run(_send(options, _records(options, lines)))
+    except NotARecord as error:
+        return fail(str(error), EXIT_USAGE)
+    except OSError as error:
+        return fail(f"cannot read {error.filename or options.file}: {error.strerror}", EXIT_MACHINE)
+    except (KafkaError, ValueError) as error:
+        return fail(f"{options.topic} did not take a record: {error or type(error).__name__}", EXIT_MACHINE)
+    said = {"topic": options.topic, "records": sum(partitions.values()), "partitions": partitions}
+    if options.json:
+        print_json(said)
+    else:
+        print_line(f"{said['records']} records to {options.topic}")
+    return 0
+
+
+@contextmanager
+def _opened(name: str | None) -> Iterator[BinaryIO]:
+    if name is None or name == "-":
+        yield sys.stdin.buffer
+    else:
+        with Path(name).open("rb") as file:
+            yield file
+
+
+def _records(options: argparse.Namespace, lines: BinaryIO) -> Iterator[RecordLine]:
+    """A record for each line. Raises `NotARecord`."""
+    headers = [(name, value.encode()) for name, _, value in (header.partition("=") for header in options.header)]
+    separator = None if options.key_separator is None else options.key_separator.encode()
+    for number, line in enumerate(lines, 1):
+        text = line.removesuffix(b"\n").removesuffix(b"\r")
+        if not options.json:
+            key, found, value = text.partition(separator) if separator else (b"", b"", text)
+            own_key = key if found else None if options.key is None else options.key.encode()
+            yield RecordLine(own_key, value if found else text, headers, options.partition)
+        elif text.strip():
+            try:
+                record = read_json_line(text.decode())
+            except (NotARecord, UnicodeDecodeError) as error:
+                raise NotARecord(f"line {number}: {error}") from None
+            partition = record.partition if options.partition is None else options.partition
+            yield RecordLine(record.key, record.value, [*record.headers, *headers], partition, record.timestamp_ms)
+
+
+async def _send(options: argparse.Namespace, records: Iterator[RecordLine]) -> dict[int, int]:
+    """Append all of them; returns how many are in each partition."""
+    from aiokafka import AIOKafkaProducer
+
+    producer = AIOKafkaProducer(
+        bootstrap_servers=options.bootstrap_server,
+        client_id="ottla-cli",
+        acks="all",
+        request_timeout_ms=round(options.timeout * 1000),
+    )
+    await producer.start()
+    counts = Counter[int]()
+    try:
+        there = await producer.partitions_for(options.topic)
+        while some := list(islice(records, _IN_FLIGHT_MAX)):
+            if missing := {record.partition for record in some} - there - {None}:
+                raise NotARecord(f"{options.topic} has no partition {missing.pop()}; it has {len(there)}, from 0")
+            sent = [
+                await producer.send(
+                    options.topic,
+                    record.value,
+                    key=record.key,
+                    partition=record.partition,
+                    timestamp_ms=record.timestamp_ms,
+                    headers=list(record.headers),
+                )
+                for record in some
+            ]
+            for future in sent:
+                counts[(await future).partition] += 1
+    finally:
+        await producer.stop()
+    return dict(sorted(counts.items()))

@@ -1,0 +1,25 @@
+"""Which nodes the topics of a data directory were assigned to, compared with those that are there now.
+
+A cluster may be started with more nodes than it had, or with fewer. Topics stay where they were assigned, as with
+Kafka, and whoever does not expect that looks for replicas in vain; so it is said at the start.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ottla.events.kind import Kind
+
+if TYPE_CHECKING:
+    from ottla.cluster.cluster import Cluster
+
+
+def tell_of_other_nodes(cluster: Cluster) -> None:
+    """Say which nodes of topics are not there, and which nodes have none of them."""
+    assigned = [set(placement.assigned) for topic in cluster.topics.values() for placement in topic.placements]
+    there, holding = set(cluster.all_nodes), set[int]().union(*assigned)
+    if missing := holding - there:
+        partitions = sum(not replicas <= there for replicas in assigned)
+        cluster.events.tell(Kind.NODES_MISSING, missing_nodes=sorted(missing), partitions=partitions)
+    if holding and (idle := there - holding):
+        cluster.events.tell(Kind.NODES_WITHOUT_REPLICAS, idle_nodes=sorted(idle))

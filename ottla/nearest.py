@@ -1,0 +1,20 @@
+"""What somebody may have meant by a name that there is not: told wherever a name is refused, in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final
+
+#: How alike two names are, from 0 to 1, of which one may be meant by the other.
+_LIKENESS_MIN: Final = 0.5
+_LISTED_MAX: Final = 100
+
+
+def nearest(word: str, names: Iterable[str]) -> str:
+    """The most similar name, whatever its case, as half a sentence; or all of them, if they are few."""
+    by_folded = {name.casefold(): name for name in names}
+    close = get_close_matches(word.casefold(), by_folded, n=1, cutoff=_LIKENESS_MIN)
+    if close:
+        return f"did you mean {by_folded[close[0]]}?"
+    return f"there are {', '.join(by_folded.values())}" if len(by_folded) <= _LISTED_MAX else "no name is like it"

@@ -1,0 +1,139 @@
+"""A text against a program: character by character, in all places of the program where it may be at once.
+
+Where that can be after a character is a state; a state knows the next one for each character that was seen there, so
+that of many texts most characters cost one look. What is known is forgotten when it becomes too much. What it costs to
+find out is counted over the life of a pattern, which is that of a request: what takes too long is `TooCostly`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Final
+
+from ottla.pacing import TooCostly, breathe
+from ottla.re2.characters import has
+from ottla.re2.parsing import parse
+from ottla.re2.program import Consume, Edge, Fork, Jump, Look
+
+#: Places and next states that are remembered; some tens of megabytes.
+_REMEMBERED_MAX: Final = 200_000
+#: Instructions that are looked at to find new states: some ten seconds.
+_LOOKS_MAX: Final = 20_000_000
+_LOOKS_PER_BREATH: Final = 256
+
+
+class _Beside(Enum):
+    """What stands on one side of a place in the text."""
+
+    NOTHING = "the text begins or ends"
+    LINE = "a newline"
+    WORD = "a letter, a digit or _"
+    OTHER = "something else"
+
+
+_EDGES: Final[dict[Edge, Callable[[_Beside, _Beside], bool]]] = {
+    Edge.TEXT_BEGINS: lambda before, _: before is _Beside.NOTHING,
+    Edge.TEXT_ENDS: lambda _, after: after is _Beside.NOTHING,
+    Edge.LINE_BEGINS: lambda before, _: before in (_Beside.NOTHING, _Beside.LINE),
+    Edge.LINE_ENDS: lambda _, after: after in (_Beside.NOTHING, _Beside.LINE),
+    Edge.WORD: lambda before, after: (before is _Beside.WORD) != (after is _Beside.WORD),
+    Edge.NO_WORD: lambda before, after: (before is _Beside.WORD) == (after is _Beside.WORD),
+}
+
+
+class _State:
+    """Where in the program one may be between two characters, before what stands next is known."""
+
+    __slots__ = ("before", "fits", "next", "places")
+
+    def __init__(self, places: frozenset[int], before: _Beside) -> None:
+        self.places = places
+        self.before = before
+        self.next: dict[str, _State] = {}
+        #: Whether the text may end here; None: nobody has asked.
+        self.fits: bool | None = None
+
+
+class Pattern:
+    """A regular expression in RE2's syntax. Raises `PatternError`."""
+
+    def __init__(self, text: str) -> None:
+        self._program = parse(text)
+        self._has_edges = any(isinstance(instruction, Look) for instruction in self._program)
+        self._states: dict[tuple[frozenset[int], _Beside], _State] = {}
+        self._remembered = 0
+        self._looks_left = _LOOKS_MAX
+
+    def matches(self, text: str) -> bool:
+        """Whether all of the text fits. Raises `TooCostly`."""
+        state = self._state(frozenset([0]), _Beside.NOTHING)
+        for character in text:
+            state = state.next.get(character) or self._step(state, character)
+            if not state.places:
+                return False
+        if state.fits is None:
+            state.fits = len(self._program) in self._reachable(state, _Beside.NOTHING)
+        return state.fits
+
+    def _state(self, places: frozenset[int], before: _Beside) -> _State:
+        state = self._states.get((places, before))
+        if state is None:
+            state = self._states[places, before] = _State(places, before)
+            self._remember(len(places))
+        return state
+
+    def _remember(self, more: int) -> None:
+        self._remembered += more
+        if self._remembered > _REMEMBERED_MAX:
+            for state in self._states.values():
+                state.next.clear()
+            self._states.clear()
+            self._remembered = 0
+
+    def _step(self, state: _State, character: str) -> _State:
+        """The state after this character."""
+        beside = self._beside(character)
+        code = ord(character)
+        found = set()
+        for place in self._reachable(state, beside):
+            instruction = self._program[place] if place < len(self._program) else None
+            if isinstance(instruction, Consume) and has(instruction.characters, code):
+                found.add(place + 1)
+        after = self._state(frozenset(found), beside)
+        state.next[character] = after
+        self._remember(1)
+        return after
+
+    def _beside(self, character: str) -> _Beside:
+        if not self._has_edges:
+            return _Beside.OTHER
+        if character == "\n":
+            return _Beside.LINE
+        is_word = character.isascii() and (character.isalnum() or character == "_")
+        return _Beside.WORD if is_word else _Beside.OTHER
+
+    def _reachable(self, state: _State, after: _Beside) -> Iterable[int]:
+        """All places that can be gone on to without a character."""
+        reached = set(state.places)
+        open_places = list(reached)
+        while open_places:
+            place = open_places.pop()
+            if place % _LOOKS_PER_BREATH == 0:
+                breathe()
+            match self._program[place] if place < len(self._program) else None:
+                case Fork(one, other):
+                    onward = [place + one, place + other]
+                case Jump(to):
+                    onward = [place + to]
+                case Look(at) if _EDGES[at](state.before, after):
+                    onward = [place + 1]
+                case _:
+                    continue
+            new = set(onward) - reached
+            reached |= new
+            open_places += new
+        self._looks_left -= len(reached)
+        if self._looks_left < 0:
+            raise TooCostly("a pattern for transactional ids takes too long to be held against them")
+        return reached

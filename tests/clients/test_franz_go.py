@@ -1,0 +1,64 @@
+"""franz-go's transactions: a producer, and a group whose members consume and produce in one.
+
+Go builds the program once into `.cache`, from the versions that its go.mod pins; where there is no `go` the tests are
+skipped and say so.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.clients.conftest import SETTINGS, MakeTopic, unique_name
+from tests.clients.libraries import ROOT
+from tests.support.backstage import Backstage
+from tests.support.fetching import fetching
+from tests.support.ottla_process import ottla
+
+_SOURCE: Final = Path(__file__).parent / "programs" / "franz_go"
+_PROGRAM: Final = ROOT / ".cache" / "franz-go" / "copier"
+_SECONDS_MAX: Final = 120.0
+PARTITIONS: Final = 3
+
+pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="franz-go needs `go`, which is not on the PATH")
+
+
+@pytest.fixture(scope="module")
+def program() -> Path:
+    with fetching(_PROGRAM):
+        if not _PROGRAM.exists():
+            print(f"building {_PROGRAM} (once; Go fetches its modules)", file=sys.stderr)
+        subprocess.run(["go", "build", "-o", _PROGRAM, "."], cwd=_SOURCE, check=True)
+    return _PROGRAM
+
+
+def copies(program: Path, *arguments: str) -> None:
+    """Run it, and look at what it says."""
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=_SECONDS_MAX)
+    assert done.stdout.splitlines() == [
+        "filled",
+        "copied 400",
+        "copied exactly once",
+        "ana is fenced",
+        "bo has committed",
+    ], done.stderr
+    assert done.returncode == 0
+
+
+def test_members_of_a_group_copy_exactly_once(program: Path, bootstrap: str, make_topic: MakeTopic, group: str) -> None:
+    """Two of them, each of which aborts every second transaction; what was aborted in the source is not copied."""
+    copies(program, bootstrap, make_topic(PARTITIONS), make_topic(PARTITIONS), group, unique_name("tx"))
+
+
+@pytest.mark.own_broker
+def test_without_transactions_of_version_2(program: Path) -> None:
+    """It adds partitions by itself then."""
+    with ottla(SETTINGS | {"ottla.transaction.version": "1"}) as broker, Backstage(broker.bootstrap) as behind:
+        for topic in ("source", "target"):
+            behind.create_topic(topic, PARTITIONS)
+        copies(program, broker.bootstrap, "source", "target", "group", "tx")

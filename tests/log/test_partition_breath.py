@@ -1,0 +1,76 @@
+"""A batch that takes long to unpack: others have their turn meanwhile, and what they do to the log counts."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from itertools import count
+
+import pytest
+
+from ottla.log.partition import Partition
+from ottla.log.partition_answers import AppendResult
+from ottla.pacing import SLICE_SECONDS, Pace
+from ottla.protocol.compression import CompressionType
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.record_building import build_batch_of
+from ottla.protocol.record_reading import Record
+from ottla.protocol.records import read_header
+from tests.log.partitions import NOW_MS, new_partition, offsets_of, produce, read_all
+
+
+@pytest.fixture
+def loop() -> deque[Callable[[], None]]:
+    """What the loop has to do in its next turns."""
+    return deque()
+
+
+@pytest.fixture
+def pace(loop: deque[Callable[[], None]]) -> Pace:
+    """Each look at the clock finds that the slice is over."""
+    ticks = count()
+    return Pace(loop.append, lambda: next(ticks) * SLICE_SECONDS)
+
+
+def packed(*values: bytes) -> bytes:
+    records = [Record(index, NOW_MS, b"key", value) for index, value in enumerate(values)]
+    return build_batch_of(records, base_offset=0, compression=CompressionType.GZIP)
+
+
+def begin(pace: Pace, partition: Partition, batch: bytes, answers: list[AppendResult]) -> None:
+    """Produce, as far as the first breath."""
+    done = len(answers)
+    pace.run(lambda: answers.append(produce(partition, batch)))
+    assert len(answers) == done, "it took no breath"
+
+
+def turn(loop: deque[Callable[[], None]], pace: Pace) -> None:
+    while not pace.is_settled:
+        loop.popleft()()
+
+
+@pytest.mark.parametrize("configs", [{}, {"compression.type": "zstd"}], ids=["as sent", "compressed anew"])
+def test_batches_unpacked_at_the_same_time_lie_one_behind_the_other(
+    configs: dict[str, str], loop: deque[Callable[[], None]], pace: Pace
+) -> None:
+    """Each has its place from when it is appended, not from when somebody began to look at it."""
+    partition, answers = new_partition(configs), list[AppendResult]()
+    begin(pace, partition, packed(b"1", b"2", b"3"), answers)
+    begin(pace, partition, packed(b"4", b"5"), answers)
+    partition.lead(7)
+    turn(loop, pace)
+    assert sorted((answer.base_offset, answer.last_offset) for answer in answers) in (
+        [(0, 2), (3, 4)],
+        [(0, 1), (2, 4)],
+    )
+    assert offsets_of(read_all(partition)) == [0, 1, 2, 3, 4]
+    (segment,) = partition.segments
+    assert {read_header(batch).partition_leader_epoch for batch in segment.batches()} == {7}
+
+
+def test_a_log_that_is_deleted_meanwhile_takes_nothing(loop: deque[Callable[[], None]], pace: Pace) -> None:
+    partition, answers = new_partition(), list[AppendResult]()
+    begin(pace, partition, packed(b"1"), answers)
+    partition.delete()
+    turn(loop, pace)
+    assert [answer.error for answer in answers] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
