@@ -15,6 +15,7 @@ from bench.figures import (
     start,
     stored,
     trace,
+    transactions,
     worst,
 )
 from bench.figures.figure import Figure, Row, Values
@@ -29,6 +30,7 @@ ALL: list[Figure] = [
     client.FIGURE,
     crowds.FIGURE,
     latency.FIGURE,
+    transactions.FIGURE,
     restart.FIGURE,
     holds.FIGURE,
     stored.FIGURE,

@@ -9,7 +9,7 @@ Kafka: TransactionCoordinator.onElection, onResignation; TransactionStateManager
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from ottla.broker.groups.recovery import Recovery
 from ottla.broker.internal_log import InternalLog
 from ottla.broker.internal_topic import InternalTopic
 from ottla.broker.rounds import PAUSE_MS_MIN
-from ottla.broker.transactions.markers import MarkerWriter
+from ottla.broker.transactions.markers import MAY_BE_WRITABLE, MarkerWriter
 from ottla.broker.transactions.notes import TransactionNotes
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import NO_LEADER
@@ -114,7 +114,9 @@ class TransactionCoordination:
         background: Background,
         pace: Pace,
         groups: GroupCoordination,
+        call_soon: Callable[[Callable[[], object]], object],
     ) -> None:
+        """`call_soon`: has something called in the next turn of the loop."""
         config = transaction_config(cluster.settings, cluster.transaction_partitions_count)
         transaction_log = TransactionLog(cluster, TRANSACTION_TOPIC)
         notes = TransactionNotes(cluster.events)
@@ -125,7 +127,7 @@ class TransactionCoordination:
         self._topic = InternalTopic(cluster, TRANSACTION_TOPIC, self.take_over, self.resign)
         recovery = Recovery(tidings, self._topic, self._loading, timer, lambda node_id: self.of_node[node_id].runtime)
         self.of_node: dict[int, TransactionCoordinator] = {}
-        self._markers = MarkerWriter(cluster, timer, background, groups, self.of_node)
+        self._markers = MarkerWriter(cluster, timer, background, groups, self.of_node, call_soon)
         for node_id in cluster.all_nodes:
             self.of_node[node_id] = TransactionCoordinator(
                 config,
@@ -141,16 +143,21 @@ class TransactionCoordination:
                 pace=pace,
             )
         self._topic.take_over_all()
+        cluster.events.read(lambda _: self._complete_unwritten(), MAY_BE_WRITABLE)
         cluster.events.read(lambda _: self._follow_feature(config), [Kind.SETTINGS_CHANGED])
 
     def _follow_feature(self, config: TransactionConfig) -> None:
         """UpdateFeatures may have changed the level of transaction.version."""
         config.transaction_version = self._cluster.settings["ottla.transaction.version"]
 
+    def _complete_unwritten(self) -> None:
+        for coordinator in self.of_node.values():
+            coordinator.complete_unwritten()
+
     @property
     def is_settled(self) -> bool:
         """Whether there is nothing left to do at this moment."""
-        return all(coordinator.is_settled for coordinator in self.of_node.values())
+        return self._markers.is_settled and all(coordinator.is_settled for coordinator in self.of_node.values())
 
     def close(self) -> None:
         """Coordinate nothing any more."""

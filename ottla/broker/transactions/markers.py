@@ -2,11 +2,14 @@
 
     coordinator ──asks──▶ MarkerWriter ──▶ each partition, at its leader ──▶ coordinator is told which have it
 
+What is asked for is written in the next turn of the loop: by then the answer that says how it was decided has left, and
+nothing that its client asks after it has been read. So a producer whose markers can be written has to wait for none.
+
 A partition that can't take its marker now (nobody leads it, too few replicas are in sync, its groups are being read) is
-tried again: when a leader changes, when groups were read, and every now and then, ever more seldom. One that is gone
-needs none. One that has seen a later epoch of the producer or of the coordinator refuses for good, and then this is
-left alone: whoever has the later epoch ends it. Of a transactional id only what was asked last is written: who asked
-before is no more.
+tried again: when a leader changes or more replicas are in sync, when groups were read, and every now and then, ever
+more seldom. One that is gone needs none. One that has seen a later epoch of the producer or of the coordinator refuses
+for good, and then this is left alone: whoever has the later epoch ends it. Of a transactional id only what was asked
+last is written: who asked before is no more.
 
 In Kafka brokers send each other WriteTxnMarkers for it; here all logs are at hand.
 Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler, handleWriteTxnMarkersRequest.
@@ -14,13 +17,14 @@ Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandle
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ottla.broker.partition_access import find_partition
 from ottla.cluster.topic import NO_LEADER
 from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.coordinator.runtime.runtime import exhaust
 from ottla.coordinator.transactions.events import MarkersWritten
 from ottla.events.kind import Kind
 from ottla.log.transaction_marker import EndedTransaction, TransactionMarker
@@ -31,11 +35,15 @@ if TYPE_CHECKING:
     from ottla.broker.background import Background
     from ottla.broker.groups.coordination import GroupCoordination
     from ottla.cluster.cluster import Cluster
+    from ottla.cluster.topic import Placement
     from ottla.coordinator.transactions.coordinator import TransactionCoordinator
     from ottla.coordinator.transactions.machine import WriteMarkers
     from ottla.coordinator.transactions.transaction import TopicPartition
+    from ottla.log.partition import Partition
     from ottla.purgatory import Timer
 
+#: When what could not be written perhaps can be.
+MAY_BE_WRITABLE: Final = (Kind.LEADERS_MOVED, Kind.PARTITIONS_IN_SYNC, Kind.SETTINGS_CHANGED)
 #: From one try to the next it is twice as long: much time may be made to pass at once.
 _RETRY_MS_MIN: Final = 100
 _RETRY_MS_MAX: Final = 1_600
@@ -56,18 +64,23 @@ def write_marker(
     cluster: Cluster, groups: GroupCoordination, node_id: int, place: TopicPartition, ended: EndedTransaction
 ) -> ErrorCode:
     """Write a marker to a partition at this node, and say why not."""
-    name, index = place
-    topic = cluster.topics.get(name)
-    log = find_partition(topic, index)
+    topic = cluster.topics.get(place[0])
+    log = find_partition(topic, place[1])
     if topic is None or log is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    placement = topic.placements[index]
+    placement = topic.placements[log.index]
     if placement.leader_id != node_id:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    return _append(cluster, groups, log, placement, ended)
+
+
+def _append(
+    cluster: Cluster, groups: GroupCoordination, log: Partition, placement: Placement, ended: EndedTransaction
+) -> ErrorCode:
     if placement.has_too_few_in_sync(log.config.min_insync_replicas):
         return ErrorCode.NOT_ENOUGH_REPLICAS
-    if name == GROUP_TOPIC:
-        return groups.end_transaction(log, node_id, ended)
+    if log.topic == GROUP_TOPIC:
+        return groups.end_transaction(log, placement.leader_id, ended)
     return log.append_ended(ended, cluster.wall_ms()).error
 
 
@@ -106,7 +119,10 @@ class MarkerWriter:
         background: Background,
         groups: GroupCoordination,
         coordinators: Mapping[int, TransactionCoordinator],
+        call_soon: Callable[[Callable[[], object]], object],
     ) -> None:
+        """`call_soon`: has this called in the next turn of the loop."""
+        self._call_soon = call_soon
         self._cluster = cluster
         self._timer = timer
         self._background = background
@@ -114,6 +130,8 @@ class MarkerWriter:
         self._coordinators = coordinators
         #: Those that are not through, by transactional id.
         self._unfinished: dict[str, _Asked] = {}
+        #: What was asked for in this turn of the loop.
+        self._new: list[_Asked] = []
         self._retry = Alarm(self._write_waiting, "transaction markers")
         self._retry_ms = _RETRY_MS_MIN
         #: How often something has changed for which markers may wait.
@@ -121,28 +139,47 @@ class MarkerWriter:
         #: Whether those that wait are to be tried again, and whether a job in the background does.
         self._is_round_due = self._is_round_under_way = False
         groups.on_partition_read(self._something_changed)
-        cluster.events.read(lambda _event: self._something_changed(), [Kind.LEADERS_MOVED, Kind.TOPIC_DELETED])
+        cluster.events.read(lambda _event: self._something_changed(), [*MAY_BE_WRITABLE, Kind.TOPIC_DELETED])
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is to be written now."""
+        return not self._new
 
     def close(self) -> None:
         """Write nothing any more."""
         self._unfinished.clear()
+        self._new.clear()
         self._timer.cancel(self._retry)
 
     def write(self, node_id: int, key: str, markers: WriteMarkers) -> None:
-        """Write these, and tell the machine of this key on that node."""
+        """Have these written, and tell the machine of this key on that node."""
         marker = TransactionMarker(markers.is_commit, markers.coordinator_epoch)
         ended = EndedTransaction(markers.producer_id, markers.producer_epoch, marker, markers.transaction_version)
         asked = _Asked(node_id, key, markers, ended, set(markers.partitions))
         self._unfinished[markers.transactional_id] = asked
-        self._go_on(asked)
-        if asked.missing and self._retry_ms > 2 * _RETRY_MS_MIN:
+        self._new.append(asked)
+        if len(self._new) == 1:
+            self._call_soon(self._write_new)
+
+    def _write_new(self) -> None:
+        new, self._new = self._new, []
+        steps = self._write_first_time(new)
+        if sum(len(asked.missing) for asked in new) <= _AT_ONCE:
+            exhaust(steps)
+        else:
+            self._background.start(steps, "transaction markers")
+
+    def _write_first_time(self, new: Sequence[_Asked]) -> Iterator[None]:
+        yield from self._write_each(new)
+        if any(asked.missing for asked in new) and self._retry_ms > 2 * _RETRY_MS_MIN:
             self._timer.cancel(self._retry)  # which is for those that wait for long
             self._retry_ms = _RETRY_MS_MIN
             self._write_later()
 
     def _go_on(self, asked: _Asked) -> None:
         if len(asked.missing) <= _AT_ONCE:
-            self._tell(asked, self._write_some(asked, list(asked.missing)))
+            self._tell(asked, self._write_some(asked, sorted(asked.missing)))
         else:
             asked.is_under_way = True
             self._background.start(self._write_all(asked), "transaction markers")
@@ -181,7 +218,7 @@ class MarkerWriter:
     def _write_some(self, asked: _Asked, places: Iterable[TopicPartition]) -> set[TopicPartition]:
         """Try these; returns those that need no marker any more. What must not be tried again is not missing."""
         written = set()
-        for place in sorted(places):
+        for place in places:
             error = self._write_at_leader(place, asked.ended)
             if error in _DONE:
                 written.add(place)
@@ -192,12 +229,13 @@ class MarkerWriter:
     def _write_at_leader(self, place: TopicPartition, ended: EndedTransaction) -> ErrorCode:
         cluster = self._cluster
         topic = cluster.topics.get(place[0])
-        if topic is None or find_partition(topic, place[1]) is None:
+        log = find_partition(topic, place[1])
+        if topic is None or log is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        leader_id = topic.placements[place[1]].leader_id
-        if leader_id == NO_LEADER or leader_id in cluster.silent_node_ids:
+        placement = topic.placements[log.index]
+        if placement.leader_id == NO_LEADER or placement.leader_id in cluster.silent_node_ids:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return write_marker(cluster, self._groups, leader_id, place, ended)
+        return _append(cluster, self._groups, log, placement, ended)
 
     def _tell(self, asked: _Asked, written: Collection[TopicPartition]) -> None:
         markers = asked.markers
@@ -234,15 +272,19 @@ class MarkerWriter:
             self._background.start(self._go_round(), "transaction markers")
 
     def _go_round(self) -> Iterator[None]:
-        """Try those again that wait, one with each step: there may be thousands."""
+        """Try those again that wait: there may be thousands."""
         try:
             while self._is_round_due:
                 self._is_round_due = False
-                for asked in list(self._unfinished.values()):
-                    if not self._is_asked(asked):
-                        self._drop(asked)
-                    elif not asked.is_under_way:
-                        self._go_on(asked)
-                    yield
+                yield from self._write_each(list(self._unfinished.values()))
         finally:
             self._is_round_under_way = False
+
+    def _write_each(self, all_asked: Iterable[_Asked]) -> Iterator[None]:
+        """Try these, one with each step."""
+        for asked in all_asked:
+            if not self._is_asked(asked):
+                self._drop(asked)
+            elif not asked.is_under_way:
+                self._go_on(asked)
+            yield
