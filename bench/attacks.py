@@ -46,6 +46,8 @@ class Attack:
     kept_bytes: int = 0
     #: After these, what is sent by somebody else and answered before it counts as over.
     then: Callable[[], Sequence[bytes]] = lambda: ()
+    #: Asked, by another client, until it is so: what the attack has begun is over then.
+    until: Callable[[Client], bool] = lambda _client: True
 
 
 def wide_topic(client: Client) -> None:

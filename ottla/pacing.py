@@ -17,6 +17,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import filterfalse, groupby
 from time import perf_counter
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
@@ -41,6 +42,8 @@ JOINED_PARTS: Final = 512
 ACTIVE_MAX: Final = 4
 #: `isinstance(part, memoryview)`, for loops that Python does not run.
 _is_view: Final = memoryview.__instancecheck__
+#: How many are begun in a turn whose slice is over; each goes to its first breath.
+LATE_MAX: Final = 8
 #: A request that has had more elements than this is heavy: megabytes of it are in memory. Only one goes on.
 HEAVY_ELEMENTS: Final = 10_000
 #: Workers that are kept for the next request.
@@ -159,6 +162,8 @@ class Pace:
         self._turn_ends = 0.0
         self._is_closed = False
         self._turn_is_begun = False
+        #: How many were begun though this turn's slice was over.
+        self._begun_late = 0
         #: Those out of breath: a few that go on in turn, and those who wait until one of them is done.
         self._active: deque[Worker] = deque()
         self._waiting: deque[Worker] = deque()
@@ -174,6 +179,8 @@ class Pace:
     def run(self, task: Task) -> Worker | None:
         """Do it now, as far as this turn's slice goes, and the rest in the turns that follow. It must not raise.
 
+        Few are begun where others have had all of this turn's slice: as many may come as there are connections.
+
         Returns who does the rest; None: it is done, or is part of what a worker does.
         """
         if type(getcurrent()) is Worker:
@@ -181,6 +188,10 @@ class Pace:
             return None
         if not self._turn_is_begun:
             self._begin_turn()
+        elif self._now() >= self._turn_ends:
+            self._begun_late += 1
+            if self._begun_late > LATE_MAX:
+                task = partial(_begin_in_its_turn, task)
         if not self._idle:
             Worker(self)
         worker = self._idle.pop()
@@ -233,6 +244,7 @@ class Pace:
 
     def _begin_turn(self) -> None:
         self._turn_is_begun = True
+        self._begun_late = 0
         self._turn_ends = self._now() + SLICE_SECONDS
         self._call_soon(self._end_turn)
 
@@ -268,6 +280,11 @@ class Pace:
                 return False
             self._heavy = worker
         return True
+
+
+def _begin_in_its_turn(task: Task) -> None:
+    breathe()
+    task()
 
 
 def breathe() -> None:

@@ -18,6 +18,7 @@ from ottla.pacing import (
     FAULTS_MAX,
     HEAVY_ELEMENTS,
     JOINED_PARTS,
+    LATE_MAX,
     MIB,
     REQUEST_ELEMENTS_MAX,
     SLICE_SECONDS,
@@ -98,6 +99,18 @@ def test_a_turn_has_one_slice_for_all() -> None:
         loop.pace.run(work)
     loop.turn()
     assert sum(work.done for work in works) == len(works) + 1
+
+
+def test_not_all_are_begun_when_many_come_in_one_turn() -> None:
+    """Each may take a millisecond before its first breath."""
+    loop = Loop()
+    works = [Work(loop, 1) for _ in range(100)]
+    for work in works:
+        loop.pace.run(work)
+    assert sum(work.done for work in works) == 1 + LATE_MAX
+    while not loop.pace.is_settled:
+        loop.turn()
+    assert sum(work.done for work in works) == len(works)
 
 
 def test_a_few_go_on_in_turn_and_the_others_wait() -> None:

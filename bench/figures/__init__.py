@@ -16,6 +16,7 @@ from bench.figures import (
     stored,
     tails,
     trace,
+    transactions,
     versions,
     worst,
 )
@@ -33,6 +34,7 @@ ALL: list[Figure] = [
     crowds.FIGURE,
     latency.FIGURE,
     tails.FIGURE,
+    transactions.FIGURE,
     restart.FIGURE,
     holds.FIGURE,
     stored.FIGURE,

@@ -22,6 +22,7 @@ from bench.broker import Broker, UnableError
 from bench.bystander import Bystander
 from bench.figures.figure import Figure, Row, Values
 from bench.peers.ottla import serving
+from bench.transaction_attacks import transaction_attacks
 from tests.support.client import Client
 from tests.support.wire import Connection, ConnectionClosedError, SilenceError
 
@@ -29,8 +30,11 @@ SECONDS_MAX = 120.0
 MIB = 1024 * 1024
 #: How long nothing is asked of answers that nobody reads.
 _UNREAD_SECONDS = 2.0
+#: Between two looks at whether what was begun is over.
+_PAUSE_SECONDS = 0.2
 
-ATTACKS = [attack for attack in all_attacks() if os.environ.get("WORST", "") in attack.name]
+_ALL = [*all_attacks(), *transaction_attacks()]
+ATTACKS = [attack for attack in _ALL if os.environ.get("WORST", "") in attack.name]
 
 
 def wait_row(attack: Attack) -> Row:
@@ -107,7 +111,11 @@ def _attack(attack: Attack, connections: Sequence[Connection], frames: Sequence[
             for frame in attack.then():
                 other.send(frame)
                 other.receive_frame(timeout_seconds=SECONDS_MAX)
-    return ", ".join(sorted({_answer(connection) for connection in connections}))
+    outcome = ", ".join(sorted({_answer(connection) for connection in connections}))
+    with Client(broker.bootstrap, timeout_seconds=SECONDS_MAX) as other:
+        while not attack.until(other):
+            time.sleep(_PAUSE_SECONDS)
+    return outcome
 
 
 def _send(connection: Connection, frame: bytes) -> None:

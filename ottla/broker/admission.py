@@ -2,7 +2,8 @@
 
 Only the first batch of a transaction in a partition is asked for; as long as it is open there, those that follow go
 straight on. While the transaction before is being completed the partition asks again, for a moment, so that the
-producer need not send it all anew.
+producer need not send it all anew. What is waited for is the broker's own work, so where the clock stands still a
+millisecond is a turn of the loop: no test hangs because nobody moves the clock.
 
 Kafka: ReplicaManager.handleProduceAppend.
 """
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _NOT_ADDED: Final = "Partition was not added to the transaction"
 _UNABLE: Final = "Unable to verify the partition has been added to the transaction. Underlying error: "
 
+#: However patient the settings say.
+_TURNS_MAX: Final = 1_000
 #: What clients of before v12 may not retry rightly; they are told NOT_ENOUGH_REPLICAS.
 _NOT_VERIFIED: Final = frozenset(
     (
@@ -69,7 +72,10 @@ class Admission:
         self._asking = of_produce(call.api_version)
         settings, now_ms = call.node.cluster.settings, call.node.timer.now_ms()
         self._backoff_ms: int = settings["add.partitions.to.txn.retry.backoff.ms"]
-        self._gives_up_ms: int = now_ms + settings["add.partitions.to.txn.retry.backoff.max.ms"]
+        patience_ms: int = settings["add.partitions.to.txn.retry.backoff.max.ms"]
+        self._gives_up_ms = now_ms + patience_ms
+        #: How often it is asked again where the clock stands still; None: it goes.
+        self._turns_left = min(patience_ms, _TURNS_MAX) if call.node.clock.stands_still else None
 
     def begin(self) -> None:
         """Ask, and go on when that is answered."""
@@ -113,12 +119,21 @@ class Admission:
     def _answered(
         self, refused: dict[TopicPartition, ErrorCode], verifications: dict[TopicPartition, Verification]
     ) -> None:
-        timer = self._call.node.timer
         is_busy = ErrorCode.CONCURRENT_TRANSACTIONS in refused.values()
-        if self._asking is Asking.ADD and is_busy and timer.now_ms() < self._gives_up_ms:
-            timer.add_in(Alarm(self.begin, "adding partitions to a transaction"), self._backoff_ms)
-        else:
+        if self._asking is not Asking.ADD or not is_busy or not self._begin_again():
             self._end(refused, verifications)
+
+    def _begin_again(self) -> bool:
+        """Ask once more in a moment, unless that was done long enough."""
+        timer, delay_ms = self._call.node.timer, self._backoff_ms
+        if self._turns_left is not None:
+            delay_ms, self._turns_left = 0, self._turns_left - 1
+            is_patient = self._turns_left >= 0
+        else:
+            is_patient = timer.now_ms() < self._gives_up_ms
+        if is_patient:
+            timer.add_in(Alarm(self.begin, "adding partitions to a transaction"), delay_ms)
+        return is_patient
 
     def _end(self, refused: dict[TopicPartition, ErrorCode], verifications: dict[TopicPartition, Verification]) -> None:
         self._then({place: self._result(error) for place, error in paced(refused.items())}, verifications)

@@ -51,4 +51,5 @@ def write_log_lines(events: Stream, log: Log) -> None:
             keys["exc_info"] = event.raised
         getattr(log, event.kind.level)(event.kind.value, **keys)
 
-    events.read(write, [kind for kind in Kind if kind.level is not None and log.is_enabled_for(LEVELS[kind.level])])
+    enabled = {level for level, number in LEVELS.items() if log.is_enabled_for(number)}
+    events.read(write, [kind for kind in Kind if kind.level in enabled])

@@ -64,9 +64,13 @@ class _Connection:
 
     @classmethod
     async def open(cls, host: str, port: int) -> _Connection:
-        """Connect, and learn what the broker knows."""
+        """Connect, and learn what the broker knows. Raises one of `_UNANSWERED`."""
         connection = cls(*await asyncio.open_connection(host, port))
-        answer = await connection.ask(_api_of(ApiVersionsRequest()), ApiVersionsRequest(), 0)
+        try:
+            answer = await connection.ask(_api_of(ApiVersionsRequest()), ApiVersionsRequest(), 0)
+        except BaseException:
+            await connection.close()
+            raise
         connection.versions = {known.api_key: (known.min_version, known.max_version) for known in answer.api_keys}
         return connection
 
@@ -107,15 +111,23 @@ class Cluster:
     async def learn(self) -> None:
         """Which brokers there are."""
         answer = await self._ask(self._first, MetadataRequest([]), 1)
+        known = self.brokers
         self.brokers = {
             broker.node_id: {"node_id": broker.node_id, "host": broker.host, "port": broker.port}
             for broker in sorted(answer.brokers, key=lambda broker: int(broker.node_id))
         }
-        self._of_node = {}
+        for node_id in known:
+            if known[node_id] != self.brokers.get(node_id):
+                self._of_node.pop(node_id, None)
 
     async def ask(self, node_id: int, request: Message, version_min: int = 0) -> Any:
         """Ask this node, in no older version than this."""
-        return await self._ask(await self._connection(node_id), request, version_min)
+        connection = await self._connection(node_id)
+        try:
+            return await self._ask(connection, request, version_min)
+        except (OSError, EOFError):
+            self._of_node.pop(node_id, None)
+            raise UnreachableNode from None
 
     async def ask_all(self, request: Message, version_min: int = 0) -> dict[int, Any]:
         """Ask every node the same."""
@@ -200,7 +212,7 @@ async def ask_cluster(bootstrap: str, timeout_seconds: float, question: Callable
                     if not refused.error.retriable:
                         raise CannotAnswer(str(refused)) from None
                 except UnreachableNode as unreachable:
-                    last_error = unreachable  # it may be about to be missed
+                    last_error = unreachable  # it may have died a moment ago, and be missed a moment later
                 await asyncio.sleep(RETRY_SECONDS)
     except TimeoutError:
         if isinstance(last_error, Refused):

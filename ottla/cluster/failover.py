@@ -206,6 +206,7 @@ class Failover:
         reassigned: list[tuple[Topic, int, list[int]]] = []
         led_anew: list[Partition] = []
         indexes_moved: dict[Topic, list[int]] = {}
+        in_sync_anew = 0
         is_different = is_imbalanced = False
         for topic, index, change in changes:
             min_isr = _min_isr(topic, index)
@@ -217,6 +218,7 @@ class Failover:
                     moved.append((topic, index, before.leader_id))
                 if after.leader_id != before.leader_id or not set(before.replicas) <= set(after.replicas):
                     led_anew.append(topic.partitions[index])
+                in_sync_anew += len(after.isr) > len(before.isr)
                 if after.replicas != before.replicas:
                     reassigned.append((topic, index, before.replicas))
                 before.become(after)
@@ -239,6 +241,8 @@ class Failover:
             )
         if moved:
             cluster.events.tell(Kind.LEADERS_MOVED, partitions=len(moved))
+        if in_sync_anew:
+            cluster.events.tell(Kind.PARTITIONS_IN_SYNC, partitions=in_sync_anew)
         self._tell_reassigned(reassigned)
         if is_imbalanced:
             self._arm_balancing()

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from ottla.events.kind import Kind
 from ottla.pacing import paced
 
 if TYPE_CHECKING:
+    from ottla.events.stream import Stream
     from ottla.log.config import LogConfig
     from ottla.log.logs import Logs
     from ottla.log.partition import Partition
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: Of the configs, who waits for replicas goes by this one.
+_MIN_INSYNC: Final = "min.insync.replicas"
 NO_LEADER: Final = -1
 #: To make or to delete so many takes a millisecond or two.
 _FEW_PARTITIONS: Final = 64
@@ -105,6 +109,10 @@ class Surroundings(Protocol):
         """Where its partitions' logs are opened."""
 
     @property
+    def events(self) -> Stream:
+        """Who tells what happens."""
+
+    @property
     def all_nodes(self) -> Mapping[int, object]:
         """All nodes, by id, be they up or not."""
 
@@ -182,8 +190,10 @@ class Topic:
         """
         replicas = [placement.assigned for placement in self.placements]
         self._cluster.keep_topic(self.name, self.topic_id, configs, replicas)
-        self.configs = dict(configs)
+        before, self.configs = self.configs, dict(configs)
         self.apply_configs()
+        if before.get(_MIN_INSYNC) != configs.get(_MIN_INSYNC):
+            self._cluster.events.tell(Kind.PARTITIONS_IN_SYNC, partitions=len(self.partitions))
 
     def apply_configs(self, indexes: Iterable[int] | None = None) -> None:
         """Let the logs go by the topic's configs and the settings of the nodes that lead them, as they are now.

@@ -137,14 +137,21 @@ class Stream:
 
         `kinds`: by default all but that of each request.
         """
-        chosen = tuple(dict.fromkeys(kinds))
+        chosen = dict.fromkeys(kinds)
         mine = partial(reader)  # so that who reads twice can stop once
+        readers = self._readers
+        unread = [kind for kind in self._watchers if kind in chosen and kind not in readers]
         for kind in chosen:
-            self._set_readers(kind, (*self._readers.get(kind, ()), mine))
+            readers[kind] = (*readers.get(kind, ()), mine)
+        for kind in unread:
+            self._tell_watchers(kind)
 
         def stop() -> None:
             for kind in chosen:
-                self._set_readers(kind, tuple(other for other in self._readers.get(kind, ()) if other is not mine))
+                if others := tuple(other for other in readers.get(kind, ()) if other is not mine):
+                    readers[kind] = others
+                elif readers.pop(kind, None) is not None:
+                    self._tell_watchers(kind)
 
         return stop
 
@@ -156,15 +163,9 @@ class Stream:
         self._watchers.setdefault(kind, []).append(told)
         told(self.is_read(kind))
 
-    def _set_readers(self, kind: Kind, readers: tuple[partial[object], ...]) -> None:
-        was_read = kind in self._readers
-        if readers:
-            self._readers[kind] = readers
-        else:
-            self._readers.pop(kind, None)
-        if was_read is not bool(readers):
-            for told in self._watchers.get(kind, ()):
-                told(bool(readers))
+    def _tell_watchers(self, kind: Kind) -> None:
+        for told in self._watchers.get(kind, ()):
+            told(self.is_read(kind))
 
     def _deliver(self) -> None:
         self._is_delivering = True

@@ -10,6 +10,7 @@ Kafka: EndTransactionMarker, ControlRecordType.
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ottla.protocol.batch_error import BatchError
@@ -21,6 +22,8 @@ from ottla.protocol.varint import Buffer
 
 _KEY: Final = struct.Struct(">hh")
 _VALUE: Final = struct.Struct(">hi")
+#: All partitions of a transaction get the same batch, one after the other.
+_REMEMBERED_MAX: Final = 4
 _NOBODY: Final = -1
 
 
@@ -45,6 +48,7 @@ class EndedTransaction(NamedTuple):
         return _NOBODY in (self.producer_id, self.producer_epoch)
 
 
+@lru_cache(_REMEMBERED_MAX)
 def build_marker(marker: TransactionMarker, producer_id: int, producer_epoch: int, timestamp_ms: int) -> bytes:
     """The control batch for one producer's transaction."""
     key, value = _KEY.pack(0, marker.is_commit), _VALUE.pack(0, marker.coordinator_epoch)

@@ -78,7 +78,8 @@ class Bucket(TimerEntry):
     __slots__ = ()
 
     def __init__(self) -> None:
-        super().__init__(_NOT_QUEUED)
+        self.deadline_ms = _NOT_QUEUED
+        self._bucket = None
         self._next = self._prev = self
 
     @property

@@ -113,7 +113,8 @@ def _orbits() -> dict[int, tuple[int, ...]]:
     joined: dict[int, set[int]] = {}
     for code in paced(range(_CASED_END), 100):
         character = chr(code)
-        others = {ord(other) for other in (character.lower(), character.upper()) if len(other) == 1} - {code}
+        cases = {character.lower(), character.upper()}
+        others = {ord(case) for case in cases if len(case) == 1 and case.casefold() == character.casefold()} - {code}
         for other in others:
             orbit = joined.setdefault(code, {code}) | joined.setdefault(other, {other})
             for each in orbit:
@@ -122,25 +123,42 @@ def _orbits() -> dict[int, tuple[int, ...]]:
 
 
 @cache
+def named(name: str, *, is_inverse: bool, ignores_case: bool) -> CharSet:
+    """What stands in `PERL` or `POSIX` by this name."""
+    found = PERL.get(name) or POSIX[name]
+    found = in_any_case(found) if ignores_case else found
+    return inverse(found) if is_inverse else found
+
+
+@cache
 def category(name: str, *, is_inverse: bool, ignores_case: bool) -> CharSet:
-    """What `\\p{name}` stands for: a category of Unicode: one of `CATEGORIES`."""
+    """What `\\p{name}` stands for: one of `CATEGORIES`."""
     if name == "Any":
         found = ANY
     else:
         ranges = (ranges for other, ranges in _by_category().items() if other.startswith(name))
         found = union(chain.from_iterable(ranges))
-    return _as_wanted(found, is_inverse=is_inverse, ignores_case=ignores_case)
-
-
-@cache
-def named(name: str, *, is_inverse: bool, ignores_case: bool) -> CharSet:
-    """What stands in `PERL` or `POSIX` by this name."""
-    return _as_wanted(PERL.get(name) or POSIX[name], is_inverse=is_inverse, ignores_case=ignores_case)
-
-
-def _as_wanted(found: CharSet, *, is_inverse: bool, ignores_case: bool) -> CharSet:
-    found = in_any_case(found) if ignores_case else found
+    if ignores_case:
+        found = _category_in_any_case(name, found)
     return inverse(found) if is_inverse else found
+
+
+def _category_in_any_case(name: str, found: CharSet) -> CharSet:
+    """As RE2/J has it: Lu, Lt and Mn grow; Ll by what has an unusual case, such as K by Kelvin's sign; no other."""
+    if name in ("Lu", "Lt", "Mn"):
+        return in_any_case(found)
+    if name != "Ll":
+        return found
+    unusual = (
+        orbit for orbit in _orbits().values() if not _is_usual(orbit) and any(has(found, code) for code in orbit)
+    )
+    return union([*ranges_of(found), *((code, code + 1) for orbit in unusual for code in orbit)])
+
+
+def _is_usual(orbit: tuple[int, ...]) -> bool:
+    """A capital letter and a small one, each of which is made of the other."""
+    capital, small, *more = map(chr, orbit)
+    return not more and capital.lower() == small and capital in (small.upper(), small.title())
 
 
 @cache

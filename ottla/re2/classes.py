@@ -44,15 +44,19 @@ class ClassParser:
         if is_inverse:
             self._at += 1
         begins = self._at
-        members: set[CharSet] = set()
+        ranges: list[tuple[int, int]] = []
+        named: set[CharSet] = set()
         while not self._looks_at("]") or self._at == begins:
             breathe()
-            found = self._named()
-            members.add(self._range() if found is None else found)
+            if (found := self._named()) is None:
+                ranges.append(self._range())
+            else:
+                named.add(found)
         self._at += 1
-        found = characters.union(chain.from_iterable(map(characters.ranges_of, members)))
+        found = characters.union(ranges)
         if self._ignores_case:
             found = characters.in_any_case(found)
+        found = characters.union(chain.from_iterable(map(characters.ranges_of, [found, *named])))
         return characters.inverse(found) if is_inverse else found, self._at
 
     def _named(self) -> CharSet | None:
@@ -65,7 +69,7 @@ class ClassParser:
     def _looks_at(self, text: str) -> bool:
         return self._text.startswith(text, self._at)
 
-    def _range(self) -> CharSet:
+    def _range(self) -> tuple[int, int]:
         first = last = self._character()
         if self._looks_at("-") and not self._looks_at("-]"):
             self._at += 1

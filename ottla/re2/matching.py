@@ -7,20 +7,20 @@ find out is counted over the life of a pattern, which is that of a request: what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import Enum
 from typing import Final
 
 from ottla.pacing import TooCostly, breathe
 from ottla.re2.characters import has
 from ottla.re2.parsing import parse
-from ottla.re2.program import Consume, Edge, Fork, Jump, Look
+from ottla.re2.program import Consume, Edge, Fork, Instruction, Jump, Look
 
 #: Places and next states that are remembered; some tens of megabytes.
 _REMEMBERED_MAX: Final = 200_000
-#: Instructions that are looked at to find new states: some ten seconds.
-_LOOKS_MAX: Final = 20_000_000
-_LOOKS_PER_BREATH: Final = 256
+#: Places that are looked at to find new states: some ten seconds.
+_LOOKS_MAX: Final = 10_000_000
+_PLACES_PER_BREATH: Final = 256
 
 
 class _Beside(Enum):
@@ -55,12 +55,29 @@ class _State:
         self.fits: bool | None = None
 
 
+def _onward(place: int, step: Instruction) -> tuple[int, ...]:
+    match step:
+        case Fork(one, other):
+            return place + one, place + other
+        case Jump(to):
+            return (place + to,)
+        case Look():
+            return (place + 1,)
+        case Consume():
+            return ()
+
+
 class Pattern:
     """A regular expression in RE2's syntax. Raises `PatternError`."""
 
     def __init__(self, text: str) -> None:
-        self._program = parse(text)
-        self._has_edges = any(isinstance(instruction, Look) for instruction in self._program)
+        program = parse(text)
+        #: The end of the program: the text fits.
+        self._end = len(program)
+        #: By place: where it is gone on from there without a character; only at which edges; which character is next.
+        self._onward: list[tuple[int, ...]] = [*map(_onward, range(self._end), program), ()]
+        self._edges = {place: step.at for place, step in enumerate(program) if isinstance(step, Look)}
+        self._next = {place: step.characters for place, step in enumerate(program) if isinstance(step, Consume)}
         self._states: dict[tuple[frozenset[int], _Beside], _State] = {}
         self._remembered = 0
         self._looks_left = _LOOKS_MAX
@@ -73,7 +90,7 @@ class Pattern:
             if not state.places:
                 return False
         if state.fits is None:
-            state.fits = len(self._program) in self._reachable(state, _Beside.NOTHING)
+            state.fits = self._end in self._reachable(state, _Beside.NOTHING)
         return state.fits
 
     def _state(self, places: frozenset[int], before: _Beside) -> _State:
@@ -93,46 +110,38 @@ class Pattern:
 
     def _step(self, state: _State, character: str) -> _State:
         """The state after this character."""
+        breathe()
         beside = self._beside(character)
         code = ord(character)
-        found = set()
-        for place in self._reachable(state, beside):
-            instruction = self._program[place] if place < len(self._program) else None
-            if isinstance(instruction, Consume) and has(instruction.characters, code):
-                found.add(place + 1)
+        places = self._reachable(state, beside) & self._next.keys()
+        found = {place + 1 for place in places if has(self._next[place], code)}
         after = self._state(frozenset(found), beside)
         state.next[character] = after
         self._remember(1)
         return after
 
     def _beside(self, character: str) -> _Beside:
-        if not self._has_edges:
+        if not self._edges:
             return _Beside.OTHER
         if character == "\n":
             return _Beside.LINE
         is_word = character.isascii() and (character.isalnum() or character == "_")
         return _Beside.WORD if is_word else _Beside.OTHER
 
-    def _reachable(self, state: _State, after: _Beside) -> Iterable[int]:
+    def _reachable(self, state: _State, after: _Beside) -> set[int]:
         """All places that can be gone on to without a character."""
         reached = set(state.places)
         open_places = list(reached)
         while open_places:
             place = open_places.pop()
-            if place % _LOOKS_PER_BREATH == 0:
+            if place % _PLACES_PER_BREATH == 0:
                 breathe()
-            match self._program[place] if place < len(self._program) else None:
-                case Fork(one, other):
-                    onward = [place + one, place + other]
-                case Jump(to):
-                    onward = [place + to]
-                case Look(at) if _EDGES[at](state.before, after):
-                    onward = [place + 1]
-                case _:
-                    continue
-            new = set(onward) - reached
-            reached |= new
-            open_places += new
+            if place in self._edges and not _EDGES[self._edges[place]](state.before, after):
+                continue
+            for onward in self._onward[place]:
+                if onward not in reached:
+                    reached.add(onward)
+                    open_places.append(onward)
         self._looks_left -= len(reached)
         if self._looks_left < 0:
             raise TooCostly("a pattern for transactional ids takes too long to be held against them")

@@ -17,7 +17,7 @@ from ottla.protocol.messages.leave_group import LeaveGroupRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.sync_group import SyncGroupRequest
 from tests.cli.script import Script, read_all
-from tests.cli.stage import commit, create
+from tests.cli.stage import begin_transaction, commit, create
 from tests.cli.terminal import Serving, only_line, ottla, serving
 from tests.support.client import Client
 
@@ -39,6 +39,7 @@ def broker() -> Iterator[Serving]:
         assert client.ask(topic, 5).topics[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
         client.ask(MetadataRequest([MetadataRequest.MetadataRequestTopic(name=HOSTILE)], True), 9)
         client.ask(InitProducerIdRequest(HOSTILE, 1000), 1)
+        begin_transaction(client, HOSTILE, "orders")
         commit(client, f"committed {HOSTILE}", "orders", {0: 1})
         client.ask(FindCoordinatorRequest(HOSTILE), 1)
         protocols = [JoinGroupRequest.JoinGroupRequestProtocol(HOSTILE, b"")]
@@ -71,6 +72,9 @@ def test_log_for_people_has_them_escaped(broker: Serving) -> None:
         ("groups", "describe", f"committed {HOSTILE}"),
         ("groups", "--json"),
         ("groups", "describe", HOSTILE, "--json"),
+        ("transactions",),
+        ("transactions", "--json"),
+        ("transactions", "describe", HOSTILE),
     ],
     ids=lambda command: " ".join(command).partition("\x1b")[0],
 )
@@ -79,13 +83,20 @@ def test_tables_have_them_escaped(broker: Serving, command: tuple[str, ...]) -> 
     ended = ottla(*command, "--bootstrap-server", broker.bootstrap)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.replace("\n", "").isprintable()
-    if command[0] == "groups" and "--json" not in command:
+    if command[0] != "topics" and "--json" not in command:
         assert SHOWN in ended.stdout
 
 
 @pytest.mark.parametrize(
     "command",
-    [("topics", "describe", HOSTILE), ("groups", "describe", "no" + HOSTILE), ("nodes", "--control", HOSTILE)],
+    [
+        ("topics", "describe", HOSTILE),
+        ("groups", "describe", "no" + HOSTILE),
+        ("nodes", "--control", HOSTILE),
+        ("transactions", "describe", "no" + HOSTILE),
+        ("transactions", "list", "--state", HOSTILE),
+        ("transactions", "find-hanging", "--topic", HOSTILE),
+    ],
 )
 def test_what_is_refused_is_repeated_in_one_printable_line(broker: Serving, command: tuple[str, ...]) -> None:
     """Blanks of all kinds are one blank there."""

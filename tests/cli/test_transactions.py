@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from ottla.cli import main
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
+from ottla.protocol.messages.list_transactions import ListTransactionsResponse
 from ottla.protocol.messages.metadata import MetadataRequest
 from tests.cli.older import older_kafka
 from tests.cli.stage import LONG_AGO_MS, begin_transaction, create, hang, produce
@@ -276,6 +278,38 @@ def test_an_older_kafka_is_told_from_one_that_fails() -> None:
             exit_code, _, err = said(*arguments, "--bootstrap-server", bootstrap)
             assert exit_code == 1
             assert only_line(err).startswith(f"ottla: {bootstrap} can't answer that: it needs {needed}")
+
+
+def test_it_is_asked_again_what_passes() -> None:
+    """A coordinator that is being read, a connection that breaks: the next try tells. In the version that it knows."""
+    one = ListTransactionsResponse.TransactionState("tx", 7, "Ongoing")
+    loading = ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    with older_kafka(loading, None, ListTransactionsResponse(transaction_states=[one])) as bootstrap:
+        exit_code, out, err = said("list", "--json", "--bootstrap-server", bootstrap)
+        assert (exit_code, err) == (0, "")
+        assert [found["transactional_id"] for found in json.loads(out)] == ["tx"]
+
+
+def test_what_does_not_pass_is_said_in_the_end() -> None:
+    """What the broker has said all the time; at once what will not pass; and what its version has no word for."""
+    loading = ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    refused = ListTransactionsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    unknown = ListTransactionsResponse(error_code=9999)
+    filtered = ["--transactional-id-pattern", "a"]
+    for answers, arguments, complaint in [
+        (
+            [loading] * 9,
+            ["--timeout", "0.5"],
+            "for 0.5 s it has said node 1 lists no transactions: COORDINATOR_LOAD_IN",
+        ),
+        ([refused], [], "node 1 lists no transactions: CLUSTER_AUTHORIZATION_FAILED. "),
+        ([unknown], [], "node 1 lists no transactions: error 9999, which is not known here. "),
+        ([refused], filtered, "it needs ListTransactions v2, and this Kafka ends at v0; it is older, "),
+    ]:
+        with older_kafka(*answers) as bootstrap:
+            exit_code, _, err = said("list", *arguments, "--bootstrap-server", bootstrap)
+            assert exit_code == 1
+            assert only_line(err).startswith(f"ottla: {bootstrap} can't answer that: {complaint}")
 
 
 def test_nobody_there_is_said() -> None:

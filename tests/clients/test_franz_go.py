@@ -1,27 +1,22 @@
 """franz-go's transactions: a producer, and a group whose members consume and produce in one.
 
-Go builds the program once into `.cache`, from the versions that its go.mod pins; where there is no `go` the tests are
-skipped and say so.
+Where there is no `go` the tests are skipped and say so.
 """
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests.clients.conftest import SETTINGS, MakeTopic, unique_name
-from tests.clients.libraries import ROOT
+from tests.clients.franz_go import build_franz_go
 from tests.support.backstage import Backstage
-from tests.support.fetching import fetching
 from tests.support.ottla_process import ottla
 
-_SOURCE: Final = Path(__file__).parent / "programs" / "franz_go"
-_PROGRAM: Final = ROOT / ".cache" / "franz-go" / "copier"
 _SECONDS_MAX: Final = 120.0
 PARTITIONS: Final = 3
 
@@ -30,11 +25,9 @@ pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="franz-go nee
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    with fetching(_PROGRAM):
-        if not _PROGRAM.exists():
-            print(f"building {_PROGRAM} (once; Go fetches its modules)", file=sys.stderr)
-        subprocess.run(["go", "build", "-o", _PROGRAM, "."], cwd=_SOURCE, check=True)
-    return _PROGRAM
+    built = build_franz_go()
+    assert built is not None
+    return built
 
 
 def copies(program: Path, *arguments: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ottla.coordinator.java_hash import hash_map_order, partition_for, string_hash
 
@@ -16,11 +18,23 @@ from ottla.coordinator.java_hash import hash_map_order, partition_for, string_ha
         ("range", 108280125),
         ("polygenelubricants", -(2**31)),
         ("AaAaAaAa", -540425984),
+        ("AaAaAaAa" * 100, -1701223424),
     ],
 )
 def test_a_string_has_javas_hash(text: str, value: int) -> None:
     """31 times what there was plus the next UTF-16 unit, in a signed int32."""
     assert string_hash(text) == value
+
+
+@given(st.text(min_size=1, max_size=70), st.sampled_from([1, 5, 6, 7, 64, 468]))
+def test_a_long_text_has_the_same_hash_as_letter_by_letter(text: str, times: int) -> None:
+    """It is computed in another way."""
+    value = 0
+    long_text = text * times
+    units = long_text.encode("utf-16-be")
+    for high, low in zip(units[0::2], units[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
+    assert string_hash(long_text) & 0xFFFFFFFF == value
 
 
 @pytest.mark.parametrize(

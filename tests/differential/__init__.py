@@ -12,6 +12,7 @@ with a live Kafka wherever one can run. A difference kept on purpose is declared
     scene.py        actors on connections, fresh names, waiting for a state; records the transcript
     script.py       the decorator, the list of all scripts
     scripts/        the scripts, one module an area; each has its golden file
+    walks/          what random walks are made of; `scripts/transaction_walks.py` plays them
     brokers.py      Ottla and Kafka, started with the same settings
     golden.py       reading, writing and comparing recorded transcripts
 """

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ottla.pacing import TooCostly
-from ottla.re2 import Pattern, PatternError, matching
+from ottla.re2 import Pattern, PatternError, classes, matching, parsing
 from tests.support.kafka_process import class_path, missing_tools
 
 #: Patterns, with texts that fit and texts that don't.
@@ -31,6 +31,8 @@ FITS: Final = [
     (r"\p{Lu}\pL*[\P{N}]\p{^Nd}", ["Éa!x"], ["éa!x", "Éa1x"]),
     (r"\Q.*\E.\x41\x{1F600}\101\n", [".*zA😀A\n"], ["..zA😀A\n"]),
     ("(?i)Straße[k-l]", ["STRAẞEK", "straßel"], ["STRASSEK"]),
+    (r"(?i)[^I]\p{Ll}\p{Lu}", ["ıKa", "ıKb"], ["iKa", "ıAa"]),
+    (r"(?i)[\P{Ll}k-l]", ["A", "K", "\u212a"], ["a", "é"]),
     ("(?i:a)b(?i)c", ["Abc", "abC"], ["aBc"]),
     ("a.b", ["axb"], ["a\nb"]),
     ("(?s)a.b", ["a\nb"], ["ab"]),
@@ -50,6 +52,14 @@ REFUSED: Final = [
     "((a{1000}){1000}){1000}",
 ]  # fmt: skip
 
+#: After each character another set of places.
+COSTLY: Final = "(a|b)*a(a|b){500}c"
+
+
+def some_text(length: int) -> str:
+    some = random.Random(7)
+    return "".join(some.choice("ab") for _ in range(length))
+
 
 @pytest.mark.parametrize(("pattern", "fitting", "others"), FITS, ids=[pattern for pattern, *_ in FITS])
 def test_all_of_the_text_has_to_fit(pattern: str, fitting: list[str], others: list[str]) -> None:
@@ -68,15 +78,32 @@ def test_what_is_no_pattern_is_refused(pattern: str) -> None:
 
 def test_no_pattern_takes_more_than_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ways through a pattern are not tried one by one; looking for new places in it is counted, and has an end."""
-    looks = []
-    monkeypatch.setattr(matching, "breathe", lambda: looks.append(1))
-    assert not Pattern("(a*)*(a|a)*(a?){30}a{30}b").matches("a" * 1000)
-    assert len(looks) < 10_000
+    patient = Pattern("(a*)*(a|a)*(a?){30}a{30}b")
+    assert not patient.matches("a" * 1000)
+    assert matching._LOOKS_MAX - patient._looks_left < 1000 * patient._end
     monkeypatch.setattr(matching, "_LOOKS_MAX", 10_000)
-    some = random.Random(7)
-    costly = Pattern("(a|b)*a(a|b){500}c")
     with pytest.raises(TooCostly, match="pattern"):
-        costly.matches("".join(some.choice("ab") for _ in range(1000)))
+        Pattern(COSTLY).matches(some_text(1000))
+
+
+def test_others_have_their_turn_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With each new state, and within one that is large, there is breath; in reading a long pattern too."""
+    breaths = []
+    for module in (matching, parsing, classes):
+        monkeypatch.setattr(module, "breathe", lambda: breaths.append(1))
+    pattern = Pattern(COSTLY)
+    assert len(breaths) >= len("(a|b)*a(a|b)")
+    breaths.clear()
+    pattern.matches(some_text(1000))
+    assert len(breaths) >= 1000
+    breaths.clear()
+    large = Pattern("(.?){1000}" * 20)
+    breaths.clear()
+    large.matches("a")
+    assert len(breaths) >= large._end // 256
+    breaths.clear()
+    Pattern("[" + "a-b" * 1000 + "]")
+    assert len(breaths) >= 1000
 
 
 def test_what_is_remembered_is_forgotten_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,47 +135,31 @@ def missing() -> str | None:
     return missing_tools()
 
 
-def made_up(some: random.Random) -> str:
-    """A pattern of a few pieces."""
-    pieces = [
-        *"abAB1-_é😀\n .|()*+?^$[]{}\\,:<>", "a{2}", "{0,2}", "{1,}", "{,2}", "(?i)", "(?i:", "(?m)", "(?s-i)", "(?:",
-        "()", "[a-b]", "[^a]", "[[:alpha:]]", "[[:^digit:]-]", "\\d", "\\W", "[\\s\\w]", "\\b", "\\B", "\\A", "\\z",
-        "\\pL", "\\P{Lu}", "[\\p{^Nd}]", "\\Qa*\\E", "\\Q", "\\x41", "\\x{e9}", "\\101", "\\n", "\\.", "*?",
-        "(a|b)", "(?P<x>", "(?U)",
-    ]  # fmt: skip
-    return "".join(some.choice(pieces) for _ in range(some.randrange(1, 8)))
+#: What patterns are made of: of everything a little, classes, repetitions, letters with unusual cases.
+PIECES: Final = [
+    [*"abAB1-_é😀\n .|()*+?^$[]{}\\,:<>", "a{2}", "{0,2}", "{1,}", "{,2}", "(?i)", "(?i:", "(?m)", "(?s-i)", "(?:",
+     "()", "[a-b]", "[^a]", "[[:alpha:]]", "[[:^digit:]-]", "\\d", "\\W", "[\\s\\w]", "\\b", "\\B", "\\A", "\\z",
+     "\\pL", "\\P{Lu}", "[\\p{^Nd}]", "\\Qa*\\E", "\\Q", "\\x41", "\\x{e9}", "\\101", "\\n", "\\.", "*?", "(a|b)",
+     "(?P<x>"],
+    ["[", "[", "]", "]", "(?i)[", *"ab-^:\\", "a-b", "\\d", "\\W", "[:alpha:]", "[:^word:]", "\\pL", "\\P{Ll}",
+     "\\p{Lt}", "\\p{^Nd}", "\\x41-\\x45", "\\]", "\\-", "0-9", "A-é"],
+    [*"ab(|)*+?{}", "{2}", "{,3}", "{1,2}", "(?:", "x{0}", "{1", "{*", "a|", "|b", "{3,1}", "{2,}"],
+    ["(?i)", "[^", "]", *"kKſsSßẞÅåÅµμΣσςΘθϑϴiIıǅǆǄῼῳﬀ"],
+]  # fmt: skip
+TEXTS: Final = [
+    "", "a", "b", "ab", "aa", "ba", "aab", "abab", "x", "A", "aA_1", "1", "-", "]", "^", ".", "{", "a*", "é", "É", "😀",
+    "\n", "a\nb", "a b", *"kKſsSßẞÅÅΣςΘϴiIıǅǄῼῳﬀ",
+]  # fmt: skip
 
 
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
 def test_re2j_says_the_same() -> None:
     """Of the patterns above and of thousands that are made up: which are refused, and which texts fit."""
     some = random.Random(14)
-    texts = [
-        "",
-        "a",
-        "b",
-        "A",
-        "ab",
-        "aa",
-        "ba",
-        "aab",
-        "a1",
-        "1",
-        "-",
-        "é",
-        "É",
-        "😀",
-        "\n",
-        "a\nb",
-        "a b",
-        "a*",
-        ".",
-        "{",
-        "aA_1",
-    ]
     asked = [(pattern, [*fitting, *others]) for pattern, fitting, others in FITS]
     asked += [(pattern, []) for pattern in REFUSED[:-1]]  # it has no limit, and no memory for the last
-    asked += [(made_up(some), texts) for _ in range(5000)]
+    for pieces in PIECES:
+        asked += [("".join(some.choices(pieces, k=some.randrange(1, 9))), TEXTS) for _ in range(1500)]
     lines = [",".join(text.encode("utf-16-be").hex() for text in (pattern, *held)) for pattern, held in asked]
     done = subprocess.run(
         ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-cp", class_path(), Path(__file__).with_name("Matches.java")],

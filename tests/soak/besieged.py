@@ -5,6 +5,7 @@
         broker.lose_power(random, meanwhile)               # its machine goes down, and finds what it may find
         broker.fail_disk("EIO", "orders", times=1)         # the next write or flush of such a file
         broker.stop_node(2)
+    broker.cut_off("EndTxn", "answer")                 # a client loses its connection, and what it was told
         broker.check_log()                                 # it has said nothing that it must not
 
 What it warns of is kept, and what is an error must have been announced (`may_say`).
@@ -34,6 +35,7 @@ from tests.support.ports import PORTS
 NODES: Final = 3
 #: Nobody may happen to write there.
 _FAILURE_SECONDS_MAX: Final = 1.0
+_HIT_MS_MAX: Final = 45_000
 #: What may always be warned of: an index that was not complete yet when the broker was killed; and, for it may come a
 #: little late, what clients have sent, and a node that died.
 _HARMLESS: Final = frozenset(
@@ -148,7 +150,13 @@ class Besieged:
         self._ask("/nodes/start", {"node_id": node_id})
         self.nodes_down.discard(node_id)
 
-    def _ask(self, path: str, wish: Mapping[str, Any]) -> None:
+    def cut_off(self, api: str, at: str) -> None:
+        """Break off the connection of whoever sends the next such request: before it has any effect ("request"), before
+        its answer leaves ("answer") or behind that ("end"). Returns when it is done."""
+        fault = self._ask("/faults", {"api": api, "cut": {"at": at, "reset": True}, "times": 1})
+        self._ask("/faults/wait", {"fault_id": fault["fault_id"], "count": 1, "timeout_ms": _HIT_MS_MAX})
+
+    def _ask(self, path: str, wish: Mapping[str, Any]) -> Any:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self._control}{path}",
             json.dumps(wish).encode(),
@@ -156,6 +164,7 @@ class Besieged:
         )
         with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
             assert answer.status == 200
+            return json.load(answer)
 
     def may_say(self, *events: str) -> None:
         """This round the log may have these."""

@@ -35,6 +35,7 @@ STATE_TOPICS: Final = (GROUP_TOPIC, TRANSACTION_TOPIC)
 HOSTILE: Final = "hostile"
 _CHURN: Final = "churn"
 _BOMB: Final = batch(payload=gzip.compress(bytes(1 << 24)), attributes=1, count=1_000_000, last_offset_delta=999_999)
+_WORDS_OF_PRODUCERS: Final = ("Produce", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
 #: The first node is never down, and leads what is asked of it here.
 _FIRST: Final = 1
 
@@ -179,6 +180,11 @@ def is_hung_up_on(stage: Stage) -> None:
         connection.reset()
 
 
+def cuts_off_a_client(stage: Stage) -> None:
+    """Who writes, or ends a transaction, hears nothing of what came of it, or nothing came of it."""
+    stage.broker.cut_off(stage.random.choice(_WORDS_OF_PRODUCERS), stage.random.choice(("request", "answer", "end")))
+
+
 def is_attacked(stage: Stage) -> None:
     """Requests with values that nobody would send, damaged ones, a bomb; in the end all that they made is removed."""
     stage.create(HOSTILE)
@@ -275,6 +281,7 @@ HAPPENINGS: Final[Sequence[Callable[[Stage], Any]]] = (
     cannot_note_a_change,
     loses_a_node,
     is_hung_up_on,
+    cuts_off_a_client,
     is_attacked,
     is_told_otherwise,
     has_its_policies_changed,

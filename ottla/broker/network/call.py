@@ -137,6 +137,8 @@ class Call:
 
     #: Whether neither handling nor answering it is long work.
     is_brief = True
+    #: Whether somebody wants to know of each call; else an answer may be given without one.
+    is_watched = False
 
     __slots__ = (
         "answer_bytes",

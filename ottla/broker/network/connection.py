@@ -31,6 +31,7 @@ from ottla.broker.network.foreign_protocols import looks_like
 from ottla.broker.network.limits import REMEMBERED_REQUEST_BYTES_MAX, REQUESTS_PER_TURN_MAX
 from ottla.broker.network.partial_frames import LargeFrame, Partial, begin_frame
 from ottla.pacing import costs
+from ottla.protocol.headers import REQUEST_FIXED_BYTES, skip_header_tags
 from ottla.protocol.primitives import Buffer
 
 if TYPE_CHECKING:
@@ -270,6 +271,8 @@ class Connection(ClientSocket):
             if len(frame) > route.brief_bytes_max and new_call is self.new_call:
                 return self._take_long(frame)
             correlation_id, length = _read_correlation_id_and_client_id_length(frame)
+            if route.answer_plain is not None and self._answer_plainly(frame, route, correlation_id, length, new_call):
+                return True
             if route is self._last_route and frame[_CLIENT_ID_AT : self._last_end] == self._last_bytes:
                 client_id, request = self._last_request
                 if self._last_end is not None:
@@ -301,6 +304,31 @@ class Connection(ClientSocket):
             call.answer(response)
         elif not unanswered and self.is_closed:
             self._abandon(call)  # it was lost while a worker handled this
+        return True
+
+    def _answer_plainly(
+        self, frame: bytes, route: Route, correlation_id: int, client_id_length: int, new_call: type[Call]
+    ) -> bool:
+        """Answer a request with nothing unusual about it by its handler's short way; False: it is none."""
+        if route.answer_plain is None or new_call.is_watched:
+            return False
+        position = REQUEST_FIXED_BYTES + max(client_id_length, 0)
+        try:
+            if route.flexible:
+                position = skip_header_tags(frame, position)
+            body = route.answer_plain(frame, position, route.version, self.node)
+        except Exception as error:
+            call = new_call(self, route, correlation_id, *route.decode(frame, client_id_length))
+            self._unanswered.append(call)
+            call.fail_by(error)
+            return True
+        if body is None:
+            return False
+        answer = route.pack_header(len(body) + route.header_bytes, correlation_id) + body
+        self._out.append(answer)
+        self._out_bytes += len(answer)
+        if self._out_bytes >= self._out_bytes_max:
+            self._write()
         return True
 
     def _take_long(self, frame: bytes) -> bool:

@@ -45,6 +45,10 @@ class Beginning(Protocol):
 
 #: Gets a frame, the request that was decoded from it, and its version; None: it is not worth remembering.
 BeginningOf: TypeAlias = Callable[[bytes, Any, int], Beginning | None]
+#: From (frame, where the body begins, version, who was asked) to the answer's body; None: nothing has happened, and the
+#: request goes to the handler.
+AnswerPlain: TypeAlias = "Callable[[bytes, int, int, BrokerNode], bytes | None]"
+
 Handler: TypeAlias = Callable[[Message, Call], Message | None]
 Refuse: TypeAlias = Callable[[Message, ErrorCode], Message]
 
@@ -72,6 +76,7 @@ class Route:
     """How one version of one API is decoded, handled and answered."""
 
     __slots__ = (
+        "answer_plain",
         "beginning_of",
         "bodies",
         "brief_bytes_max",
@@ -87,6 +92,7 @@ class Route:
         "read",
         "refuse",
         "repeats",
+        "short_way",
         "version",
         "write",
     )
@@ -119,6 +125,10 @@ class Route:
         #: Whether decoding a request may be spared when the connection's last one was the same, or began so.
         self.is_remembered = self.repeats or self.beginning_of is not None
         self.refuse: Refuse = module.refuse
+        #: The handler's short way, if it has one for this version, and as long as nobody steps in between.
+        find_short_way = getattr(module, "short_way", None)
+        self.short_way: AnswerPlain | None = find_short_way and find_short_way(version)
+        self.answer_plain = self.short_way
 
     def decode(self, frame: bytes, client_id_length: int) -> tuple[str, Message]:
         """The client id and the request. Raises whatever comes of bytes that can't be understood."""
@@ -177,9 +187,9 @@ class Routes:
     def _laid(self, route: Route) -> Route:
         """The route, leading to its handler past whoever steps in."""
         if self._interceptor is None:
-            route.handle = route.handler
+            route.handle, route.answer_plain = route.handler, route.short_way
         else:
             from ottla.broker.network.interception import intercepting
 
-            route.handle = intercepting(route.handler, self._interceptor)
+            route.handle, route.answer_plain = intercepting(route.handler, self._interceptor), None
         return route

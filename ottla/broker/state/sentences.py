@@ -99,6 +99,7 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     ),
     Kind.NODES_WITHOUT_REPLICAS: lambda d: f"no topic of the data directory has replicas on nodes {d['idle_nodes']}",
     Kind.LEADERS_MOVED: lambda d: f"another leader for {_count(d['partitions'], 'partition')}",
+    Kind.PARTITIONS_IN_SYNC: lambda d: f"more replicas in sync for {_count(d['partitions'], 'partition')}",
     Kind.PARTITION_LEADER_CHANGED: lambda d: f"{d['topic']}-{d['partition']} is led by {d['leader_id']}",
     Kind.REPLICAS_MOVED: lambda d: f"other replicas for {_count(d['partitions'], 'partition')}",
     Kind.PARTITION_REASSIGNED: lambda d: f"{d['topic']}-{d['partition']} is on nodes {d['replicas']}",

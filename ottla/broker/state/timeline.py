@@ -37,6 +37,7 @@ _MINOR: Final = frozenset(
         Kind.CONNECTION_CLOSED,
         Kind.SETTINGS_CHANGED,
         Kind.LEADERS_MOVED,
+        Kind.PARTITIONS_IN_SYNC,
         Kind.REPLICAS_MOVED,
     )
 )

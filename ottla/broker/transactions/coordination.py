@@ -1,7 +1,7 @@
 """Transaction coordinators on their nodes: each has the transactional ids in the partitions of __transaction_state it
 leads.
 
-A node that comes to lead one reads its ids from the log (`internal_topic`), and goes on with what was decided and not
+A node that comes to lead one reads its ids from the log (`internal`), and goes on with what was decided and not
 carried out. What is kept of them is appended here, and markers are written by `markers`.
 
 Kafka: TransactionCoordinator.onElection, onResignation; TransactionStateManager.
@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ottla.broker.groups.loading import Loading
-from ottla.broker.groups.recovery import Recovery
-from ottla.broker.internal_log import InternalLog
-from ottla.broker.internal_topic import InternalTopic
+from ottla.broker.internal.loading import Loading
+from ottla.broker.internal.log import InternalLog
+from ottla.broker.internal.recovery import Recovery
+from ottla.broker.internal.topic import InternalTopic
 from ottla.broker.rounds import PAUSE_MS_MIN
-from ottla.broker.transactions.markers import MarkerWriter
+from ottla.broker.transactions.markers import MAY_BE_WRITABLE, MarkerWriter
 from ottla.broker.transactions.notes import TransactionNotes
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import NO_LEADER
@@ -141,11 +141,16 @@ class TransactionCoordination:
                 pace=pace,
             )
         self._topic.take_over_all()
+        cluster.events.read(lambda _: self._complete_unwritten(), MAY_BE_WRITABLE)
         cluster.events.read(lambda _: self._follow_feature(config), [Kind.SETTINGS_CHANGED])
 
     def _follow_feature(self, config: TransactionConfig) -> None:
         """UpdateFeatures may have changed the level of transaction.version."""
         config.transaction_version = self._cluster.settings["ottla.transaction.version"]
+
+    def _complete_unwritten(self) -> None:
+        for coordinator in self.of_node.values():
+            coordinator.complete_unwritten()
 
     @property
     def is_settled(self) -> bool:

@@ -2,11 +2,14 @@
 
     coordinator ──asks──▶ MarkerWriter ──▶ each partition, at its leader ──▶ coordinator is told which have it
 
+What is asked for is written at once, so a transaction is over before anything is read that its client asks next: a
+producer whose markers can be written never has to wait for them.
+
 A partition that can't take its marker now (nobody leads it, too few replicas are in sync, its groups are being read) is
-tried again: when a leader changes, when groups were read, and every now and then, ever more seldom. One that is gone
-needs none. One that has seen a later epoch of the producer or of the coordinator refuses for good, and then this is
-left alone: whoever has the later epoch ends it. Of a transactional id only what was asked last is written: who asked
-before is no more.
+tried again: when a leader changes or more replicas are in sync, when groups were read, and every now and then, ever
+more seldom. One that is gone needs none. One that has seen a later epoch of the producer or of the coordinator refuses
+for good, and then this is left alone: whoever has the later epoch ends it. Of a transactional id only what was asked
+last is written: who asked before is no more.
 
 In Kafka brokers send each other WriteTxnMarkers for it; here all logs are at hand.
 Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler, handleWriteTxnMarkersRequest.
@@ -31,11 +34,15 @@ if TYPE_CHECKING:
     from ottla.broker.background import Background
     from ottla.broker.groups.coordination import GroupCoordination
     from ottla.cluster.cluster import Cluster
+    from ottla.cluster.topic import Placement
     from ottla.coordinator.transactions.coordinator import TransactionCoordinator
     from ottla.coordinator.transactions.machine import WriteMarkers
     from ottla.coordinator.transactions.transaction import TopicPartition
+    from ottla.log.partition import Partition
     from ottla.purgatory import Timer
 
+#: When what could not be written perhaps can be.
+MAY_BE_WRITABLE: Final = (Kind.LEADERS_MOVED, Kind.PARTITIONS_IN_SYNC, Kind.SETTINGS_CHANGED)
 #: From one try to the next it is twice as long: much time may be made to pass at once.
 _RETRY_MS_MIN: Final = 100
 _RETRY_MS_MAX: Final = 1_600
@@ -56,18 +63,23 @@ def write_marker(
     cluster: Cluster, groups: GroupCoordination, node_id: int, place: TopicPartition, ended: EndedTransaction
 ) -> ErrorCode:
     """Write a marker to a partition at this node, and say why not."""
-    name, index = place
-    topic = cluster.topics.get(name)
-    log = find_partition(topic, index)
+    topic = cluster.topics.get(place[0])
+    log = find_partition(topic, place[1])
     if topic is None or log is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    placement = topic.placements[index]
+    placement = topic.placements[log.index]
     if placement.leader_id != node_id:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    return _append(cluster, groups, log, placement, ended)
+
+
+def _append(
+    cluster: Cluster, groups: GroupCoordination, log: Partition, placement: Placement, ended: EndedTransaction
+) -> ErrorCode:
     if placement.has_too_few_in_sync(log.config.min_insync_replicas):
         return ErrorCode.NOT_ENOUGH_REPLICAS
-    if name == GROUP_TOPIC:
-        return groups.end_transaction(log, node_id, ended)
+    if log.topic == GROUP_TOPIC:
+        return groups.end_transaction(log, placement.leader_id, ended)
     return log.append_ended(ended, cluster.wall_ms()).error
 
 
@@ -121,7 +133,7 @@ class MarkerWriter:
         #: Whether those that wait are to be tried again, and whether a job in the background does.
         self._is_round_due = self._is_round_under_way = False
         groups.on_partition_read(self._something_changed)
-        cluster.events.read(lambda _event: self._something_changed(), [Kind.LEADERS_MOVED, Kind.TOPIC_DELETED])
+        cluster.events.read(lambda _event: self._something_changed(), [*MAY_BE_WRITABLE, Kind.TOPIC_DELETED])
 
     def close(self) -> None:
         """Write nothing any more."""
@@ -142,7 +154,7 @@ class MarkerWriter:
 
     def _go_on(self, asked: _Asked) -> None:
         if len(asked.missing) <= _AT_ONCE:
-            self._tell(asked, self._write_some(asked, list(asked.missing)))
+            self._tell(asked, self._write_some(asked, sorted(asked.missing)))
         else:
             asked.is_under_way = True
             self._background.start(self._write_all(asked), "transaction markers")
@@ -181,7 +193,7 @@ class MarkerWriter:
     def _write_some(self, asked: _Asked, places: Iterable[TopicPartition]) -> set[TopicPartition]:
         """Try these; returns those that need no marker any more. What must not be tried again is not missing."""
         written = set()
-        for place in sorted(places):
+        for place in places:
             error = self._write_at_leader(place, asked.ended)
             if error in _DONE:
                 written.add(place)
@@ -192,12 +204,13 @@ class MarkerWriter:
     def _write_at_leader(self, place: TopicPartition, ended: EndedTransaction) -> ErrorCode:
         cluster = self._cluster
         topic = cluster.topics.get(place[0])
-        if topic is None or find_partition(topic, place[1]) is None:
+        log = find_partition(topic, place[1])
+        if topic is None or log is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        leader_id = topic.placements[place[1]].leader_id
-        if leader_id == NO_LEADER or leader_id in cluster.silent_node_ids:
+        placement = topic.placements[log.index]
+        if placement.leader_id == NO_LEADER or placement.leader_id in cluster.silent_node_ids:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return write_marker(cluster, self._groups, leader_id, place, ended)
+        return _append(cluster, self._groups, log, placement, ended)
 
     def _tell(self, asked: _Asked, written: Collection[TopicPartition]) -> None:
         markers = asked.markers

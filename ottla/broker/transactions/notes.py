@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from ottla.events.kind import KINDS
+from ottla.coordinator.transactions.notes import Happened
+from ottla.events.kind import KINDS, Kind
 
 if TYPE_CHECKING:
     from ottla.coordinator.transactions.notes import Note
     from ottla.events.stream import Stream
+
+_KINDS: Final[Mapping[Enum, Kind]] = {happened: KINDS[happened.value] for happened in Happened}
 
 
 class TransactionNotes:
@@ -20,7 +24,7 @@ class TransactionNotes:
 
     def is_told(self, happened: Enum) -> bool:
         """Whether anybody wants to know of this."""
-        return self._events.is_read(KINDS[happened.value])
+        return self._events.is_read(_KINDS[happened])
 
     def __call__(self, _key: str, _timestamp_ms: int, note: Note, /) -> None:
         details: dict[str, Any] = {
@@ -31,4 +35,4 @@ class TransactionNotes:
             "producer_id": note.producer_id,
             "producer_epoch": note.producer_epoch,
         }
-        self._events.tell(KINDS[note.happened.value], **details)
+        self._events.tell(_KINDS[note.happened], **details)

@@ -157,6 +157,21 @@ class Owner(Generic[M]):
             if not waiter.done():
                 waiter.set_result(None)
 
+    def take(self, item: Any) -> None:
+        """Do it now, in the turn of whoever asks; if something is before it or under way, put it into the inbox."""
+        waiter = self._waiter
+        if waiter is None or self._takes_long:
+            self.post(item)
+            return
+        self._waiter = None  # what is posted meanwhile is taken too, and the task is not woken for it
+        self.inbox.append(item)
+        try:
+            in_one_go(self._drain)
+        finally:
+            self._waiter = waiter
+            if self.inbox or self.is_ended:
+                self._wake()
+
     def _ran_out(self, timer: MachineTimer) -> None:
         keep_back = self._with.keep_back
         if keep_back is None or not keep_back(self, timer):

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ottla.coordinator.java_hash import partition_for
 from ottla.coordinator.runtime.runtime import PartitionState, Runtime, Tasks
-from ottla.coordinator.transactions.events import AddPartitionsRequested, VerifyPartitionsRequested
+from ottla.coordinator.transactions.events import (
+    AddPartitionsRequested,
+    LogMayBeWritable,
+    VerifyPartitionsRequested,
+)
 from ottla.coordinator.transactions.machine import Transactions
 from ottla.coordinator.transactions.refusals import Outside, is_request, refusal
 from ottla.coordinator.transactions.shard import TransactionShard, machine_key
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 
 #: A transaction with more partitions than these takes milliseconds to write down.
 PARTITIONS_FEW: Final = 100
+_ASKING_FOR_PARTITIONS: Final = (AddPartitionsRequested, VerifyPartitionsRequested)
 
 
 class TransactionCoordinator:
@@ -99,7 +104,10 @@ class TransactionCoordinator:
         key = machine_key(partition)
         owner = self.runtime.owners.get(key)
         if owner is not None:
-            (owner.post_long if is_long or _is_long(event, owner.machine) else owner.post)(event)
+            if is_long or _is_long(event, owner.machine):
+                owner.post_long(event)
+            else:
+                owner.take(event)
         elif self.runtime.state_of(partition) is PartitionState.LOADING or self.runtime.is_given_up(key):
             event.token.answer(refusal(event, Outside.LOADING))
         else:
@@ -114,7 +122,13 @@ class TransactionCoordinator:
         """Tell the machine that asked for them. It may have done so while it was loaded."""
         owner = self.runtime.owner_of(key)
         if owner is not None:
-            (owner.post_long if _is_long(event, owner.machine) else owner.post)(event)
+            (owner.post_long if _is_long(event, owner.machine) else owner.take)(event)
+
+    def complete_unwritten(self) -> None:
+        """What could not be written to a log perhaps can be: see whether transactions can be completed now."""
+        for owner in self.runtime.owners.values():
+            if owner.machine.unwritten:
+                owner.post(LogMayBeWritable())
 
     @property
     def is_any_loading(self) -> bool:
@@ -147,9 +161,7 @@ def _is_long(event: Request | MarkersWritten, transactions: Transactions) -> boo
     transaction = transactions.by_id.get(event.transactional_id)
     if transaction is not None and len(transaction.partitions) > PARTITIONS_FEW:
         return True
-    return isinstance(event, AddPartitionsRequested | VerifyPartitionsRequested) and (
-        len(event.partitions) > PARTITIONS_FEW
-    )
+    return isinstance(event, _ASKING_FOR_PARTITIONS) and (len(event.partitions) > PARTITIONS_FEW)
 
 
 def _refuse_failed(_key: str, event: Any) -> None:

@@ -20,7 +20,7 @@ from ottla.coordinator.transactions.decisions import BUMPING_END, END, EndStep, 
 from ottla.coordinator.transactions.notes import Cause, Happened, note
 from ottla.coordinator.transactions.situations import situate_bumping_end, situate_end
 from ottla.coordinator.transactions.states import TransactionState
-from ottla.coordinator.transactions.transaction import EPOCH_BUMPING_VERSION, EPOCH_MAX, NO_PRODUCER_ID
+from ottla.coordinator.transactions.transaction import EPOCH_BUMPING_VERSION, EPOCH_MAX, NO_EPOCH, NO_PRODUCER_ID
 from ottla.coordinator.transactions.writing import write
 from ottla.protocol.errors import ErrorCode
 
@@ -80,13 +80,15 @@ def _end(
         effects,
         Happened.PREPARED,
         token=event.token,
-        answer=partial(_ended, prepared.completed(now_ms) if version else None),
+        answer=partial(_ended, prepared.next_producer if version else _AS_BEFORE),
         result=_RESULTS[state],
         cause=Cause.REQUESTED,
         partitions=len(prepared.partitions),
     )
 
 
+#: The producer goes on with the id and epoch that it has.
+_AS_BEFORE: Final = NO_PRODUCER_ID, NO_EPOCH
 _RESULTS: Final = {TransactionState.PREPARE_COMMIT: "commit", TransactionState.PREPARE_ABORT: "abort"}
 
 
@@ -105,11 +107,8 @@ def _prepared(
     return transaction.prepared(state, version, next_producer_id, now_ms)
 
 
-def _ended(completed: Transaction | None, error: ErrorCode) -> EndTxnResponse:
-    """`completed`: what the producer goes on with; None: with what it has."""
-    if error is not ErrorCode.NONE or completed is None:
-        return end_answered(error)
-    return end_answered(error, completed.producer_id, completed.producer_epoch)
+def _ended(next_producer: tuple[int, int], error: ErrorCode) -> EndTxnResponse:
+    return end_answered(error, *(_AS_BEFORE if error else next_producer))
 
 
 def fence(

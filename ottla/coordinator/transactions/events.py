@@ -81,7 +81,12 @@ class MarkersWritten:
     partitions: frozenset[TopicPartition]
 
 
+@dataclass(slots=True)
+class LogMayBeWritable:
+    """What could not be written down perhaps can be, now."""
+
+
 Request: TypeAlias = (
     InitProducerIdRequested | AddPartitionsRequested | VerifyPartitionsRequested | EndTxnRequested | DescribeRequested
 )
-Event: TypeAlias = Request | MarkersWritten | RuntimeEvent
+Event: TypeAlias = Request | MarkersWritten | LogMayBeWritable | RuntimeEvent

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 COMPLETION_RETRY_MS_MIN: Final = 100
 #: So many are dealt with at once where there may be thousands; others have their turn before the next.
 AT_ONCE: Final = 100
+_ONGOING: Final = TransactionState.ONGOING
 
 
 @frozen
@@ -74,16 +75,17 @@ class Transactions:
 
     def put(self, transaction: Transaction) -> None:
         """The id is this from now on."""
-        transactional_id = transaction.transactional_id
-        self.by_id.pop(transactional_id, None)
+        transactional_id, state = transaction.transactional_id, transaction.state
+        former = self.by_id.pop(transactional_id, None)
         self.by_id[transactional_id] = transaction
-        state = transaction.state
-        if state is TransactionState.ONGOING:
-            self.open.setdefault(transactional_id)
+        if former is not None and former.state is state:
+            return
+        if state is _ONGOING:
+            self.open[transactional_id] = None
         else:
             self.open.pop(transactional_id, None)
         if state in PREPARED:
-            self.decided.setdefault(transactional_id)
+            self.decided[transactional_id] = None
         else:
             self.decided.pop(transactional_id, None)
 

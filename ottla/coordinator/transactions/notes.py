@@ -34,6 +34,8 @@ class Happened(Enum):
     WRITE_FAILED = "transaction.write.failed"
     """error"""
 
+    __hash__ = object.__hash__
+
 
 class Cause(Enum):
     """Why a transaction ended."""

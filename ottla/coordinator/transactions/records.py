@@ -3,6 +3,9 @@
     key                       value
     int16 0, transactional id      int16 1 (0 under transaction.version 0), the id's producer, state and partitions
 
+Three are written with each transaction, so today's form is put together here, in a third of the time that the generated
+codec takes; a test holds the two to the same bytes.
+
 Not in it are the epoch before and whether a fence has failed: a producer that repeats its InitProducerId to another
 coordinator than the one that answered it is fenced, as with Kafka.
 
@@ -11,42 +14,108 @@ Kafka: TransactionLog.
 
 from __future__ import annotations
 
+from struct import Struct, pack
 from typing import TYPE_CHECKING, Final
 
 from ottla.coordinator.runtime.records import INT16, CorruptRecordError, decode, prefix
 from ottla.coordinator.transactions.states import STATE_IDS, STATE_OF_ID, TransactionState
-from ottla.coordinator.transactions.transaction import NO_PARTITIONS, Transaction, by_topic
-from ottla.pacing import paced
+from ottla.coordinator.transactions.transaction import NO_PARTITIONS, NO_PRODUCER_ID, Transaction, by_topic
+from ottla.pacing import FEW_ELEMENTS, paced
 from ottla.protocol.messages.transaction_log_key import TransactionLogKey
 from ottla.protocol.messages.transaction_log_value import TransactionLogValue
+from ottla.protocol.primitives import unsigned_varint
 
 if TYPE_CHECKING:
     from ottla.coordinator.runtime.records import Record
+    from ottla.coordinator.transactions.transaction import TopicPartition
 
 TRANSACTION_TYPE: Final = 0
 
 _KEY_VERSION: Final = 0
-_TYPE_PREFIX: Final = INT16.pack(TRANSACTION_TYPE)
+_VALUE_VERSION: Final = 1
+_OLD_VALUE_VERSION: Final = 0
+
+_pack_type_length = Struct(">hh").pack
+_pack_head = Struct(">hqhib").pack
+_pack_dates = Struct(">qq").pack
+#: Tagged fields: their tags, their sizes, what they say.
+_pack_producer_id_tag = Struct(">bbq").pack
+_pack_client_version_tag = Struct(">bbh").pack
+_pack_prev_alone = Struct(">bbbq").pack
+_pack_usual_tags = Struct(">bbbqbbh").pack
+_NO_TAGS: Final = b"\0"
+_NULL: Final = b"\0"
+_NO_ELEMENTS: Final = b"\1"
+_EMPTY: Final = TransactionState.EMPTY
 
 
 def transaction_record(transaction: Transaction, transaction_version: int) -> Record:
     """What is to be kept of it."""
-    version = 1 if transaction_version else 0
+    value = _value(transaction) if transaction_version else _old_value(transaction)
+    return _key(transaction.transactional_id), value
+
+
+def _value(transaction: Transaction) -> bytes:
+    state = transaction.state
+    return b"".join(
+        (
+            _pack_head(
+                _VALUE_VERSION,
+                transaction.producer_id,
+                transaction.producer_epoch,
+                transaction.timeout_ms,
+                STATE_IDS[state],
+            ),
+            _NULL if state is _EMPTY else _partitions(transaction.partitions),
+            _pack_dates(transaction.last_update_ms, transaction.start_ms),
+            _tags(transaction),
+        )
+    )
+
+
+def _partitions(partitions: frozenset[TopicPartition]) -> bytes:
+    if not partitions:
+        return _NO_ELEMENTS
+    indexes_of = by_topic(partitions)
+    parts = [unsigned_varint(len(indexes_of) + 1)]
+    listed = indexes_of.items()
+    for topic, indexes in listed if len(listed) <= FEW_ELEMENTS else paced(listed):
+        name, count = topic.encode(), len(indexes)
+        parts += (
+            unsigned_varint(len(name) + 1) + name,
+            unsigned_varint(count + 1) + pack(f">{count}i", *indexes) + _NO_TAGS,
+        )
+    return b"".join(parts)
+
+
+def _tags(transaction: Transaction) -> bytes:
+    """What is not as it is by default, with how many those are."""
+    prev, following, version = transaction.prev_producer_id, transaction.next_producer_id, transaction.client_version
+    if following == NO_PRODUCER_ID and prev != NO_PRODUCER_ID:
+        return _pack_usual_tags(2, 0, 8, prev, 2, 2, version) if version else _pack_prev_alone(1, 0, 8, prev)
+    tags = []
+    if prev != NO_PRODUCER_ID:
+        tags.append(_pack_producer_id_tag(0, 8, prev))
+    if following != NO_PRODUCER_ID:
+        tags.append(_pack_producer_id_tag(1, 8, following))
+    if version:
+        tags.append(_pack_client_version_tag(2, 2, version))
+    return b"".join((len(tags).to_bytes(), *tags))
+
+
+def _old_value(transaction: Transaction) -> bytes:
     indexes_of = by_topic(transaction.partitions)
     partitions = [TransactionLogValue.PartitionsSchema(topic, indexes) for topic, indexes in paced(indexes_of.items())]
     value = TransactionLogValue(
         transaction.producer_id,
-        transaction.prev_producer_id,
-        transaction.next_producer_id,
-        transaction.producer_epoch,
+        producer_epoch=transaction.producer_epoch,
         transaction_timeout_ms=transaction.timeout_ms,
         transaction_status=STATE_IDS[transaction.state],
-        transaction_partitions=None if transaction.state is TransactionState.EMPTY else partitions,
+        transaction_partitions=None if transaction.state is _EMPTY else partitions,
         transaction_last_update_timestamp_ms=transaction.last_update_ms,
         transaction_start_timestamp_ms=transaction.start_ms,
-        client_transaction_version=transaction.client_version,
     )
-    return _key(transaction.transactional_id), INT16.pack(version) + value.encode(version)
+    return INT16.pack(_OLD_VALUE_VERSION) + value.encode(_OLD_VALUE_VERSION)
 
 
 def transaction_tombstone(transactional_id: str) -> Record:
@@ -54,7 +123,8 @@ def transaction_tombstone(transactional_id: str) -> Record:
 
 
 def _key(transactional_id: str) -> bytes:
-    return _TYPE_PREFIX + TransactionLogKey(transactional_id).encode(_KEY_VERSION)
+    name = transactional_id.encode()
+    return _pack_type_length(TRANSACTION_TYPE, len(name)) + name
 
 
 def read_transactional_id(key: bytes) -> str:

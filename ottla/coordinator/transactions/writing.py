@@ -20,7 +20,7 @@ from ottla.coordinator.transactions.states import PREPARED, TransactionState
 from ottla.coordinator.transactions.transaction import Transaction
 from ottla.coordinator.write_errors import TRANSACTION_WRITE_ERRORS
 from ottla.pacing import paced
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.primitives import Message
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def written(
 ) -> None:
     """It is in the log; or it is not, and nothing has changed."""
     transaction = completion.transaction
-    answered = TRANSACTION_WRITE_ERRORS.get(error, error)
-    if error is ErrorCode.NONE:
+    answered = error and TRANSACTION_WRITE_ERRORS.get(error, error)
+    if error is NONE:
         transactions.put(transaction)
         transactions.failed_fences.discard(transaction.transactional_id)
         note(transactions, transaction, effects, completion.happened, **completion.details)
@@ -83,7 +83,7 @@ def written(
             transactions.failed_fences.add(transaction.transactional_id)
     if completion.token is not None and completion.answer is not None:
         effects.append(Reply(completion.token, completion.answer(answered)))
-    if error is ErrorCode.NONE and transaction.state in PREPARED:
+    if error is NONE and transaction.state in PREPARED:
         carry_out(transactions, now_ms, transaction, effects)
 
 
@@ -152,7 +152,7 @@ def completion_written(
 ) -> None:
     """It is over; or that can't be written down now, and is tried again in a moment."""
     transaction = completion.transaction
-    if error is not ErrorCode.NONE:
+    if error is not NONE:
         answered = TRANSACTION_WRITE_ERRORS.get(error, error)
         note(transactions, transaction, effects, Happened.WRITE_FAILED, error=answered.name)
         transactions.unwritten.setdefault(transaction.transactional_id)
@@ -165,6 +165,13 @@ def completion_written(
     is_commit = transaction.state is TransactionState.COMPLETE_COMMIT
     happened = Happened.COMMITTED if is_commit else Happened.ABORTED
     note(transactions, transaction, effects, happened, duration_ms=now_ms - transaction.start_ms)
+
+
+def complete_soon(transactions: Transactions, now_ms: int, effects: Effects) -> None:
+    """Don't wait any longer with the next try."""
+    transactions.completion_retry_ms = COMPLETION_RETRY_MS_MIN
+    if transactions.unwritten:
+        effects.append(Arm(COMPLETION_TIMER, now_ms))
 
 
 def complete_unwritten(transactions: Transactions, now_ms: int, effects: Effects) -> None:

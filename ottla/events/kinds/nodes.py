@@ -26,6 +26,12 @@ NODES_WITHOUT_REPLICAS: Final = Row(
 LEADERS_MOVED: Final = Row(
     "leaders.moved", "info", ("partitions",), "So many partitions have another leader, or none any more."
 )
+PARTITIONS_IN_SYNC: Final = Row(
+    "partitions.in.sync",
+    None,
+    ("partitions",),
+    "So many partitions may have enough replicas in sync again: more are, or fewer have to be.",
+)
 NODE_DIED: Final = Row("node.died", None, (), "A node went without a word; clients are told of it until it is missed.")
 PARTITION_LEADER_CHANGED: Final = Row(
     "partition.leader.changed",

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from ottla.broker.authorizer import AclOperation, AclResourceType
+from ottla.log.producer_entry import NumberedBatch
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest
 from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from tests.broker.scene import AllowsNothing, Scene
+from tests.broker.scene import WALL_MS, AllowsNothing, Scene
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
@@ -439,3 +440,15 @@ def test_loggers_belong_to_the_cluster() -> None:
     scene.authorizer = AllowsNothing()
     assert change(scene, LOGGER, "1", ("root", SET, "INFO"))[0] == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     assert replace(scene, LOGGER, "1", ("root", "INFO"))[0] == ErrorCode.INVALID_REQUEST
+
+
+def test_when_producers_are_forgotten_follows_at_once() -> None:
+    """producer.id.expiration.ms is for all logs there are, not only for new ones; its default comes back too."""
+    scene = Scene()
+    producers = scene.create("orders").partitions[0].producers
+    for text, is_kept in (("1000", False), (None, True)):
+        producers.add_batch(7, 0, NumberedBatch(0, 0, 0, 0, WALL_MS), is_transactional=False)
+        operation = DELETE if text is None else SET
+        assert change(scene, BROKER, "", ("producer.id.expiration.ms", operation, text)) == OK
+        producers.remove_expired(WALL_MS + 1_000)
+        assert bool(len(producers)) is is_kept

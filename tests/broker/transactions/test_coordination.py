@@ -25,12 +25,14 @@ from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequ
 from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
 from ottla.protocol.messages.end_txn import EndTxnRequest
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
+from ottla.protocol.messages.list_transactions import ListTransactionsRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from ottla.protocol.messages.update_features import UpdateFeaturesRequest
 from ottla.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from ottla.protocol.primitives import Message
+from ottla.purgatory import VirtualClock
 from tests.broker.scene import WALL_MS, FakeCall, Scene
 from tests.support.batches import batch
 from tests.support.client import api_of
@@ -181,6 +183,20 @@ async def test_many_partitions_get_their_markers_in_the_background(monkeypatch: 
         assert await scene.state() == ("CompleteCommit", 0)
 
 
+async def test_a_transaction_is_over_when_its_end_is_answered() -> None:
+    """In the turn of the loop in which its end is asked for, so that no request of its client can come in between."""
+    async with running() as scene:
+        scene.create("orders")
+        await scene.begin()
+        call = scene.produces("orders")
+        assert (error_of(call), scene.open_in("orders")) == (ErrorCode.NONE, [0])
+        ended = scene.send(EndTxnRequest(ID, *scene.producer, committed=True), 5)
+        assert ended.answered is not None
+        assert scene.open_in("orders") == []
+        assert scene.services.is_settled
+        assert await scene.state() == ("CompleteCommit", 0)
+
+
 async def test_a_marker_waits_for_its_leader() -> None:
     async with running(nodes=2) as scene:
         scene.create("orders")
@@ -263,19 +279,28 @@ async def test_a_deleted_topic_needs_no_marker() -> None:
         assert await scene.state() == ("CompleteCommit", 0)
 
 
+async def behind_a_marker_that_waits(scene: Transactions) -> FakeCall:
+    """A batch of the next transaction, while the leader of what the one before has written to is away."""
+    scene.create("here")
+    scene.create("there")
+    scene.lead("here", 1)
+    scene.lead("there", 2)
+    await scene.begin()
+    await scene.add("there", 0)
+    scene.services.failover.node_died(scene.cluster.all_nodes[2])
+    await scene.end()
+    return scene.produces("here")
+
+
 @pytest.mark.parametrize("is_in_time", [True, False])
-async def test_a_batch_waits_a_moment_for_the_transaction_before(is_in_time: bool) -> None:
+async def test_a_batch_waits_a_moment_for_the_transaction_before(
+    is_in_time: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The partition asks again every so often, and tells the producer to do so only when it gives up."""
     async with running(nodes=2) as scene:
-        scene.create("here")
-        scene.create("there")
-        scene.lead("here", 1)
-        scene.lead("there", 2)
-        await scene.begin()
-        await scene.add("there", 0)
-        scene.services.failover.node_died(scene.cluster.all_nodes[2])
-        await scene.end()
-        call = scene.produces("here")
+        with monkeypatch.context() as patch:
+            patch.setattr(VirtualClock, "stands_still", False)
+            call = await behind_a_marker_that_waits(scene)
         await scene.advance(2 * BACKOFF_MS)
         assert error_of(call) is None
         if is_in_time:
@@ -287,6 +312,23 @@ async def test_a_batch_waits_a_moment_for_the_transaction_before(is_in_time: boo
             await scene.advance(GIVES_UP_MS)
             assert error_of(call) == ErrorCode.CONCURRENT_TRANSACTIONS
             assert scene.open_in("here") == []
+
+
+@pytest.mark.parametrize("is_in_time", [True, False])
+async def test_a_batch_does_not_wait_for_a_clock_that_stands_still(is_in_time: bool) -> None:
+    """The broker goes on working, and that is what the batch waits for: for so many turns of the loop."""
+    async with running(nodes=2) as scene:
+        call = await behind_a_marker_that_waits(scene)
+        now_ms = scene.timer.now_ms()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert error_of(call) is None
+        if is_in_time:
+            scene.services.failover.node_returns(scene.cluster.all_nodes[2])
+        while error_of(call) is None:  # noqa: ASYNC110 (turn by turn, as the loop goes)
+            await asyncio.sleep(0)
+        assert scene.timer.now_ms() == now_ms
+        assert error_of(call) == (ErrorCode.NONE if is_in_time else ErrorCode.CONCURRENT_TRANSACTIONS)
 
 
 @pytest.mark.parametrize(("is_commit", "offset"), [(True, 7), (False, -1)])
@@ -429,6 +471,8 @@ async def test_who_does_not_coordinate_an_id_says_so_and_who_is_about_to_as_well
         await scene.begin()
         scene.lead(TRANSACTION_TOPIC, 2)
         assert await _errors_of_all(scene, node_id=2) == {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+        listed: Any = scene.send(ListTransactionsRequest(), 1, node_id=2).answered
+        assert (listed.error_code, listed.transaction_states) == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, [])
         await scene.settle()
         assert await _errors_of_all(scene, node_id=1) == {ErrorCode.NOT_COORDINATOR}
         scene.lead(TRANSACTION_TOPIC, 1)
@@ -494,3 +538,55 @@ async def test_the_coordinator_follows_the_level_of_the_feature() -> None:
         answer = await scene.tell(UpdateFeaturesRequest(1000, [update]), 2)
         assert answer.error_code == ErrorCode.NONE
         assert coordinator.config.transaction_version == 1
+
+
+async def test_a_marker_waits_for_enough_replicas_in_sync() -> None:
+    """When they are there it is written at once, though no other node leads, and no time goes by."""
+    async with running(nodes=2) as scene:
+        topic = scene.create("orders", replicas=2, min_insync_replicas="2")
+        scene.services.failover.reassign(topic, {0: [1, 2]})
+        scene.services.failover.reassign(scene.cluster.topics[TRANSACTION_TOPIC], {0: [1]})
+        await scene.begin()
+        await scene.add("orders", 0)
+        scene.services.failover.node_leaves(scene.cluster.all_nodes[2])
+        await scene.end()
+        assert await scene.state() == ("PrepareCommit", 1)
+        scene.services.failover.node_returns(scene.cluster.all_nodes[2])
+        await scene.advance(0)
+        assert await scene.state() == ("CompleteCommit", 0)
+
+
+async def test_a_marker_waits_until_fewer_have_to_be_in_sync() -> None:
+    async with running(nodes=2) as scene:
+        topic = scene.create("orders", replicas=2, min_insync_replicas="2")
+        scene.services.failover.reassign(scene.cluster.topics[TRANSACTION_TOPIC], {0: [1]})
+        await scene.begin()
+        await scene.add("orders", 0)
+        scene.services.failover.node_leaves(scene.cluster.all_nodes[2])
+        await scene.end()
+        assert await scene.state() == ("PrepareCommit", 1)
+        topic.change_configs({"min.insync.replicas": "1"})
+        await scene.advance(0)
+        assert await scene.state() == ("CompleteCommit", 0)
+
+
+async def test_that_it_is_complete_is_written_as_soon_as_enough_are_in_sync() -> None:
+    """The log of the coordinator has too few when the last marker is written."""
+    async with running(nodes=3) as scene:
+        scene.create("orders")
+        scene.lead("orders", 3)
+        log = scene.cluster.topics[TRANSACTION_TOPIC]
+        scene.services.failover.reassign(log, {0: [1, 2]})
+        await scene.begin()
+        await scene.add("orders", 0)
+        scene.services.failover.node_died(scene.cluster.all_nodes[3])
+        await scene.end()
+        assert await scene.state() == ("PrepareCommit", 1)
+        log.change_configs({**log.configs, "min.insync.replicas": "2"})
+        scene.services.failover.node_leaves(scene.cluster.all_nodes[2])
+        scene.services.failover.node_returns(scene.cluster.all_nodes[3])
+        await scene.advance(0)
+        assert await scene.state() == ("PrepareCommit", 0)
+        scene.services.failover.node_returns(scene.cluster.all_nodes[2])
+        await scene.advance(0)
+        assert await scene.state() == ("CompleteCommit", 0)

@@ -13,7 +13,7 @@ from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.shard import GroupShard
 from ottla.coordinator.offsets.committed import CommittedOffset
 from ottla.coordinator.offsets.records import offset_record
-from ottla.coordinator.runtime.events import TimerExpired
+from ottla.coordinator.runtime.events import TimerExpired, Unloaded
 from ottla.coordinator.runtime.runtime import PartitionState, Runtime, exhaust
 from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import Timer, VirtualClock
@@ -83,6 +83,29 @@ async def test_requests_are_answered_once_they_are_written() -> None:
         assert [await answer for answer in answers] == [(0, 1), (0, 3), (0, 7)]
         assert [len(batch) for batch in tallies.log.batches[0]] == [2, 1]
         assert tallies.notices[-1] == ("b", WALL_MS, Added(7))
+
+
+async def test_who_sleeps_takes_up_at_once_what_has_nothing_before_it() -> None:
+    """What was put into its inbox goes first; and it goes on sleeping afterwards, to be woken as before."""
+    async with running_tallies() as tallies:
+        first = tallies.add("a", 1)
+        owner = tallies.runtime.owners["a"]
+        second, third = Answered(), Answered()
+        owner.take(AddRequested(second, 2))
+        assert not second.future.done()
+        assert await first == (0, 1)
+        assert await second.future == (0, 3)
+        owner.take(AddRequested(third, 3))
+        assert third.future.result() == (0, 6)
+        assert await tallies.add("a", 4) == (0, 10)
+
+
+async def test_who_ends_by_what_it_takes_up_at_once_is_gone() -> None:
+    """Its task, too: `running_tallies` waits for it."""
+    async with running_tallies() as tallies:
+        await tallies.add("a", 1)
+        tallies.runtime.owners["a"].take(Unloaded())
+        assert tallies.totals == {}
 
 
 async def test_a_write_that_fails_is_heard_of() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -13,11 +14,14 @@ from ottla.coordinator.transactions.records import read_transaction, read_transa
 from ottla.coordinator.transactions.states import TransactionState
 from ottla.coordinator.transactions.transaction import Transaction
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.transaction_log_key import TransactionLogKey
 from ottla.protocol.messages.transaction_log_value import TransactionLogValue
 from tests.coordinator.transactions.ledger import Ledger, places
 
 FENCED = ErrorCode.PRODUCER_FENCED
 BUSY = ErrorCode.CONCURRENT_TRANSACTIONS
+#: More than fit into a short varint, with names that don't either.
+LONG = tuple(f"{'a' * 200}-{index}" for index in range(200))
 
 
 def begun(version: int = 2, **settings: Any) -> tuple[Ledger, Any]:
@@ -395,9 +399,31 @@ def test_records_say_all_that_is_to_be_kept(state: TransactionState, transaction
     assert value[:2] == (b"\0\1" if transaction_version else b"\0\0")
     assert read_transactional_id(key) == "tx"
     read = read_transaction("tx", value)
-    assert read == Transaction(
-        **{name: getattr(kept, name) for name in Transaction.__slots__} | {"last_producer_epoch": -1}
+    assert read == replace(kept, last_producer_epoch=-1)
+
+
+@pytest.mark.parametrize("partitions", [(), ("orders-0",), ("orders-0", "orders-3", "é-1"), LONG])
+@pytest.mark.parametrize(("prev", "following", "version"), [(-1, -1, 0), (4, -1, 0), (-1, 2**40, 2), (4, 9, 2)])
+@pytest.mark.parametrize("state", [TransactionState.EMPTY, TransactionState.ONGOING])
+def test_the_codec_makes_the_same_record(
+    state: TransactionState, prev: int, following: int, version: int, partitions: tuple[str, ...]
+) -> None:
+    """What is put together by hand is what Kafka's schemas say, byte for byte."""
+    there = places(*partitions)
+    kept = Transaction("tx-é", 5, 60_000, 99, state, 7, 6, prev, following, 50, version, there)
+    key, value = transaction_record(kept, transaction_version=2)
+    assert key == b"\0\0" + TransactionLogKey("tx-é").encode(0)
+    assert value is not None
+    said = TransactionLogValue.decode(value, 1, 2)
+    assert b"\0\1" + said.encode(1) == value
+    listed = said.transaction_partitions
+    assert (listed is None) == (state is TransactionState.EMPTY)
+    assert {(topic.topic, index) for topic in listed or () for index in topic.partition_ids} == (
+        set() if listed is None else there
     )
+    assert (said.previous_producer_id, said.next_producer_id, said.client_transaction_version) == (
+        prev, following, version,
+    )  # fmt: skip
 
 
 def test_a_state_that_there_is_not() -> None:

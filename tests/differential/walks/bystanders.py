@@ -98,9 +98,11 @@ def join_group(walk: Walk, producer: Producer) -> None:
 
 
 def delete_topic(walk: Walk, producer: Producer) -> None:
-    """In the midst of whatever there is on it; and wait until no group has offsets of it."""
+    """In the midst of whatever there is on it; and wait until nobody leads it, and no group has offsets of it."""
     topic, count = walk.pick(walk.topics)
     walk.scene.delete_topic(topic.name)
+    partitions = [ListOffsetsRequest.ListOffsetsPartition(index, timestamp=-1) for index in range(count)]
+    ends = ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic(topic.name, partitions)])
     listed = OffsetFetchRequest.OffsetFetchRequestTopics(topic.name, partition_indexes=list(range(count)))
     groups = [OffsetFetchRequest.OffsetFetchRequestGroup(group, topics=[listed]) for group in walk.groups]
 
@@ -113,6 +115,11 @@ def delete_topic(walk: Walk, producer: Producer) -> None:
             for partition in listed.partitions
         )
 
+    def abandoned() -> bool:
+        (answered,) = walk.scene.stagehand.ask(ends, 5).topics
+        return all(partition.error_code for partition in answered.partitions)
+
+    walk.scene.until(abandoned, what="nobody leads the topic")
     walk.scene.until(forgotten, what="no group has offsets of the topic")
 
 

@@ -3,13 +3,15 @@
 // What comes of it is said line by line.
 //
 // Arguments: bootstrap address, source topic, target topic, group, transactional id. The topics are there and empty,
-// with any number of partitions.
+// with as many partitions as each other. With another argument, "member", it is one member that copies until it is
+// killed.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"sync"
@@ -23,17 +25,26 @@ import (
 const (
 	records          = 400
 	batch            = 10
+	txnTimeout       = 3 * time.Second
 	patience         = 60 * time.Second
 	pollMax          = 100 * time.Millisecond
 	members          = 2
 	recordsPerCommit = 100
 )
 
+// sessionTimeout is one that every broker takes.
+var sessionTimeout = 10 * time.Second
+
 var bootstrap, source, target, group, transactionalID = os.Args[1], os.Args[2], os.Args[3], os.Args[4], os.Args[5]
 
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	if len(os.Args) > 6 {
+		sessionTimeout = 1500 * time.Millisecond // its end is waited for after each kill
+		copyAsMember(context.Background(), transactionalID, new(atomic.Int64), math.MaxInt64)
+		return
+	}
 	fill(ctx)
 	copyAll(ctx)
 	read(ctx)
@@ -79,18 +90,24 @@ func copyAll(ctx context.Context) {
 		working.Add(1)
 		go func() {
 			defer working.Done()
-			copyAsMember(ctx, fmt.Sprintf("%s-%d", transactionalID, member), &copied)
+			copyAsMember(ctx, fmt.Sprintf("%s-%d", transactionalID, member), &copied, records)
 		}()
 	}
 	working.Wait()
 	fmt.Println("copied", copied.Load())
 }
 
-func copyAsMember(ctx context.Context, id string, copied *atomic.Int64) {
+// copyAsMember returns when all members together have copied so many records.
+func copyAsMember(ctx context.Context, id string, copied *atomic.Int64, wanted int64) {
 	session, err := kgo.NewGroupTransactSession(
 		kgo.SeedBrokers(bootstrap),
 		kgo.TransactionalID(id),
+		kgo.TransactionTimeout(txnTimeout),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ConsumerGroup(group),
+		kgo.SessionTimeout(sessionTimeout),
+		kgo.HeartbeatInterval(sessionTimeout/5),
+		kgo.Balancers(kgo.RangeBalancer()),
 		kgo.ConsumeTopics(source),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.RequireStableFetchOffsets(),
@@ -98,7 +115,7 @@ func copyAsMember(ctx context.Context, id string, copied *atomic.Int64) {
 	)
 	must(err)
 	defer session.Close()
-	for turn := 0; copied.Load() < records && ctx.Err() == nil; turn++ {
+	for turn := 0; copied.Load() < wanted && ctx.Err() == nil; turn++ {
 		polling, cancel := context.WithTimeout(ctx, pollMax)
 		fetches := session.PollRecords(polling, batch)
 		cancel()
@@ -109,7 +126,8 @@ func copyAsMember(ctx context.Context, id string, copied *atomic.Int64) {
 		count := 0
 		for each := fetches.RecordIter(); !each.Done(); count++ {
 			record := each.Next()
-			session.Produce(ctx, &kgo.Record{Topic: target, Key: record.Key, Value: record.Value}, nil)
+			copied := &kgo.Record{Topic: target, Partition: record.Partition, Key: record.Key, Value: record.Value}
+			session.Produce(ctx, copied, nil)
 		}
 		isCommitted, err := session.End(ctx, turn%2 == 0)
 		must(err)
