@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from struct import Struct
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from ottla.broker.network.apis import SERVED, Lane
 from ottla.broker.network.call import Call
@@ -37,6 +37,18 @@ IsLong: TypeAlias = "Callable[[Message, BrokerNode], bool]"
 #: request goes to the handler.
 AnswerPlain: TypeAlias = "Callable[[bytes, int, int, BrokerNode], bytes | None]"
 
+
+class Beginning(Protocol):
+    """What the beginning of a request says that comes again with another end. `at`: where in the frame it ends."""
+
+    at: int
+
+    def read(self, frame: bytes, /) -> Message | None:
+        """The request in a frame that begins so; None: it has to be decoded."""
+
+
+#: Gets a frame, the request that was decoded from it, and its version; None: it is not worth remembering.
+BeginningOf: TypeAlias = Callable[[bytes, Any, int], Beginning | None]
 Handler: TypeAlias = Callable[[Message, Call], Message | None]
 Refuse: TypeAlias = Callable[[Message, ErrorCode], Message]
 
@@ -65,6 +77,8 @@ class Route:
 
     __slots__ = (
         "answer_plain",
+        "beginning_of",
+        "bodies",
         "brief_bytes_max",
         "flexible",
         "handle",
@@ -72,8 +86,7 @@ class Route:
         "header_bytes",
         "is_in_group_lane",
         "is_long",
-        "last_answer",
-        "last_body",
+        "is_remembered",
         "name",
         "pack_header",
         "read",
@@ -93,9 +106,8 @@ class Route:
         self.is_in_group_lane = served.lane is Lane.GROUP
         self.repeats = served.repeats
         self.brief_bytes_max = served.brief_bytes_max
-        #: If it repeats: the last answer, and its bytes.
-        self.last_answer: Message | None = None
-        self.last_body = b""
+        #: If it repeats: some of its answers with their bytes, by their ids.
+        self.bodies: dict[int, tuple[Message, bytes, int, int]] = {}
         self.flexible = codec.is_flexible(version)
         header = RESPONSE_HEADER_TAGGED if has_tagged_response_header(key, self.flexible) else RESPONSE_HEADER
         #: Makes an answer's header from the size and the correlation id; the size is that of the body and so much more.
@@ -108,6 +120,10 @@ class Route:
         self.handle = self.handler
         #: Of a request that is small: whether it is much work all the same. None: it never is.
         self.is_long: IsLong | None = getattr(module, "is_long", None)
+        #: Of requests that are the same but for their end: what the beginning says. None: they are no such requests.
+        self.beginning_of: BeginningOf | None = getattr(module, "beginning_of", None)
+        #: Whether decoding a request may be spared when the connection's last one was the same, or began so.
+        self.is_remembered = self.repeats or self.beginning_of is not None
         self.refuse: Refuse = module.refuse
         #: The handler's short way, if it has one for this version, and as long as nobody steps in between.
         find_short_way = getattr(module, "short_way", None)
