@@ -7,8 +7,8 @@ but its bytes. Whatever is unusual is left to the long way, `handlers.produce`, 
 partitions beside it, compression, transactions, acks=0, replicas that lag, and all that is to be refused. So the short
 way knows no error of a client's; and the long way alone would answer the same bytes, and leave the same log.
 
-It is not taken while somebody steps in between (faults, barriers) or wants to know of each request: see
-`network.connection`.
+It is not taken while somebody steps in between (faults, barriers) or wants to know of each request, nor where an
+authorizer is to be asked: see `network.connection` and `network.routes`.
 """
 
 from __future__ import annotations

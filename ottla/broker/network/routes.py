@@ -125,7 +125,7 @@ class Route:
         #: Whether decoding a request may be spared when the connection's last one was the same, or began so.
         self.is_remembered = self.repeats or self.beginning_of is not None
         self.refuse: Refuse = module.refuse
-        #: The handler's short way, if it has one for this version, and as long as nobody steps in between.
+        #: The handler's short way, if it has one for this version; and while it is taken, for nobody steps in between.
         find_short_way = getattr(module, "short_way", None)
         self.short_way: AnswerPlain | None = find_short_way and find_short_way(version)
         self.answer_plain = self.short_way
@@ -156,8 +156,10 @@ def _unknown_api_versions(version: int) -> Route:
 class Routes:
     """All routes made so far, by the four bytes a frame begins with."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_short_ways: bool = True) -> None:
+        """`has_short_ways`: whether everybody may do everything, for short ways ask no authorizer."""
         self._routes: dict[bytes, Route] = {}
+        self._has_short_ways = has_short_ways
         self._interceptor: Interceptor | None = None
         #: The quick way in, for routes that exist already.
         self.get = self._routes.get
@@ -186,10 +188,12 @@ class Routes:
 
     def _laid(self, route: Route) -> Route:
         """The route, leading to its handler past whoever steps in."""
-        if self._interceptor is None:
-            route.handle, route.answer_plain = route.handler, route.short_way
+        interceptor = self._interceptor
+        route.answer_plain = route.short_way if self._has_short_ways and interceptor is None else None
+        if interceptor is None:
+            route.handle = route.handler
         else:
             from ottla.broker.network.interception import intercepting
 
-            route.handle, route.answer_plain = intercepting(route.handler, self._interceptor), None
+            route.handle = intercepting(route.handler, interceptor)
         return route

@@ -111,11 +111,11 @@ class Arena:
 
     def _kept_one(self, capacity: int, limit: int) -> Block | None:
         """One that was given back, and that nobody reads any more."""
-        with self._lock:
+        with self._lock, suppress(IndexError):  # of those that were kept when this began, `give_back` may take some
             for _ in range(len(self._kept)):
                 memory, made = self._kept.popleft()
                 if len(memory) == capacity and is_let_go(memory):
-                    block = Block(self, memory, limit, made)
+                    block = Block(self, memory, limit, max(limit, made))
                     self._ahead[id(block)] = ref(block)
                     return block
                 self._kept.append((memory, made))
@@ -167,12 +167,14 @@ class Arena:
             self._thread = None
         return self._thread is not None
 
-    def _give_all_back(self) -> None:
+    def _rest(self) -> None:
         """Have the system take back all pages that nobody has written to. With the lock held."""
+        self._thread = None  # first, so that what others give back from now on is not kept
         self._kept.clear()
         for block in self._blocks_ahead():
             if block.made > block.limit:
-                block.memory.madvise(mmap.MADV_DONTNEED, block.limit, block.made - block.limit)
+                with suppress(OSError):  # a process may have locked all of its memory
+                    block.memory.madvise(mmap.MADV_DONTNEED, block.limit, block.made - block.limit)
                 block.made = block.limit
         self._ahead.clear()
 
@@ -185,12 +187,12 @@ class Arena:
                 with self._lock:
                     if not self._wanted.empty():
                         continue
-                    self._give_all_back()
-                    self._thread = None
+                    self._rest()
                 return
             try:
                 self._make_pages(*wanted)
-            except OSError:  # there is no memory left, or this system can't: the writer finds out for itself
+            except (OSError, ImportError, AttributeError):
+                # There is no memory left, or this system or this Python can't: the writer finds out for itself.
                 self._is_possible = False
             del wanted
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import mmap
 import threading
+from collections import deque
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -33,14 +34,14 @@ class Pages:
 
     def __init__(self) -> None:
         self.made: list[tuple[int, int]] = []
-        self.fails = False
+        self.fails: Exception | None = None
         self._asked = threading.Semaphore(0)
 
     def make(self, memory: mmap.mmap, start: int, end: int) -> None:
         self.made.append((start // MIB, end // MIB))
         self._asked.release()
-        if self.fails:
-            raise OSError(22, "Invalid argument")
+        if self.fails is not None:
+            raise self.fails
 
     def until_asked(self, times: int) -> None:
         for _ in range(times):
@@ -117,9 +118,10 @@ def test_where_pages_cannot_be_made_there_is_no_thread() -> None:
     assert arena.is_at_rest
 
 
-def test_a_system_that_refuses_is_asked_once(arena: Arena, pages: Pages) -> None:
+@pytest.mark.parametrize("fails", [OSError(22, "Invalid argument"), ImportError("No module named '_ctypes'")])
+def test_a_system_that_refuses_is_asked_once(arena: Arena, pages: Pages, fails: Exception) -> None:
     """The log goes on without."""
-    pages.fails = True
+    pages.fails = fails
     block = new_block(arena)
     block.extend(5 * MIB)
     pages.until_asked(1)
@@ -190,6 +192,60 @@ def test_nothing_is_kept_at_rest(arena: Arena) -> None:
     block = new_block(arena)
     del block
     assert not arena._kept
+
+
+def test_what_is_given_back_while_the_thread_ends_is_not_kept(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a thread that runs beside it."""
+    stay_busy(monkeypatch)
+    others: list[Block] = []
+
+    class Memory(mmap.mmap):
+        def madvise(self, *arguments: int) -> None:
+            others.clear()
+
+    monkeypatch.setattr(mmap, "mmap", Memory)
+    block = new_block(arena)
+    others.append(new_block(arena))
+    rest(arena, block, monkeypatch)
+    assert not others
+    assert not arena._kept
+
+
+def test_memory_that_the_system_does_not_take_back_stays(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a process has locked all of its memory; the thread ends all the same."""
+
+    class Memory(mmap.mmap):
+        def madvise(self, *arguments: int) -> None:
+            raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(mmap, "mmap", Memory)
+    rest(arena, new_block(arena), monkeypatch)
+
+
+def test_what_is_kept_may_go_while_somebody_looks_for_some_of_it(arena: Arena) -> None:
+    """Whoever gives back takes no lock, and may find that all are at rest by now."""
+
+    class Vanishing(deque[Any]):
+        def __len__(self) -> int:
+            return 1
+
+    block = new_block(arena)
+    arena._kept = Vanishing()
+    assert new_block(arena).memory is not block.memory
+
+
+def test_a_block_without_pages_counts_for_none(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When it begins another log."""
+    stay_busy(monkeypatch)
+    busy, later = new_block(arena), new_block(arena, begins_log=False)
+    busy.extend(5 * MIB)
+    memory = later.memory
+    del later
+    spare_bytes = arena._spare_bytes()
+    again = new_block(arena)
+    assert again.memory is memory
+    assert arena._spare_bytes() == spare_bytes
+    rest(arena, busy, monkeypatch)
 
 
 def test_a_log_in_memory_gives_back_and_gets(monkeypatch: pytest.MonkeyPatch) -> None:
