@@ -72,7 +72,7 @@ docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables
 .PHONY: site
 site: $(STAMP)  ## build the documentation as a site, into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
-	@echo "ottla: open site/index.html"
+	@echo "ottla: read site/index.html; with search: $(BIN)/python -m http.server --directory site"
 
 .PHONY: check
 check: lint  ## the quick half of `make test`: lint, types, imports, the tests that need no process and no client
