@@ -144,14 +144,12 @@ class Copying:
                     producer.commit_transaction(PATIENCE_SECONDS)
                     self.committed.append(number)
                 else:
+                    producer.flush(PATIENCE_SECONDS)  # or librdkafka gives the numbers of what is under way to others
                     producer.abort_transaction(PATIENCE_SECONDS)
-            except KafkaException as error:
+            except KafkaException:
                 if number % 5 != 4:
                     self.unknown.append(number)
-                if error.args[0].txn_requires_abort():
-                    producer.abort_transaction(PATIENCE_SECONDS)
-                else:
-                    producer = self._producer()
+                producer = self._producer()
             number += 1
 
     def _producer(self) -> Producer:

@@ -158,7 +158,9 @@ class Confluent(Program):
     ) -> str:
         """Write to partitions, [[partition, value]], and commit an offset, all in one; whatever is in the way.
 
-        Returns what came of it: "committed", "aborted", or "unknown" if the answer to the commit was lost.
+        Returns what came of it: "committed", "aborted", or "unknown" if the answer to the commit was lost. Nothing is
+        under way when it aborts: librdkafka would forget records whose answers it waits for, and give their numbers to
+        the next; those would be taken for repeats, and be lost, with Kafka as well.
         """
         if self._transactional is None:
             self._transactional = self._transactional_producer(transactional_id)
@@ -169,24 +171,24 @@ class Confluent(Program):
                 producer.produce(topic, value=raw(value), partition=partition)
             committed = [TopicPartition(topic, 0, offset)]
             _insist(lambda: producer.send_offsets_to_transaction(committed, self._member_of(group), CALL_SECONDS_MAX))
+            producer.flush(CALL_SECONDS_MAX)
             is_ending = commit
             _insist(lambda: (producer.commit_transaction if commit else producer.abort_transaction)(CALL_SECONDS_MAX))
-        except KafkaException as error:
-            try:
-                if not error.args[0].txn_requires_abort():
-                    raise
-                _insist(lambda: producer.abort_transaction(CALL_SECONDS_MAX))
-            except KafkaException:
-                self._transactional = None  # the next one of its id aborts what it has left open
-                return "unknown" if is_ending else "aborted"
-            return "aborted"
+        except KafkaException:
+            self._transactional = None  # the next one of its id aborts what it has left open
+            return "unknown" if is_ending else "aborted"
         return "committed" if commit else "aborted"
 
     def _transactional_producer(self, transactional_id: str) -> Any:
         """It keeps to the brokers it knows: when it looks for others, librdkafka 2.16 forgets that it has let go of the
         group's coordinator, and asks that one for ever.
         """
-        config = {"transactional.id": transactional_id, "linger.ms": 5, "metadata.recovery.strategy": "none"}
+        config = {
+            "transactional.id": transactional_id,
+            "linger.ms": 5,
+            "metadata.recovery.strategy": "none",
+            "reconnect.backoff.max.ms": 500,
+        }
         while True:
             producer = Producer({**config, **self.common})
             try:
