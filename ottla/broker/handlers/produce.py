@@ -128,7 +128,9 @@ def _admit(
 
     def then(refused: dict[TopicPartition, AppendResult], verified: dict[TopicPartition, Verification]) -> None:
         for place, result in paced(refused.items()):
-            results[keys[place]] = result
+            results.setdefault(
+                keys[place], result
+            )  # of a partition that is listed twice a batch may be refused already
             del sent[keys[place]]
         verifications = {keys[place]: verification for place, verification in paced(verified.items())}
         call.go_on(lambda: _append_all(request, call, sent, results, verifications))

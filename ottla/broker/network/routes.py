@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 #: Gets the decoded request, and who was asked.
 IsLong: TypeAlias = "Callable[[Message, BrokerNode], bool]"
 
-#: From (frame, where the body begins, version, who was asked) to the answer's body; None: nothing has happened, and the
-#: request goes to the handler.
-AnswerPlain: TypeAlias = "Callable[[bytes, int, int, BrokerNode], bytes | None]"
-
 
 class Beginning(Protocol):
     """What the beginning of a request says that comes again with another end. `at`: where in the frame it ends."""
@@ -49,6 +45,10 @@ class Beginning(Protocol):
 
 #: Gets a frame, the request that was decoded from it, and its version; None: it is not worth remembering.
 BeginningOf: TypeAlias = Callable[[bytes, Any, int], Beginning | None]
+#: From (frame, where the body begins, version, who was asked) to the answer's body; None: nothing has happened, and the
+#: request goes to the handler.
+AnswerPlain: TypeAlias = "Callable[[bytes, int, int, BrokerNode], bytes | None]"
+
 Handler: TypeAlias = Callable[[Message, Call], Message | None]
 Refuse: TypeAlias = Callable[[Message, ErrorCode], Message]
 
