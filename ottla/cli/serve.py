@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ottla.broker.server import Server
+    from ottla.events.stream import Event, Stream
     from ottla.settings.settings import Settings
 
 #: How many open files are asked for where the hard limit is "unlimited" and the kernel has a lower one of its own.
@@ -153,6 +154,7 @@ def run(options: argparse.Namespace) -> int:
         # What groups hold after a restart is there to stay: a full collection, which would halt all clients for some
         # milliseconds, need not look at it.
         server.events.read(lambda _event: set_aside(), [Kind.GROUPS_LOADED])
+        _tell_of_first_wait(server.events)
         spare_what_lives()
         _raise_open_files_limit()
         _run_until_signal(
@@ -235,6 +237,25 @@ def _run_until_signal(server: Server, on_ready: Callable[[], None]) -> None:
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(serve())
+
+
+def _tell_of_first_wait(events: Stream) -> None:
+    """Say once that a group waits for more members, and what turns that off: a new user takes it for slowness."""
+    from ottla.events.kind import Kind
+
+    def look(event: Event) -> None:
+        if (delay_ms := event.details.get("delay_ms")) is None:
+            return
+        stop()
+        events.tell(
+            Kind.GROUP_DELAY_BEGUN,
+            group_id=event.details["group_id"],
+            delay_ms=delay_ms,
+            reason="a group that was empty waits so long for more members, as in Kafka; "
+            "--set group.initial.rebalance.delay.ms=0 has it begin at once",
+        )
+
+    stop = events.read(look, [Kind.GROUP_REBALANCE_STARTED])
 
 
 def _begin_to_serve(server: Server, settings: Settings, *, is_recorded: bool) -> None:
