@@ -29,13 +29,29 @@ from ottla.cli import (
     trace,
     transactions,
     wait,
-)  # fmt: skip
+)
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, fail
 from ottla.terminal.parser import Parser
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: In the order of `ottla --help`.
+_COMMANDS: Final = (
+    serve,
+    topics,
+    groups,
+    transactions,
+    nodes,
+    fault,
+    wait,
+    reset,
+    events,
+    log,
+    trace,
+    rebalances,
+    pipeline,
+)
 _NOT_WRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -43,15 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names may have letters that a terminal has not
-    parser = Parser(prog="ottla", description="A Kafka stand-in for tests and laptops.", allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"ottla {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (
-        serve, topics, groups, transactions, nodes, fault, wait, reset, events, log, trace, rebalances, pipeline,
-    ):  # fmt: skip
-        command.add_to(commands)
     try:
-        options = parser.parse_args(arguments)
+        options = make_parser().parse_args(arguments)
         exit_code: int = options.run(options)
     except OSError as error:
         if error.errno not in _NOT_WRITTEN:
@@ -63,6 +72,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         flushed = _flush(sys.stdout)
         _flush(sys.stderr)
     return exit_code or flushed
+
+
+def make_parser() -> Parser:
+    """The parser of all commands."""
+    parser = Parser(prog="ottla", description="A Kafka stand-in for tests and laptops.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"ottla {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add_to(commands)
+    return parser
 
 
 def _flush(stream: TextIO | None) -> int:

@@ -67,6 +67,12 @@ def batch(
     return _PREFIX.pack(base_offset, length, leader_epoch, magic, crc) + after_crc
 
 
+def place(data: bytearray, base_offset: int, leader_epoch: int) -> None:
+    """Give a batch its place in a log."""
+    data[:8] = base_offset.to_bytes(8, "big")
+    data[12:16] = leader_epoch.to_bytes(4, "big")
+
+
 def record(
     key: bytes | None,
     value: bytes | None,

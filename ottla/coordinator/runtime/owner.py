@@ -159,18 +159,11 @@ class Owner(Generic[M]):
 
     def take(self, item: Any) -> None:
         """Do it now, in the turn of whoever asks; if something is before it or under way, put it into the inbox."""
-        waiter = self._waiter
-        if waiter is None or self._takes_long:
+        if self._waiter is None or self._takes_long:
             self.post(item)
-            return
-        self._waiter = None  # what is posted meanwhile is taken too, and the task is not woken for it
-        self.inbox.append(item)
-        try:
-            in_one_go(self._drain)
-        finally:
-            self._waiter = waiter
-            if self.inbox or self.is_ended:
-                self._wake()
+        else:
+            self.inbox.append(item)
+            self._drain_here()
 
     def _ran_out(self, timer: MachineTimer) -> None:
         keep_back = self._with.keep_back
@@ -212,7 +205,7 @@ class Owner(Generic[M]):
             assert self._with.pace is not None
             self._with.pace.finish(self._worker)  # and what is in the inbox with it
         elif self._held is None:
-            in_one_go(self._drain)
+            self._drain_here()
         while self._held is not None:
             self._held.finish()
 
@@ -223,8 +216,17 @@ class Owner(Generic[M]):
 
     def _go_on(self, log: Log) -> None:
         self._held, self._decided, self._takes_long = None, log, False
-        in_one_go(self._drain)
-        self._wake()
+        self._drain_here()
+
+    def _drain_here(self) -> None:
+        """Take everything out of the inbox in the turn of whoever calls this, and not in the task's."""
+        waiter, self._waiter = self._waiter, None  # who comes meanwhile finds it at work, and the task sleeps on
+        try:
+            in_one_go(self._drain)
+        finally:
+            self._waiter = waiter
+            if self.inbox or self.is_ended:
+                self._wake()
 
     def _drain_in_slices(self) -> None:
         assert self._with.pace is not None

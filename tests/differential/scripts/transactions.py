@@ -312,6 +312,18 @@ def produce_from_the_middle(scene: Scene, version: int) -> None:
     shown(scene, ana, topic)
 
 
+@script(versions=(12, 13))
+def produce_what_is_refused_before_the_marker(scene: Scene, version: int) -> None:
+    """It was let in, so what has a higher number is held back; also after the end, if that raises no epoch."""
+    topic = new_topic(scene)
+    ana = Producer(scene).begin()
+    for end_version in (_END, _END_2):
+        ana.actor.ask(ana.send(topic, b"1", sequence=-1))
+        ana.ends(commit=True, version=end_version)
+        ana.actor.ask(ana.send(topic, b"2", sequence=0))
+    shown(scene, ana, topic)
+
+
 # ── EndTxn ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

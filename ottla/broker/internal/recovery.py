@@ -12,8 +12,8 @@ from ottla.events.setbacks import Setbacks, reason_of
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
-    from ottla.broker.groups.loading import Loading
-    from ottla.broker.internal_topic import InternalTopic
+    from ottla.broker.internal.loading import Loading
+    from ottla.broker.internal.topic import InternalTopic
     from ottla.coordinator.runtime.runtime import Runtime
     from ottla.purgatory import Timer
 
