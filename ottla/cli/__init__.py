@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from ottla import __version__
 from ottla.cli import (
+    conformance,
     events,
     fault,
     groups,
@@ -51,6 +52,7 @@ _COMMANDS: Final = (
     trace,
     rebalances,
     pipeline,
+    conformance,
 )
 _NOT_WRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -40,7 +40,8 @@ class Happened(Enum):
     JOIN_REFUSED = "group.join.refused"
     """member_id, client_id, client_host, error"""
     REBALANCE_STARTED = "group.rebalance.started"
-    """cause, member_id: because of whom, if anybody; reason"""
+    """cause, member_id: because of whom, if anybody; reason; delay_ms: how long more members are awaited, if the group
+    was empty"""
     REBALANCE_JOINED = "group.rebalance.joined"
     """cause, member_ids, leader, protocol_type, protocol_name, duration_ms: since the start"""
     REBALANCE_COMPLETED = "group.rebalance.completed"

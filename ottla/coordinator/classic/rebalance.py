@@ -97,6 +97,7 @@ def begin(group: Group, now_ms: int, effects: Effects, trigger: Trigger) -> Outc
         cause=trigger.cause,
         member_id=trigger.member_id,
         reason=trigger.reason,
+        delay_ms=initial_delay.delay_ms or None if initial_delay is not None else None,
     )
     if initial_delay is not None:
         return Outcome.AWAITED

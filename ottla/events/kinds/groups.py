@@ -13,9 +13,16 @@ _OF_NOTE = ("state", "group_sequence")
 GROUP_REBALANCE_STARTED: Final = Row(
     "group.rebalance.started",
     "info",
-    (*_IN_GROUP, "cause", "member_id", "reason"),
-    "Members are called together: why, because of whom, and what that one said.",
+    (*_IN_GROUP, "cause", "member_id", "reason", "delay_ms"),
+    "Members are called together: why, because of whom, and what that one said. `delay_ms` is how long a group that "
+    "was empty waits for more members.",
     _OF_NOTE,
+)
+GROUP_DELAY_BEGUN: Final = Row(
+    "group.delay.begun",
+    "info",
+    ("group_id", "delay_ms", "reason"),
+    "A group that was empty waits for more members before its first rebalance. `ottla serve` says it once.",
 )
 GROUP_REBALANCE_JOINED: Final = Row(
     "group.rebalance.joined",

@@ -116,6 +116,7 @@ def test_the_life_of_a_group(ana: Actor, bo: Actor) -> None:
             "cause": "member_joined",
             "member_id": "ana-1",
             "reason": "first",
+            "delay_ms": 3_000,
         },
         {
             "t": 3_000,
