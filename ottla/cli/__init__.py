@@ -37,6 +37,7 @@ from ottla.terminal.parser import Parser
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: In the order of `ottla --help`.
 _COMMANDS: Final = (
     serve,
     topics,

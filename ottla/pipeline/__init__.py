@@ -20,6 +20,7 @@ codes.
     places.py      where files are: any URI Spark knows
     sender.py      records to a topic, from Spark's tasks; targets.py: the topics, where a job has two clusters
     progress.py    what is going on, on stderr
+    report/        the report of rebalances, which `ottla rebalances` makes as well; knows no Spark
 
 Modules that import PySpark at their head are the transforms, and nothing else may: a job imports them within `run`, so
 that `--help` is quick and a missing `[spark]` extra is one clear line. The pipeline imports nothing of the broker's.

@@ -142,7 +142,7 @@ def test_broker_says_the_ready_line_that_the_readme_shows(command: str, output: 
 
 def test_options_and_addresses_that_are_named_exist() -> None:
     """Each --option in the text is a command's or the plugin's; the address for containers is the compose file's."""
-    commands = (("serve",), ("topics",), ("nodes", "stop"), ("pipeline", "rebalances"))
+    commands = (("serve",), ("topics",), ("nodes", "stop"), ("rebalances",), ("pipeline", "export"))
     helps = "".join(ottla(*command, "--help").stdout for command in commands)
     pytest_help = subprocess.run([sys.executable, "-m", "pytest", "--help"], capture_output=True, text=True, check=True)
     helps += pytest_help.stdout.replace("=", " ")

@@ -63,14 +63,24 @@ def test_lag_of_a_group_that_is_not(bootstrap: str, pipeline: Pipeline, tmp_path
 BEYOND_ALL_TIMES = '{"v": 1, "t": 9223372036854775807, "group": "g", "seq": 0, "event": "group.created"}\n'
 
 
-@pytest.mark.parametrize("lines", ["", "no JSON\n", BEYOND_ALL_TIMES])
-def test_rebalances_of_a_journal_without_lines(pipeline: Pipeline, tmp_path: Path, lines: str) -> None:
-    """An empty one, and one in which nothing can be read; the report is made all the same."""
+def test_rebalances_of_a_journal_in_which_nothing_happened(pipeline: Pipeline, tmp_path: Path) -> None:
+    """The report is made all the same."""
     journal = tmp_path / "journal.jsonl"
-    journal.write_text(lines)
+    journal.write_text("")
     told = pipeline("rebalances", journal, "--report", tmp_path / "r.html", "--output", tmp_path / "o", "--json").json
-    assert (told["group_count"], told["rebalance_count"], told["rows"]) == (0, 0, lines.count("\n"))
-    assert (tmp_path / "r.html").exists()
+    assert (told["group_count"], told["rebalance_count"], told["rows"]) == (0, 0, 0)
+    assert "Nothing happened in any group." in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize("lines", ["no JSON\nat all\n", 2 * BEYOND_ALL_TIMES], ids=["garbage", "beyond all times"])
+def test_rebalances_of_what_is_no_journal(pipeline: Pipeline, tmp_path: Path, lines: str) -> None:
+    """Refused in one line, and nothing is written."""
+    garbage, output = tmp_path / "garbage", tmp_path / "found"
+    garbage.write_text(lines)
+    ended = pipeline("rebalances", "--output", output, garbage)
+    assert (ended.exit_code, ended.stdout) == (1, "")
+    assert "is no journal: none of its lines (2) is JSON" in ended.stderr.splitlines()[-1]
+    assert not output.exists()
 
 
 def test_empty_topics(bootstrap: str, pipeline: Pipeline, tmp_path: Path) -> None:

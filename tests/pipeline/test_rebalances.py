@@ -116,16 +116,3 @@ def test_finds_what_the_command_without_spark_finds(pipeline: Pipeline, tmp_path
     assert {key: said[key] for key in found if key in said} == {key: found[key] for key in found if key in said}
     rebalances(journal, "--html", page, "--top", 4)
     assert report.read_text() == page.read_text()
-
-
-def test_refuses_what_is_no_journal(pipeline: Pipeline, tmp_path: Path) -> None:
-    """In one line, and nothing is written. A journal in which nothing has happened yet is one."""
-    garbage, output = tmp_path / "garbage", tmp_path / "found"
-    garbage.write_text("This is a letter.\nIt goes on.\n")
-    ended = pipeline("rebalances", "--output", output, garbage)
-    assert (ended.exit_code, ended.stdout) == (1, "")
-    assert "is no journal: none of its lines (2) is JSON" in ended.stderr.splitlines()[-1]
-    assert not output.exists()
-    garbage.write_text("")
-    ended = pipeline("rebalances", garbage)
-    assert (ended.exit_code, ended.stdout.splitlines()[0]) == (0, "Nothing happened in any group.")

@@ -27,7 +27,7 @@ def conclusion(found: Found) -> str:
 
 def _why(found: Found) -> str:
     worst = found.causes[0]
-    cause = CAUSES.get(worst["cause"], worst["cause"])
+    cause = CAUSES.get(worst["cause"], worst["cause"]) or "of unknown cause"
     said = f"What cost most: {cause} ({counted(worst['rebalances'], 'time')}, {length(worst['unread_ms'])} unread)"
     of_it = [one for one in found.rebalances if one["cause"] == worst["cause"] and one["unread_ms"] is not None]
     longest = max(of_it, key=lambda one: one["unread_ms"], default=None)

@@ -188,6 +188,19 @@ def test_who_is_no_member_is_not_silent(chromium: Chromium, tmp_path: Path) -> N
         assert spans == [[60, 30_000]]
 
 
+def test_silence_is_as_long_as_the_broker_says(chromium: Chromium, tmp_path: Path) -> None:
+    """A test may end a session before its time; where nothing is said, it was the session timeout."""
+    given_up = kitchen(second_cause="session_expired")
+    events = [
+        replace(one, details={**one.details, "silent_ms": 3_000}) if one.kind == "group.member.removed" else one
+        for one in given_up.events
+    ]
+    for trace, since in ((replace(given_up, events=events), 42_200), (given_up, 200)):
+        with opened(chromium, tmp_path, trace) as page:
+            bo = "ottlaTrace.run.lanes.find((lane) => lane.client === 'bo')"
+            assert page.evaluate(f"{bo}.silences.map((one) => one.from.broker_ms)") == [since]
+
+
 def test_names_of_strangers_are_text(chromium: Chromium, tmp_path: Path) -> None:
     """Whatever a client calls itself, its group, its records: it is shown, and nothing of it runs."""
     about = {"group_id": HOSTILE, "member_id": HOSTILE}

@@ -52,9 +52,9 @@ function addLife(lane, run) {
   addSilences(lane);
 }
 
-// It was given up for its silence, so it has been silent for its session timeout.
+// It was given up for its silence. Journals of old don't say since when: for its session timeout, unless a test ended it.
 function addSilenceBefore(lane, removed, run) {
-  const broker = removed.broker_ms - lane.sessionTimeoutMs;
+  const broker = removed.broker_ms - (removed.details.silent_ms ?? lane.sessionTimeoutMs);
   const order = Math.max(0, firstIndex(removed.order, (index) => run.items[index].broker_ms > broker) - 1);
   lane.silences.push({ from: { order, broker_ms: broker }, to: removed });
 }
