@@ -46,6 +46,8 @@ _WITHOUT_LOG_START: Final = frozenset(
 
 
 Listener: TypeAlias = Callable[["Partition", PartitionEvent], None]
+#: None: there is none.
+Refusal: TypeAlias = Callable[[], AppendResult | None]
 
 
 class Partition(ReadableLog):
@@ -96,12 +98,18 @@ class Partition(ReadableLog):
     # Appending
 
     def append_as_leader(
-        self, batch: Buffer, header: BatchHeader, wall_ms: int, verification: Verification | None = None
+        self,
+        batch: Buffer,
+        header: BatchHeader,
+        wall_ms: int,
+        verification: Verification | None = None,
+        refusal: Refusal | None = None,
     ) -> AppendResult:
         """Append what a client sent: a batch and its header, as `record_validation.only_batch` found them.
 
         A repeat of one of the producer's last batches is answered as that was, and not appended. `verification` goes
-        with a transactional batch, see `ProducerStates.start_verification`.
+        with a transactional batch, see `ProducerStates.start_verification`. `refusal` is asked when the records have
+        been looked at, for others may have had their turn: whether the batch may still not be appended here, and why.
         """
         try:
             data, max_timestamp, _ = prepare_append(batch, header, self.config.rules, now_ms=wall_ms)
@@ -109,6 +117,8 @@ class Partition(ReadableLog):
             if self.is_closed or self._storage.is_offline:
                 return self._refuse_all()
             return self._refuse(refused.error, str(refused) if refused.faults else None, refused.faults)
+        if refusal is not None and (result := refusal()) is not None:
+            return result
         return self.append_prepared(data, header, max_timestamp, wall_ms, verification)
 
     def append_prepared(

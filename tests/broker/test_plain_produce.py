@@ -19,9 +19,12 @@ from ottla.events.kind import Kind
 from ottla.events.stream import Event
 from ottla.log.storage.contract import StorageError
 from ottla.pacing import SLICE_SECONDS, Pace
+from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse
 from ottla.protocol.primitives import Message
+from ottla.protocol.record_building import build_batch_of
+from ottla.protocol.record_reading import Record
 from tests.broker.log_scene import LogScene, SentCall, only, produce_request
 from tests.broker.network.stage import Stage
 from tests.log.partitions import batch_of, numbered, offsets_of, read_all
@@ -41,10 +44,11 @@ class RawCall(SentCall):
         self.body = response.encode(self.api_version)
 
 
-def go_long(scene: LogScene, body: bytes, version: int) -> bytes | None:
+def go_long(scene: LogScene, body: bytes, version: int, *, is_brief: bool = False) -> bytes | None:
     """What the long way answers; None: nothing, and the connection may be closed."""
     request = ProduceRequest.decode(body, version)
     call = RawCall(scene.nodes[1], request, version, "ana")
+    call.is_brief = is_brief
     try:
         response = produce.handle(request, cast(Call, call))
     except CloseConnection:
@@ -283,6 +287,31 @@ def test_what_becomes_unusual_while_a_large_batch_is_looked_at_goes_the_long_way
         topic.placements[0].leader_id = 2
     pace.close()
     assert answers == [None]
+    assert topic.partitions[0].log_end_offset == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [("another node leads", ErrorCode.NOT_LEADER_OR_FOLLOWER), ("a replica lags", ErrorCode.NOT_ENOUGH_REPLICAS)],
+)
+def test_on_the_long_way_what_changes_while_a_batch_is_unpacked_counts_too(
+    change: str, error: ErrorCode, pace: Pace
+) -> None:
+    scene = LogScene(nodes=2)
+    topic = scene.cluster.create_topic("orders", [[1, 2]], {"min.insync.replicas": "2"})
+    packed = build_batch_of([Record(0, TIMESTAMP, b"k", b"v")], base_offset=0, compression=CompressionType.GZIP)
+    body, answers = produce_request(topic, packed).encode(7), list[bytes | None]()
+    # A brief call takes its first breath where the batch is unpacked.
+    pace.run(lambda: answers.append(go_long(scene, body, 7, is_brief=True)))
+    assert answers == [], "it took no breath"
+    if change == "another node leads":
+        topic.placements[0].leader_id = 2
+    else:
+        topic.placements[0].isr = [1]
+    pace.close()
+    (answer,) = answers
+    assert answer is not None
+    assert only(ProduceResponse.decode(answer, 7).responses).error_code == error
     assert topic.partitions[0].log_end_offset == 0
 
 

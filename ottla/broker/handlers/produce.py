@@ -281,11 +281,18 @@ def _append(
     if topic.is_internal and call.client_id != _ADMIN_CLIENT_ID:
         return AppendResult(ErrorCode.INVALID_TOPIC_EXCEPTION)
     partition, placement = topic.partitions[index], topic.placements[index]
-    if placement.leader_id != node.node_id:
-        return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    if acks == _ACKS_ALL and placement.has_too_few_in_sync(partition.config.min_insync_replicas):
-        return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=partition.log_start_offset)
-    result = partition.append_as_leader(batch, header, node.clock.wall_ms(), verification)
+
+    def refusal() -> AppendResult | None:
+        if placement.leader_id != node.node_id:
+            return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if acks == _ACKS_ALL and placement.has_too_few_in_sync(partition.config.min_insync_replicas):
+            return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=partition.log_start_offset)
+        return None
+
+    refused = refusal()  # before anything is said of the records; and once more when they have been looked at
+    if refused is not None:
+        return refused
+    result = partition.append_as_leader(batch, header, node.clock.wall_ms(), verification, refusal)
     if acks == _ACKS_ALL and not result.error and partition.high_watermark <= result.last_offset:
         lagging.append(PendingAcks(partition, placement, result))
     return result

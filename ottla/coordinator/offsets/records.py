@@ -57,9 +57,10 @@ _METADATA_AT: Final = 14
 _LONG_VARINT: Final = 0x80
 _TOPIC_ID_BYTES: Final = 19
 
-
-#: Groups commit for the same topics again and again; of so many, the beginning of their keys is not made anew.
+#: Groups commit for the same topics again and again; of so many, the beginning of their keys is not made anew. But for
+#: those with longer ids: nobody is to have a thousand ids of 32 KiB remembered.
 _KEY_BEGINNINGS_MAX: Final = 1_000
+_REMEMBERED_ID_CHARACTERS_MAX: Final = 256
 
 #: What an offset record is about: group id, topic, partition.
 OffsetPlace: TypeAlias = tuple[str, str, int]
@@ -70,7 +71,7 @@ OffsetPlace: TypeAlias = tuple[str, str, int]
 
 def offset_record(group_id: str, topic: str, partition: int, committed: CommittedOffset) -> Record:
     """A committed offset. With an expiry of its own it takes an old form, which has no leader epoch and topic id."""
-    key = _key_beginning(group_id, topic) + _pack_int32(partition)
+    key = _offset_key(group_id, topic, partition)
     if committed.expire_timestamp_ms != NO_EXPIRY:
         return key, _VALUE_WITH_EXPIRY_PREFIX + _offset_value_with_expiry(committed)
     topic_id = committed.topic_id
@@ -105,14 +106,21 @@ def _offset_value_with_expiry(committed: CommittedOffset) -> bytes:
 
 
 def offset_tombstone(group_id: str, topic: str, partition: int) -> Record:
-    return _key_beginning(group_id, topic) + _pack_int32(partition), None
+    return _offset_key(group_id, topic, partition), None
 
 
-@lru_cache(_KEY_BEGINNINGS_MAX)
+def _offset_key(group_id: str, topic: str, partition: int) -> bytes:
+    is_remembered = len(group_id) <= _REMEMBERED_ID_CHARACTERS_MAX
+    return (_remembered_beginning if is_remembered else _key_beginning)(group_id, topic) + _pack_int32(partition)
+
+
 def _key_beginning(group_id: str, topic: str) -> bytes:
     """What the keys of a group's offsets in one topic have in common: all but the partition."""
     group, name = group_id.encode(), topic.encode()
     return _pack_type_length(_OFFSET, len(group)) + group + _pack_length(len(name)) + name
+
+
+_remembered_beginning: Final = lru_cache(_KEY_BEGINNINGS_MAX)(_key_beginning)
 
 
 # ── Reading ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,7 +13,7 @@ ahead of it. A batch never spans two chunks. A fetch that does is the one case t
 chunks, so removing it gives its memory back once the last view is gone.
 
 Every batch has an entry in three arrays, sixteen bytes in all, so that any is found by one bisection; Kafka keeps an
-entry for every 4 KiB instead and scans from there:
+entry for every 4 KiB instead and scans from there (which batches have one is noted too, for answers that depend on it):
 
     last offset, relative to the segment's base
     position of its first byte
@@ -92,7 +92,15 @@ class _Chunk:
 class MemorySegment(Segment):
     """A segment with its bytes in memory."""
 
-    __slots__ = ("_chunks", "_indexed", "_largest_timestamps", "_last_offsets", "_positions", "_starts")
+    __slots__ = (
+        "_chunks",
+        "_indexed",
+        "_indexed_after",
+        "_largest_timestamps",
+        "_last_offsets",
+        "_positions",
+        "_starts",
+    )
 
     def __init__(self, base_offset: int, created_ms: int) -> None:
         super().__init__(base_offset, created_ms)
@@ -101,8 +109,9 @@ class MemorySegment(Segment):
         self._last_offsets = array("I")
         self._positions = array("I")
         self._largest_timestamps = array("q")
-        #: The numbers of the batches that Kafka's index has, as far as somebody has asked.
+        #: The numbers of the batches that Kafka's index has; the next is the first that begins beyond this position.
         self._indexed = array("I")
+        self._indexed_after = INDEX_INTERVAL_BYTES
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int, head: bytes = b"") -> None:
         """Copy a batch to the end. Raises `StorageError`, and changes nothing, when there is no memory left."""
@@ -111,8 +120,12 @@ class MemorySegment(Segment):
             self._write(batch, size, head)
         except (OSError, MemoryError) as error:
             raise StorageError(f"the machine has no memory for {size} more bytes: {error}") from error
+        position = self.size_bytes
+        if position > self._indexed_after:
+            self._indexed.append(len(self._positions))
+            self._indexed_after = position + INDEX_INTERVAL_BYTES
         self._last_offsets.append(last_offset - self.base_offset)
-        self._positions.append(self.size_bytes)
+        self._positions.append(position)
         self.count(last_offset, max_timestamp, size, wall_ms)
         self._largest_timestamps.append(self.max_timestamp)
 
@@ -151,15 +164,8 @@ class MemorySegment(Segment):
         return self._position_of(bisect_left(self._largest_timestamps, timestamp))
 
     def indexed_offset_from(self, position: int) -> int | None:
-        indexed, positions = self._indexed, self._positions
-        while not indexed or positions[indexed[-1]] < position:
-            last = positions[indexed[-1]] if indexed else 0
-            number = bisect_right(positions, last + INDEX_INTERVAL_BYTES)
-            if number == len(positions):
-                return None
-            indexed.append(number)
-        number = indexed[bisect_left(indexed, position, key=positions.__getitem__)]
-        return self.base_offset + self._last_offsets[number]
+        number = bisect_left(self._indexed, position, key=self._positions.__getitem__)
+        return None if number == len(self._indexed) else self.base_offset + self._last_offsets[self._indexed[number]]
 
     def batches(self, position: int = 0) -> Iterator[Buffer]:
         number = bisect_left(self._positions, position)
@@ -200,6 +206,7 @@ class MemorySegment(Segment):
         copied._positions = self._positions[:]
         copied._largest_timestamps = self._largest_timestamps[:]
         copied._indexed = self._indexed[:]
+        copied._indexed_after = self._indexed_after
         return copied
 
     def _add(self, chunk: _Chunk) -> _Chunk:

@@ -142,3 +142,17 @@ async def test_answers_that_repeat_are_kept_in_bounded_number(monkeypatch: pytes
             assert call.encode(answer) == [route.pack_header(len(body) + 4, 7) + body]
             assert call.answer_bytes == len(body)
             assert len(route.bodies) <= 2
+
+
+async def test_large_answers_are_not_kept() -> None:
+    """As messages they take many times what they have as bytes."""
+    async with Stage() as stage:
+        stage.connect()
+        route = stage.listener.routes.find((8).to_bytes(2, "big") + (7).to_bytes(2, "big"))
+        call = Call(stage.connection, route, 7, "ana", OffsetCommitRequest())
+        for count in (16, 200):
+            partitions = [OffsetCommitResponse.OffsetCommitResponsePartition(index, 0) for index in range(count)]
+            topic = OffsetCommitResponse.OffsetCommitResponseTopic("t" * 249, partitions=partitions)
+            call.encode(OffsetCommitResponse(topics=[topic]))
+        kept: list[Any] = [answer for answer, *_ in route.bodies.values()]
+        assert [len(answer.topics[0].partitions) for answer in kept] == [16]

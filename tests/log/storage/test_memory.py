@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import weakref
-from typing import Final
+from array import array
+from typing import Any, Final
 
 import pytest
 
@@ -136,3 +137,22 @@ def test_a_machine_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert log_bytes.bytes_held == 400 * KIB
     append(storage, 300 * KIB)
     assert bytes(storage.segments[0].slice(400 * KIB - 1, 2)) == b"\0\1"
+
+
+def test_where_kafkas_index_has_an_entry_is_known_without_a_walk() -> None:
+    """A fetch that leaves out aborted transactions asks it, and a segment may have hundreds of thousands of entries."""
+    looks = 0
+
+    class Counted(array):  # type: ignore[type-arg]
+        def __getitem__(self, place: Any) -> Any:
+            nonlocal looks
+            looks += 1
+            return super().__getitem__(place)
+
+    storage = new_storage()
+    for offset in range(3_000):
+        storage.append(bytes(5_000), offset, 0, 0)
+    (segment,) = storage.segments
+    segment._positions = Counted("I", segment._positions)
+    assert segment.indexed_offset_from(2_900 * 5_000) == 2_900
+    assert looks < 20
