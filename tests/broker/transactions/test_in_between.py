@@ -1,6 +1,6 @@
-"""Whatever happens in the turn between the answer that a transaction is decided and its markers: each is written once.
+"""Whatever happens between the answer that a transaction is decided and its markers: each is written once.
 
-The answer has left by then, so nothing may be lost, and the next transaction may begin as soon as this one is over.
+Many are written in the background, so the answer has left by then and nothing may be lost.
 """
 
 from __future__ import annotations
@@ -22,6 +22,12 @@ from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 from tests.broker.transactions.test_coordination import ID, Transactions, error_of, running
 
 _TOPICS: Final = {"coordinator": TRANSACTION_TOPIC, "leader": "orders", "group coordinator": GROUP_TOPIC}
+
+
+@pytest.fixture(autouse=True)
+def in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two partitions are many."""
+    monkeypatch.setattr(markers, "_AT_ONCE", 1)
 
 
 def moves(topic: str) -> Callable[[Transactions], None]:
@@ -90,14 +96,10 @@ HAPPENINGS: Final = {
 }
 
 
-@pytest.mark.parametrize("at_once_max", [64, 1], ids=["at once", "in the background"])
 @pytest.mark.parametrize("version", [4, 5])
 @pytest.mark.parametrize("happening", HAPPENINGS.values(), ids=HAPPENINGS)
-async def test_each_marker_is_written_once(
-    happening: Callable[[Transactions], None], version: int, at_once_max: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_each_marker_is_written_once(happening: Callable[[Transactions], None], version: int) -> None:
     """A record and an offset are committed, and the coordinator knows that it is over; whoever that is by then."""
-    monkeypatch.setattr(markers, "_AT_ONCE", at_once_max)
     async with running(nodes=2) as scene:
         scene.create("orders")
         await scene.begin()
@@ -129,9 +131,9 @@ def leader(scene: Transactions, topic: str) -> int:
 
 async def test_a_topic_that_is_deleted_in_between_needs_none() -> None:
     async with running() as scene:
-        scene.create("orders")
+        scene.create("orders", partitions=2)
         await scene.begin()
-        await scene.add("orders", 0)
+        await scene.add("orders", 0, 1)
         scene.send(EndTxnRequest(ID, *scene.producer, committed=True), 5)
         scene.cluster.delete_topic(scene.cluster.topics["orders"])
         await scene.settle()
@@ -141,11 +143,11 @@ async def test_a_topic_that_is_deleted_in_between_needs_none() -> None:
 async def test_who_closes_in_between_writes_nothing_more() -> None:
     """It is decided in the log; whoever is next writes the markers."""
     async with running() as scene:
-        scene.create("orders")
+        scene.create("orders", partitions=2)
         await scene.begin()
-        await scene.add("orders", 0)
-        (log,) = scene.cluster.topics["orders"].partitions
+        await scene.add("orders", 0, 1)
+        logs = scene.cluster.topics["orders"].partitions
         scene.send(EndTxnRequest(ID, *scene.producer, committed=True), 5)
         scene.services.close()
         await scene.settle()
-        assert log.log_end_offset == 0
+        assert [log.log_end_offset for log in logs] == [0, 0]
