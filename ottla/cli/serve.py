@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from ottla.broker.server import Server
     from ottla.cli.environment import Environment
+    from ottla.events.stream import Event, Stream
     from ottla.settings.settings import Settings
 
 #: How many open files are asked for where the hard limit is "unlimited" and the kernel has a lower one of its own.
@@ -167,6 +168,7 @@ def run(actions: Iterable[argparse.Action], options: argparse.Namespace) -> int:
         # What groups hold after a restart is there to stay: a full collection, which would halt all clients for some
         # milliseconds, need not look at it.
         server.events.read(lambda _event: set_aside(), [Kind.GROUPS_LOADED])
+        _tell_of_first_wait(server.events)
         spare_what_lives()
         _raise_open_files_limit()
         _run_until_signal(server, on_ready=lambda: _begin_to_serve(server, settings, options, said))
@@ -262,6 +264,25 @@ def _run_until_signal(server: Server, on_ready: Callable[[], None]) -> None:
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(serve())
+
+
+def _tell_of_first_wait(events: Stream) -> None:
+    """Say once that a group waits for more members, and what turns that off: a new user takes it for slowness."""
+    from ottla.events.kind import Kind
+
+    def look(event: Event) -> None:
+        if (delay_ms := event.details.get("delay_ms")) is None:
+            return
+        stop()
+        events.tell(
+            Kind.GROUP_DELAY_BEGUN,
+            group_id=event.details["group_id"],
+            delay_ms=delay_ms,
+            reason="a group that was empty waits so long for more members, as in Kafka; "
+            "--set group.initial.rebalance.delay.ms=0 has it begin at once",
+        )
+
+    stop = events.read(look, [Kind.GROUP_REBALANCE_STARTED])
 
 
 def _begin_to_serve(server: Server, settings: Settings, options: argparse.Namespace, said: Environment | None) -> None:

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
 
+from ottla.conformance.scene import Scene
+from ottla.conformance.settings import SETTINGS
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
 from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
-from tests.differential.scene import Scene
 from tests.support.kafka_process import kafka
 from tests.support.ottla_process import ottla
-
-#: Both brokers run with these: timeouts that a test can wait for, limits that it can reach, few internal partitions.
-SETTINGS: Final[Mapping[str, str]] = {
-    "group.initial.rebalance.delay.ms": "0",
-    "group.min.session.timeout.ms": "200",
-    "group.max.session.timeout.ms": "60000",
-    "group.max.size": "4",
-    "offset.metadata.max.bytes": "64",
-    "offsets.topic.num.partitions": "3",
-    "transaction.state.log.num.partitions": "3",
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
-    # The records of scripts have dates of long ago: the first look for old ones would delete them in the middle of it.
-    "log.initial.task.delay.ms": "86400000",
-}
 
 
 @contextmanager

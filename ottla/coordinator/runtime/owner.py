@@ -259,7 +259,8 @@ class Owner(Generic[M]):
         item: Any = None
         try:
             if self._decided is not None:
-                self._write_decided(self._decided)
+                decided, self._decided = self._decided, None
+                self._write(decided)
             while inbox and not self.is_ended:
                 item = inbox.popleft()
                 item_class = item.__class__
@@ -326,26 +327,19 @@ class Owner(Generic[M]):
     def _append(self, effect: Append) -> None:
         self._appends.append(effect)
 
-    def _write(self) -> None:
-        """Append what was asked for, and let the machine hear how that went; it may then ask for more."""
+    def _write(self, decided: Log | None = None) -> None:
+        """Append what was asked for, and let the machine hear how that went; it may then ask for more.
+
+        `decided`: where the first of it is written to, as it was held; None: it was not.
+        """
         while self._appends:
             appends, self._appends = self._appends, []
             try:
-                self._write_together(appends, self._with.log)
+                self._write_together(appends, self._with.log if decided is None else decided)
             except Exception:
                 self._appends = appends  # for `_give_up`: what is answered already won't be answered again
                 raise
-
-    def _write_decided(self, log: Log) -> None:
-        """Write what was held, and is decided about, to this log."""
-        self._decided = None
-        appends, self._appends = self._appends, []
-        try:
-            self._write_together(appends, log)
-        except Exception:
-            self._appends = appends
-            raise
-        self._write()
+            decided = None
 
     def _write_before(self, item: Any) -> None:
         try:
