@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from ottla import __version__
 from ottla.cli import (
+    conformance,
     events,
     fault,
     groups,
@@ -36,6 +37,22 @@ from ottla.terminal.parser import Parser
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_COMMANDS: Final = (
+    serve,
+    topics,
+    groups,
+    transactions,
+    nodes,
+    fault,
+    wait,
+    reset,
+    events,
+    log,
+    trace,
+    rebalances,
+    pipeline,
+    conformance,
+)
 _NOT_WRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -63,9 +80,7 @@ def make_parser() -> Parser:
     parser = Parser(prog="ottla", description="A Kafka stand-in for tests and laptops.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"ottla {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (
-        serve, topics, groups, transactions, nodes, fault, wait, reset, events, log, trace, rebalances, pipeline,
-    ):  # fmt: skip
+    for command in _COMMANDS:
         command.add_to(commands)
     return parser
 

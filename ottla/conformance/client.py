@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ottla.conformance.wire import Connection
+from ottla.conformance.claims import Claims
+from ottla.conformance.wire import Connection, Tap
 from ottla.protocol.headers import has_tagged_response_header, skip_header_tags
 from ottla.protocol.primitives import Message
 from ottla.protocol.registry import Api, all_apis
@@ -34,10 +35,19 @@ class Answer:
 
 
 class Client:
-    """One connection that speaks in messages."""
+    """One connection that speaks in messages. With `claims` it asks for nothing that the broker does not serve."""
 
-    def __init__(self, bootstrap: str, *, client_id: str | None = "test", timeout_seconds: float = 10.0) -> None:
-        self.connection = Connection(bootstrap, timeout_seconds=timeout_seconds)
+    def __init__(
+        self,
+        bootstrap: str,
+        *,
+        client_id: str | None = "test",
+        timeout_seconds: float = 10.0,
+        claims: Claims | None = None,
+        tap: Tap | None = None,
+    ) -> None:
+        self.connection = Connection(bootstrap, timeout_seconds=timeout_seconds, tap=tap)
+        self._claims = claims
         self._client_id = client_id
         self._timeout_seconds = timeout_seconds
         self._asked: deque[tuple[int, Api, int]] = deque()
@@ -55,6 +65,8 @@ class Client:
         self, api: Api, version: int, body: bytes, *, answered: bool = True, answered_as: int | None = None
     ) -> None:
         """Send a body that need not be a message of this API; `answered_as` is the answer's version if another."""
+        if self._claims is not None:
+            self._claims.require(api, version)
         correlation_id = self.connection.send_request(
             api.key, version, body, flexible=api.is_flexible(version), client_id=self._client_id
         )

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ottla.conformance.script import Exempt
 from ottla.conformance.transcript import Json
@@ -58,15 +58,16 @@ def write(area: str, recorded: Mapping[str, Mapping[int, Transcript]], release: 
 def difference(expected: Transcript, got: Transcript, exempt: Iterable[Exempt] = ()) -> str:
     """Both transcripts as a unified diff of steps, or "" if they agree in all that is not exempt."""
     fields = {exemption.field for exemption in exempt}
-    before, after = ([_line(_without(step, fields)) for step in transcript] for transcript in (expected, got))
+    before, after = ([_line(without(step, fields)) for step in transcript] for transcript in (expected, got))
     return "\n".join(difflib.unified_diff(before, after, "expected", "got", lineterm="", n=30))
 
 
-def _without(value: Json, fields: set[str]) -> Json:
+def without(value: Json, fields: set[str]) -> Any:
+    """The value without these fields, wherever they are in it."""
     if isinstance(value, dict):
-        return {name: _without(item, fields) for name, item in value.items() if name not in fields}
+        return {name: without(item, fields) for name, item in value.items() if name not in fields}
     if isinstance(value, list):
-        return [_without(item, fields) for item in value]
+        return [without(item, fields) for item in value]
     return value
 
 

@@ -14,11 +14,14 @@ import itertools
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from ottla.conformance.client import Client, api_of
-from ottla.conformance.transcript import PRODUCER_ID_OF_SCRIPTS, Json, Labels, comparable
+from ottla.conformance.claims import Claims
+from ottla.conformance.client import API, Client, api_of
+from ottla.conformance.transcript import NODE_ID, PRODUCER_ID_OF_SCRIPTS, Json, Labels, comparable
 from ottla.conformance.wire import ConnectionClosedError, SilenceError
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -39,15 +42,35 @@ class SceneEndedError(Exception):
     """The broker gave no answer where the script can't go on without; the transcript says how."""
 
 
-class Scene:
-    """What a script plays in. `version` is the one it is run for."""
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Bytes on the wire, with their size before them: whose, in which direction, at which step of the transcript."""
 
-    def __init__(self, bootstrap: str, version: int) -> None:
+    step: int
+    actor: str
+    is_sent: bool
+    data: bytes
+
+
+class Scene:
+    """What a script plays in. `version` is the one it is run for; `claims` are the broker's, if they count.
+
+    `node_id`: the broker's.
+    """
+
+    def __init__(self, bootstrap: str, version: int, claims: Claims | None = None, *, node_id: int = NODE_ID) -> None:
         self.bootstrap = bootstrap
         self.version = version
+        self.claims = claims
         self.transcript: list[Json] = []
-        self.labels = Labels(host=bootstrap.rpartition(":")[0])
+        #: All that went over the wire, what only prepares included.
+        self.frames: list[Frame] = []
+        #: What takes back a change to the whole broker that is made in the middle of the script: (request, version).
+        self.amends: list[tuple[Message, int]] = []
+        self.labels = Labels(bootstrap.rpartition(":")[0], node_id)
         self._run = next(_run_number)
+        #: Every name of this scene has this in it, and no other name does.
+        self.mark = f"-{self._run}-"
         self._names: Counter[str] = Counter()
         self._clients: list[Client] = []
         self._stagehand: Client | None = None
@@ -58,7 +81,7 @@ class Scene:
         `length`: with at least so many characters.
         """
         number = self._names[stem] = self._names[stem] + 1
-        unique = f"{stem}-{self._run}-{number:02}".ljust(length, "x")
+        unique = f"{stem}{self.mark}{number:02}".ljust(length, "x")
         self.labels.names[unique] = f"<{stem}>" if number == 1 else f"<{stem} {number}>"
         return unique
 
@@ -68,12 +91,24 @@ class Scene:
         self.labels.producers[producer_id] = f"<{label}>"
         return producer_id
 
+    def needs(self, *apis: str) -> None:
+        """These are served in the very versions that Kafka has, or the script is not for this broker."""
+        if self.claims is not None:
+            self.claims.require_the_same([API[name] for name in apis])
+
+    def needs_version(self, api: str, version: int) -> None:
+        """This version is served, which is going to be asked for by bytes of the script's own."""
+        if self.claims is not None:
+            self.claims.require(API[api], version)
+
     def actor(self, name: str = "ana", *, client_id: str | None = None) -> Actor:
         """A new connection; its client id is its name unless told otherwise."""
         client = Client(
             self.bootstrap,
             client_id=name if client_id is None else client_id,
             timeout_seconds=ANSWER_SECONDS_MAX,
+            claims=self.claims,
+            tap=lambda is_sent, data: self.frames.append(Frame(len(self.transcript), name, is_sent, data)),
         )
         self._clients.append(client)
         return Actor(self, name, client)
@@ -101,7 +136,8 @@ class Scene:
             timeout_ms=10_000,
         )
         created = self.stagehand.ask(request, 5).topics[0]
-        assert created.error_code == 0, f"{name} was not created: {created}"
+        if created.error_code != 0:
+            raise SceneEndedError(f"{name} was not created: {ErrorCode(created.error_code).name}")
         self.until_topic_has_leaders(name, partitions=partitions)
 
     def until_topic_has_leaders(self, topic: str, *, partitions: int) -> None:
@@ -282,8 +318,14 @@ class Actor:
 def run(play: Callable[[Scene, int], None], bootstrap: str, version: int) -> list[Json]:
     """Play a script for one version; the transcript, which of one that ended early goes as far as it came."""
     scene = Scene(bootstrap, version)
+    perform(play, scene)
+    return scene.transcript
+
+
+def perform(play: Callable[[Scene, int], None], scene: Scene) -> None:
+    """Play a script in this scene, and close its connections."""
     try:
-        play(scene, version)
+        play(scene, scene.version)
     except SceneEndedError as ended:
         if ended.args:
             scene.record("", None, f"ended: {scene.labels.text(str(ended))}")
@@ -291,4 +333,3 @@ def run(play: Callable[[Scene, int], None], bootstrap: str, version: int) -> lis
         scene.record("", None, f"ended: {type(error).__name__}")
     finally:
         scene.close()
-    return scene.transcript

@@ -33,7 +33,8 @@ class Exempt:
 class Script:
     """A named play, the versions it is run for, and where Ottla may differ in it.
 
-    `exempt` names fields that don't count; `differs` is the reason why Ottla answers otherwise altogether.
+    `exempt` names fields that don't count; `differs` is the reason why Ottla answers otherwise altogether. `needs`: the
+    settings without which the broker can't answer as recorded, whose values are those of `settings.NEEDED`.
     """
 
     area: str
@@ -42,20 +43,27 @@ class Script:
     versions: tuple[int, ...]
     exempt: tuple[Exempt, ...]
     differs: str | None
+    needs: tuple[str, ...]
 
 
 _SCRIPTS: Final[dict[str, Script]] = {}
 
 
 def script(
-    versions: Iterable[int] = (0,), *, exempt: Iterable[Exempt] = (), differs: str | None = None
+    versions: Iterable[int] = (0,),
+    *,
+    exempt: Iterable[Exempt] = (),
+    differs: str | None = None,
+    needs: Iterable[str] = (),
 ) -> Callable[[Play], Play]:
     """Register the decorated function as a script."""
 
     def register(play: Play) -> Play:
         area = play.__module__.rpartition(".")[2]
         assert play.__name__ not in _SCRIPTS, f"two scripts are called {play.__name__}"
-        _SCRIPTS[play.__name__] = Script(area, play.__name__, play, tuple(versions), tuple(exempt), differs)
+        _SCRIPTS[play.__name__] = Script(
+            area, play.__name__, play, tuple(versions), tuple(exempt), differs, tuple(needs)
+        )
         return play
 
     return register

@@ -18,3 +18,6 @@ SETTINGS: Final[Mapping[str, str]] = {
     # The records of scripts have dates of long ago: the first look for old ones would delete them in the middle of it.
     "log.initial.task.delay.ms": "86400000",
 }
+
+#: What scripts may ask for: these, and what a fresh Kafka has.
+NEEDED: Final[Mapping[str, str]] = {**SETTINGS, "node.id": "1", "authorizer.class.name": ""}

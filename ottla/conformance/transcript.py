@@ -82,11 +82,24 @@ UNORDERED: Final = frozenset(
 )
 
 
+#: Fields that say which node, or nodes.
+_NODES: Final = frozenset(
+    {"broker_id", "broker_ids", "controller_id", "eligible_leader_replicas", "isr_nodes", "leader_id", "node_id",
+     "replica_nodes"}
+)  # fmt: skip
+#: The id of the only node there is, as Kafka's answers were recorded.
+NODE_ID: Final = 1
+
+
 @dataclass
 class Labels:
-    """What one script's run has named so far: the names it chose itself, and ids in the order they appeared."""
+    """What one script's run has named so far: the names it chose itself, and ids in the order they appeared.
+
+    `node_id`: of the only node there is, which shows as that of the recorded one.
+    """
 
     host: str
+    node_id: int = NODE_ID
     names: dict[str, str] = field(default_factory=dict)
     #: Producer ids that the script made up, and what they are called.
     producers: dict[int, str] = field(default_factory=dict)
@@ -113,6 +126,12 @@ class Labels:
             return self.producers[producer_id]
         return self.label("producer", producer_id) if 0 <= producer_id < PRODUCER_ID_OF_SCRIPTS else producer_id
 
+    def nodes(self, value: Any) -> Any:
+        """Node ids, one or a list, with the recorded one in place of this broker's own."""
+        if isinstance(value, list):
+            return [self.nodes(one) for one in value]
+        return NODE_ID if value == self.node_id else value
+
     def text(self, value: str) -> str:
         for name, label in self.names.items():
             value = value.replace(name, label)
@@ -125,7 +144,9 @@ def comparable(message: Message, labels: Labels) -> dict[str, Json]:
     result: dict[str, Json] = {}
     for name in message.__slots__:
         value = getattr(message, name)
-        if value == defaults[name]:
+        if labels.node_id != NODE_ID and name in _NODES and getattr(message, "host", None) != "":
+            value = labels.nodes(value)
+        if value == defaults[name] or name == "rack":  # where a broker stands is its owner's choice
             continue
         if (type(message).__name__, name) in UNORDERED:
             value = sorted(value, key=lambda item: _UUID.sub("", labels.known_ids(repr(item))))

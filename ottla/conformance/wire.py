@@ -11,12 +11,17 @@ from __future__ import annotations
 import select
 import socket
 import struct
+from collections.abc import Callable
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeAlias
 
 from ottla.protocol.headers import encode_request_header
 
 _SIZE: Final = struct.Struct(">i")
+
+
+#: Is told of bytes: were they sent, and which.
+Tap: TypeAlias = Callable[[bool, bytes], None]
 
 
 class ConnectionClosedError(Exception):
@@ -30,15 +35,18 @@ class SilenceError(Exception):
 class Connection:
     """A connection to `host:port`. Not for use from several threads."""
 
-    def __init__(self, bootstrap: str, *, timeout_seconds: float = 10.0) -> None:
+    def __init__(self, bootstrap: str, *, timeout_seconds: float = 10.0, tap: Tap | None = None) -> None:
         host, _, port = bootstrap.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), timeout=timeout_seconds)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._received = bytearray()
         self._correlation_id = 0
+        self._tap = tap
 
     def send(self, data: bytes) -> None:
         """Put bytes on the wire just as they are."""
+        if self._tap is not None:
+            self._tap(True, data)
         try:
             self._socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError) as error:
@@ -63,8 +71,11 @@ class Connection:
     def receive_frame(self, *, timeout_seconds: float = 10.0) -> bytes:
         """The next frame without its size; raises `ConnectionClosedError` or `SilenceError`."""
         self._socket.settimeout(timeout_seconds)
-        size = _SIZE.unpack(self._receive_exactly(_SIZE.size))[0]
-        return self._receive_exactly(size)
+        prefix = self._receive_exactly(_SIZE.size)
+        frame = self._receive_exactly(_SIZE.unpack(prefix)[0])
+        if self._tap is not None:
+            self._tap(False, prefix + frame)
+        return frame
 
     def receive_bytes(self, count: int) -> bytes:
         """The next so many bytes, whatever they are of."""

@@ -26,7 +26,7 @@ def _rules() -> Iterator[tuple[int, int, int, int]]:
             yield resource_type, pattern, operation, permission
 
 
-@script(versions=every("DescribeAcls"))
+@script(versions=every("DescribeAcls"), needs=("authorizer.class.name",))
 def describe_acls(scene: Scene, version: int) -> None:
     for number, (resource_type, pattern, operation, permission) in enumerate(_rules()):
         scene.actor(f"ana-{number}").ask(
@@ -34,7 +34,7 @@ def describe_acls(scene: Scene, version: int) -> None:
         )
 
 
-@script(versions=every("CreateAcls"))
+@script(versions=every("CreateAcls"), needs=("authorizer.class.name",))
 def create_acls(scene: Scene, version: int) -> None:
     ana = scene.actor("ana")
     asked = CreateAclsRequest
@@ -45,7 +45,7 @@ def create_acls(scene: Scene, version: int) -> None:
     ana.ask(asked([asked.AclCreation(2, "", 3, "", "", 3, 3), asked.AclCreation(4, "no cluster", 3, "ana", "?", 3, 3)]))
 
 
-@script(versions=every("DeleteAcls"))
+@script(versions=every("DeleteAcls"), needs=("authorizer.class.name",))
 def delete_acls(scene: Scene, version: int) -> None:
     ana = scene.actor("ana")
     asked = DeleteAclsRequest

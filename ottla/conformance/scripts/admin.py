@@ -29,7 +29,7 @@ _TRANSACTION_VERSION: Final = "transaction.version"
 _UP, _DOWN, _UNSAFE_DOWN = 1, 2, 3
 
 
-@script(versions=every("ListConfigResources"))
+@script(versions=every("ListConfigResources"), needs=("node.id",))
 def list_config_resources(scene: Scene, version: int) -> None:
     """Nodes and their loggers; subscriptions and groups that something is set for; types that there are not.
 
@@ -67,6 +67,7 @@ def list_config_resources(scene: Scene, version: int) -> None:
     exempt=[
         Exempt("nodes", "they are shown with the address that the client uses; there are no controllers"),
     ],
+    needs=("node.id",),
 )
 def describe_quorum(scene: Scene, version: int) -> None:
     """The one partition of metadata; others, and that one beside others."""
@@ -114,7 +115,7 @@ def _reassign(
     )
 
 
-@script(versions=every("AlterPartitionReassignments"))
+@script(versions=every("AlterPartitionReassignments"), needs=("node.id",))
 def alter_partition_reassignments(scene: Scene, version: int) -> None:
     """On one broker: where it is, nowhere, twice, elsewhere; unknown topics and partitions; nothing to take back."""
     topic = scene.topic(partitions=2)
@@ -218,6 +219,8 @@ def update_features(scene: Scene, version: int) -> None:
                 update((_TRANSACTION_VERSION, level, upgrade_type), is_trial=True)
     if version:
         ben = scene.actor("ben")
+        newest = UpdateFeaturesRequest(5_000, [asked.FeatureUpdateKey(_TRANSACTION_VERSION, 2, False, _UP)])
+        scene.amends.append((newest, 1))
         for level, upgrade_type in ((1, _UP), (1, _DOWN), (0, _UNSAFE_DOWN), (0, _DOWN), (2, _DOWN), (2, _UP)):
             update((_TRANSACTION_VERSION, level, upgrade_type))
             scene.until_settled()

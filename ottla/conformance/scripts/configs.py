@@ -44,7 +44,14 @@ def describe_topic_configs(scene: Scene, version: int) -> None:
         ana.ask(_describe(TOPIC, topic, ["retention.ms"], documentation=True))
 
 
-@script(versions=every("DescribeConfigs"))
+@script(
+    versions=every("DescribeConfigs"),
+    needs=(
+        "node.id",
+        "group.min.session.timeout.ms",
+        "group.initial.rebalance.delay.ms",
+    ),
+)
 def describe_broker_configs(scene: Scene, version: int) -> None:
     """Some settings of the broker; the cluster's defaults, of which there is one."""
     ana = scene.actor()
@@ -156,7 +163,7 @@ def alter_topic_configs_wrongly(scene: Scene, version: int) -> None:
     ana.ask(two)
 
 
-@script(versions=every("IncrementalAlterConfigs"))
+@script(versions=every("IncrementalAlterConfigs"), needs=("node.id",))
 def alter_by_operations_that_are_refused(scene: Scene, version: int) -> None:
     """Brokers look for unknown operations before anything else; loggers are no lists, and must be there."""
     ana = scene.actor()
@@ -226,9 +233,14 @@ def replace_configs_of_a_topic_twice(scene: Scene, version: int) -> None:
     ana.hear_nothing()
 
 
-@script(versions=(1,), exempt=[Exempt("documentation", "only its presence could be compared, and we have none")])
+@script(
+    versions=(1,),
+    exempt=[Exempt("documentation", "only its presence could be compared, and we have none")],
+    needs=("node.id",),
+)
 def settings_of_a_changed_broker(scene: Scene, version: int) -> None:
     """A setting that may change while the broker runs is set for it, shown, and taken back."""
+    scene.amends.append((_incremental(BROKER, "1", ("message.max.bytes", DELETE, None)), 1))
     ana = scene.actor()
     for change in (("message.max.bytes", SET, "1000000"), ("message.max.bytes", DELETE, None)):
         ana.ask(_incremental(BROKER, "1", change))
@@ -238,11 +250,14 @@ def settings_of_a_changed_broker(scene: Scene, version: int) -> None:
     ana.ask(_incremental(BROKER, "1", ("node.id", SET, "7")))
 
 
-@script(versions=(1,))
+@script(versions=(1,), needs=("node.id",))
 def settings_of_a_changed_cluster(scene: Scene, version: int) -> None:
     """What is set for all brokers shows for each, and in its topics; a few things can't be set or taken away."""
     topic = scene.topic()
     ana = scene.actor()
+    names = ("log.retention.ms", "log.cleanup.policy", "my.plugin.setting")
+    taken_back = _incremental(BROKER, "", *((name, DELETE, None) for name in names))
+    scene.amends.append((taken_back, 1))
 
     def show() -> None:
         scene.until_settled()
@@ -270,8 +285,7 @@ def settings_of_a_changed_cluster(scene: Scene, version: int) -> None:
     ):
         ana.ask(_incremental(BROKER, "", change))
     ana.ask(_incremental(BROKER, "1", ("min.insync.replicas", SET, "1")))
-    names = ("log.retention.ms", "log.cleanup.policy", "my.plugin.setting")
-    ana.ask(_incremental(BROKER, "", *((name, DELETE, None) for name in names)))
+    ana.ask(taken_back)
     show()
 
 

@@ -53,6 +53,7 @@ def api_versions(scene: Scene, version: int) -> None:
 @script(versions=every("ApiVersions"))
 def served_versions(scene: Scene, version: int) -> None:
     """For each API that both serve, the same range of versions."""
+    scene.needs(*SERVED)
     numbers = {API[name].key for name in SERVED}
     scene.actor().ask_and_keep(
         ApiVersionsRequest(client_software_name="tests", client_software_version="1.0"),
@@ -90,7 +91,7 @@ def api_versions_with_a_bad_software_name(scene: Scene, version: int) -> None:
         ana.ask(ApiVersionsRequest(client_software_name=name, client_software_version=number))
 
 
-@script(versions=(5,))
+@script(versions=(5,), needs=("node.id",))
 def api_versions_for_another_broker(scene: Scene, version: int) -> None:
     """Both ids or neither, else INVALID_REQUEST, as for a bad name; one of another broker: REBOOTSTRAP_REQUIRED."""
     ana = scene.actor()
@@ -131,6 +132,7 @@ def api_versions_of_the_future(scene: Scene, version: int) -> None:
 @script()
 def unknown_keys_and_versions(scene: Scene, version: int) -> None:
     """Whatever is not served closes the connection, without a byte."""
+    scene.needs(*SERVED)
     cases = [(99, 0), (-1, 0), (4, 0), (5, 0), (6, 0), (7, 0), (52, 0), (32767, 0)]
     cases += [
         (API[name].key, API[name].version_last + 1) for name in SERVED if name not in ("ApiVersions", "InitProducerId")
@@ -244,6 +246,7 @@ def answers_keep_the_order_of_requests(scene: Scene, version: int) -> None:
 @script(versions=(9,))
 def tags_nobody_knows(scene: Scene, version: int) -> None:
     """Unknown tagged fields in the header, the body, and a struct are skipped."""
+    scene.needs_version("Metadata", 9)
     ana = scene.actor()
     header = struct.pack(">hhi", 3, 9, 7) + b"\0\x03ana" + b"\x02\x05\x03abc\x63\x00"
     topic = b"\x08nowhere" + b"\x01\x09\x02hi"

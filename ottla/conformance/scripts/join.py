@@ -30,7 +30,7 @@ def join_alone(scene: Scene, version: int) -> None:
         ana.joined(ana.actor.ask(ana.join()))
 
 
-@script(versions=every("JoinGroup"))
+@script(versions=every("JoinGroup"), needs=("group.max.session.timeout.ms",))
 def join_with_bad_arguments(scene: Scene, version: int) -> None:
     """Group id before session timeout before everything else."""
     ana = Member(scene, scene.name("group"))
@@ -136,7 +136,7 @@ def rejoin_an_emptied_group(scene: Scene, version: int) -> None:
         ana.joined(ana.actor.ask(ana.join()))
 
 
-@script(versions=some("JoinGroup"))
+@script(versions=some("JoinGroup"), needs=("group.max.size",))
 def join_a_full_group(scene: Scene, version: int) -> None:
     """group.max.size is 4: the fifth is refused, in Stable and while preparing; members may rejoin."""
     group = scene.name("group")
@@ -370,7 +370,7 @@ def join_with_a_reason_and_strange_names(scene: Scene, version: int) -> None:
         ana.joined(ana.actor.ask(ana.join(reason="because")))
 
 
-@script(versions=some("JoinGroup"))
+@script(versions=some("JoinGroup"), needs=("group.max.size",))
 def join_a_full_group_while_preparing(scene: Scene, version: int) -> None:
     """While preparing, those who have rejoined count: a newcomer may take the place of a member who comes too late."""
     group = scene.name("group")

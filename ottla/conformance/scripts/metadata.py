@@ -73,7 +73,7 @@ def metadata_of_bad_names(scene: Scene, version: int) -> None:
     ana.ask(_by_name(scene.name("long").ljust(249, "a"), "not good") if version >= 4 else _by_name("not good"))
 
 
-@script(versions=(4, 9, 12, 13))
+@script(versions=(4, 9, 12, 13), needs=("offsets.topic.num.partitions",))
 def metadata_of_internal_topics(scene: Scene, version: int) -> None:
     """The offsets topic is marked internal."""
     scene.actor().ask(_by_name("__consumer_offsets"))

@@ -134,7 +134,7 @@ def commit_to_strange_groups(scene: Scene, version: int) -> None:
     admin.ask(simple_commit(scene.name("third"), topic, topic_id=topic_id))
 
 
-@script(versions=every("OffsetCommit"))
+@script(versions=every("OffsetCommit"), needs=("offset.metadata.max.bytes",))
 def commit_with_long_metadata(scene: Scene, version: int) -> None:
     """offset.metadata.max.bytes is 64 here, and counts characters; only the partition concerned is refused."""
     group, topic = scene.name("group"), scene.topic(partitions=2)

@@ -11,7 +11,7 @@ from ottla.conformance.script import script
 SHORT_MS, LONG_MS = 600, 30_000
 
 
-@script(versions=(3, 4))
+@script(versions=(3, 4), needs=("group.min.session.timeout.ms",))
 def session_expires_in_stable(scene: Scene, version: int) -> None:
     """The silent one is out, the other is told to rejoin; the one who returns is unknown."""
     group = scene.name("group")
@@ -27,7 +27,7 @@ def session_expires_in_stable(scene: Scene, version: int) -> None:
     bo.actor.ask(bo.leave(), 3)
 
 
-@script(versions=(3, 4))
+@script(versions=(3, 4), needs=("group.min.session.timeout.ms",))
 def session_of_the_last_expires(scene: Scene, version: int) -> None:
     """Nobody is left: the group is empty, with its offsets to be committed by whoever comes."""
     ana = Member(scene, scene.name("group"), session_timeout_ms=SHORT_MS)
@@ -37,7 +37,7 @@ def session_of_the_last_expires(scene: Scene, version: int) -> None:
     ana.actor.ask(ana.commit(scene.topic(), 1), 8)
 
 
-@script(versions=(3, 4))
+@script(versions=(3, 4), needs=("group.min.session.timeout.ms",))
 def session_of_a_static_member_expires(scene: Scene, version: int) -> None:
     """An instance is no longer held when its session is over: the next one to use it is a new member."""
     group = scene.name("group")
@@ -49,7 +49,7 @@ def session_of_a_static_member_expires(scene: Scene, version: int) -> None:
     ana.actor.ask(ana.heartbeat())
 
 
-@script(versions=(3,))
+@script(versions=(3,), needs=("group.min.session.timeout.ms",))
 def session_expires_while_completing(scene: Scene, version: int) -> None:
     """The leader falls silent before it assigned: who waits for it is sent to rejoin, and leads."""
     group = scene.name("group")
@@ -61,7 +61,7 @@ def session_expires_while_completing(scene: Scene, version: int) -> None:
     bo.joined(bo.actor.ask(bo.join(), 5))
 
 
-@script(versions=(3,))
+@script(versions=(3,), needs=("group.min.session.timeout.ms",))
 def session_lives_on_by_heartbeats_while_preparing(scene: Scene, version: int) -> None:
     """A parked member outlives its own session; the one that beats and does not rejoin outlives its own, too."""
     group = scene.name("group")
@@ -83,7 +83,7 @@ def session_lives_on_by_heartbeats_while_preparing(scene: Scene, version: int) -
     bo.actor.ask(bo.heartbeat())
 
 
-@script(versions=(3,))
+@script(versions=(3,), needs=("group.min.session.timeout.ms",))
 def session_of_a_pending_id_expires(scene: Scene, version: int) -> None:
     """An id that is never used holds a rebalance until its session is over."""
     group = scene.name("group")

@@ -42,7 +42,7 @@ def _create(*topics: New, timeout_ms: int = 5_000, validate_only: bool = False) 
     return CreateTopicsRequest(topics=list(topics), timeout_ms=timeout_ms, validate_only=validate_only)
 
 
-@script(versions=every("CreateTopics"))
+@script(versions=every("CreateTopics"), needs=("node.id",))
 def create_topics(scene: Scene, version: int) -> None:
     """Several at once, with defaults, with settings, by assignment; then again."""
     first, second, third, fourth = (scene.name(stem) for stem in ("first", "second", "third", "fourth"))
@@ -146,7 +146,7 @@ def _more(
     return CreatePartitionsRequest(**fields | changes)
 
 
-@script(versions=every("CreatePartitions"))
+@script(versions=every("CreatePartitions"), needs=("node.id",))
 def create_partitions(scene: Scene, version: int) -> None:
     """More, never fewer; by assignment; only to validate; unknown topics; one twice."""
     topic = scene.topic(partitions=2)

@@ -16,13 +16,25 @@ STEPS: Final = 24
 ALONE: Final = WALKS // 3
 
 
-@script(versions=range(1, WALKS + 1))
+@script(
+    versions=range(1, WALKS + 1),
+    needs=(
+        "offsets.topic.num.partitions",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+    ),
+)
 def two_producers(scene: Scene, seed: int) -> None:
     """With the same transactional id or their own, on three partitions."""
     _walk(scene, seed, producers=2)
 
 
-@script(versions=range(1, WALKS + 1))
+@script(
+    versions=range(1, WALKS + 1),
+    needs=(
+        "offsets.topic.num.partitions",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+    ),
+)
 def three_producers(scene: Scene, seed: int) -> None:
     """The same among three."""
     _walk(scene, seed, producers=3)

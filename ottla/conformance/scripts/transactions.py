@@ -293,7 +293,7 @@ def commit_offsets_in_a_transaction(scene: Scene, version: int) -> None:
     offsets_shown(ana, group, topic)
 
 
-@script(versions=every("TxnOffsetCommit"))
+@script(versions=every("TxnOffsetCommit"), needs=("offset.metadata.max.bytes",))
 def commit_offsets_that_are_refused(scene: Scene, version: int) -> None:
     """Unknown topics and partitions, too much metadata, no group, a generation of no group; by whom not."""
     topic, group = new_topic(scene), scene.name("group")
