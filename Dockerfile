@@ -1,36 +1,69 @@
-# Three images: `broker`, which is what people run; `pipeline`, with Java and Spark; `tests`, which runs the real-client
-# tests against a broker.
+# Three images: `broker`, which is what people run, 76 MB unpacked; `pipeline`, with Java and Spark; `tests`, which runs
+# the real-client tests against a broker. docs/containers.md tells what the first takes from the environment.
+#
+#     docker buildx build --target broker --platform linux/amd64,linux/arm64 --sbom=true --provenance=true --tag ottla .
 
-FROM python:3.12-slim AS broker
+FROM python:3.13-slim-bookworm AS broker-root
+RUN apt-get update && apt-get install --yes --no-install-recommends binutils && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE NOTICE ./
+# What Ottla depends on changes less often than Ottla: a layer of its own.
+COPY pyproject.toml ./
+RUN python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' > requirements.txt && \
+    pip install --no-cache-dir --no-compile --target /site --requirement requirements.txt
+COPY README.md LICENSE NOTICE CHANGELOG.md ./
+COPY container container
 COPY ottla ottla
-RUN pip install --no-cache-dir . && useradd --create-home ottla
-USER ottla
-WORKDIR /home/ottla
+# The version, where no tag of git is at hand.
+ARG VERSION=0.0.0
+RUN SETUPTOOLS_SCM_PRETEND_VERSION=${VERSION} pip install --no-cache-dir --no-compile --no-deps --target /site . && \
+    container/root.sh python /site /root-of-image
+
+# Debian 12's C library, OpenSSL and time zones, and a user: no shell, no packages. The libraries that Python brings along
+# are of the same Debian.
+FROM gcr.io/distroless/base-debian12:nonroot AS broker
+ARG VERSION=0.0.0
+LABEL org.opencontainers.image.title="Ottla" \
+      org.opencontainers.image.description="A Kafka stand-in for tests and laptops: answers like Apache Kafka, up in a blink, time under your control." \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.base.name="gcr.io/distroless/base-debian12:nonroot"
+COPY --from=broker-root /root-of-image/usr /usr
+COPY --from=broker-root --chown=65532:65532 /root-of-image/data /data
+ENV PATH=/usr/local/bin \
+    PYTHONDONTWRITEBYTECODE=1 \
+    OTTLA_FROM_ENVIRONMENT=true \
+    OTTLA_READY_FILE=/dev/shm/ottla.ready
+USER 65532:65532
+WORKDIR /data
+VOLUME ["/data"]
 EXPOSE 9092
-# Inside a container every interface is listened on, so clients must be told a name: override the advertised
-# address with the name under which they reach the container.
 ENTRYPOINT ["ottla"]
-CMD ["serve", "--listen", "0.0.0.0:9092", "--advertise", "localhost:9092"]
+CMD ["serve"]
 HEALTHCHECK --interval=2s --timeout=5s --start-period=5s --retries=10 \
-    CMD ["ottla", "topics", "--bootstrap-server", "127.0.0.1:9092"]
+    CMD ["python3", "-I", "-S", "/usr/local/lib/python3.13/site-packages/ottla/cli/health.py"]
 
 FROM python:3.12-slim AS pipeline
 RUN apt-get update && apt-get install --yes --no-install-recommends default-jre-headless procps && \
-    rm -rf /var/lib/apt/lists/*
+    rm -rf /var/lib/apt/lists/* && useradd --create-home ottla && install --directory --owner ottla /data
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY ottla ottla
-RUN pip install --no-cache-dir '.[spark]'
-WORKDIR /data
+ARG VERSION=0.0.0
+RUN SETUPTOOLS_SCM_PRETEND_VERSION=${VERSION} pip install --no-cache-dir '.[spark]'
 # The connector is in the image, so that a job needs no network but the broker's: give --jars /opt/jars.
 RUN ottla pipeline fetch-jars /opt/jars
+USER ottla
+WORKDIR /data
+VOLUME ["/data"]
 ENTRYPOINT ["ottla", "pipeline"]
 CMD ["--help"]
 
 FROM python:3.12-slim AS tests
+RUN useradd --create-home ottla && install --directory --owner ottla /src
 WORKDIR /src
-COPY . .
-RUN pip install --no-cache-dir --upgrade 'pip>=25.1' && pip install --no-cache-dir --editable . --group test
+COPY --chown=ottla . .
+ARG VERSION=0.0.0
+RUN pip install --no-cache-dir --upgrade 'pip>=25.1' && \
+    SETUPTOOLS_SCM_PRETEND_VERSION=${VERSION} pip install --no-cache-dir --editable . --group test
+USER ottla
 CMD ["python", "-m", "pytest", "tests/clients", "tests/stories"]

@@ -15,13 +15,44 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Final, TextIO
 
 from ottla import __version__
-from ottla.cli import events, fault, groups, log, nodes, pipeline, reset, serve, topics, trace, transactions, wait
+from ottla.cli import (
+    conformance,
+    events,
+    fault,
+    groups,
+    log,
+    nodes,
+    pipeline,
+    rebalances,
+    reset,
+    serve,
+    topics,
+    trace,
+    transactions,
+    wait,
+)
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, fail
 from ottla.terminal.parser import Parser
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_COMMANDS: Final = (
+    serve,
+    topics,
+    groups,
+    transactions,
+    nodes,
+    fault,
+    wait,
+    reset,
+    events,
+    log,
+    trace,
+    rebalances,
+    pipeline,
+    conformance,
+)
 _NOT_WRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -49,7 +80,7 @@ def make_parser() -> Parser:
     parser = Parser(prog="ottla", description="A Kafka stand-in for tests and laptops.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"ottla {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (serve, topics, groups, transactions, nodes, fault, wait, reset, events, log, trace, pipeline):
+    for command in _COMMANDS:
         command.add_to(commands)
     return parser
 

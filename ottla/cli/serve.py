@@ -15,6 +15,7 @@ import contextlib
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -23,9 +24,10 @@ from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ottla.broker.server import Server
+    from ottla.cli.environment import Environment
     from ottla.events.stream import Event, Stream
     from ottla.settings.settings import Settings
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 _OPEN_FILES_WANTED: Final = (1_048_576, 65_536, 10_240)
 _STDERR: Final = 2
 _END_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+#: What holds where neither the command line nor the environment says anything: an option is `None` then.
+_DEFAULTS: Final = {"listen": (), "advertise": (), "nodes": 1, "set": (), "clock": "system", "log_level": "info"}
 
 
 def add_to(commands: Any) -> None:
@@ -53,7 +57,7 @@ def add_to(commands: Any) -> None:
     )
     control_token.add_options(parser)
     _add_output(parser.add_argument)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=partial(run, parser.options))
 
 
 def _add_nodes(option: Callable[..., object]) -> None:
@@ -61,7 +65,6 @@ def _add_nodes(option: Callable[..., object]) -> None:
         "--listen",
         metavar="[NAME[:PROTOCOL]://]HOST:PORT",
         action="append",
-        default=[],
         help="where to listen (default: 127.0.0.1:9092); port 0 takes a free port; repeat it with another name for a "
         "second listener",
     )
@@ -69,14 +72,12 @@ def _add_nodes(option: Callable[..., object]) -> None:
         "--advertise",
         metavar="[NAME://]HOST:PORT",
         action="append",
-        default=[],
         help="the address that clients of this listener are told (default: --listen); repeat it for each listener",
     )
     option(
         "--nodes",
         metavar="N",
         type=int,
-        default=1,
         help="how many brokers this process shows (default: 1); node i listens on port + i",
     )
 
@@ -88,13 +89,17 @@ def _add_settings(option: Callable[..., object]) -> None:
         "--set",
         metavar="KEY=VALUE",
         action="append",
-        default=[],
         help="one setting; it wins over the file; may be repeated",
+    )
+    option(
+        "--from-environment",
+        action="store_true",
+        default=None,
+        help="take options from OTTLA_... and settings from KAFKA_... variables, as Kafka's container images do",
     )
     option(
         "--clock",
         choices=("system", "virtual", "auto"),
-        default="system",
         help="virtual: time stands still until --control moves it; auto: virtual, and it jumps to the next deadline "
         "when every client waits (default: system)",
     )
@@ -121,14 +126,19 @@ def _add_output(option: Callable[..., object]) -> None:
     option(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
-        default="info",
         help="what goes to stderr (default: info)",
     )
     option("--log-format", choices=("console", "json"), help="default: console on a terminal, else json")
+    option(
+        "--ready-file",
+        metavar="FILE",
+        type=Path,
+        help="write there, when every socket accepts, where each node listens: for a health check",
+    )
 
 
-def run(options: argparse.Namespace) -> int:
-    """Serve until told to stop; returns the exit code."""
+def run(actions: Iterable[argparse.Action], options: argparse.Namespace) -> int:
+    """Serve until told to stop; returns the exit code. `actions`: the options there are."""
     _hold_standard_streams()
     for number in _END_SIGNALS:
         signal.signal(number, _nothing_to_end)
@@ -143,7 +153,10 @@ def run(options: argparse.Namespace) -> int:
     from ottla.settings.settings import ConfigError, Settings
 
     try:
-        settings = Settings.read(_read(options.config), options.set)
+        said = _ask_environment(actions, options)
+        settings = Settings.read(_read(options.config), options.set, said.settings if said else {})
+        if said:
+            options.listen, options.advertise = said.listeners(settings, options.listen, options.advertise)
         server = Server(
             settings,
             endpoints=read_endpoints(settings, options.listen, options.advertise),
@@ -163,14 +176,27 @@ def run(options: argparse.Namespace) -> int:
         _tell_of_first_wait(server.events)
         spare_what_lives()
         _raise_open_files_limit()
-        _run_until_signal(
-            server, on_ready=lambda: _begin_to_serve(server, settings, is_recorded=options.record_requests)
-        )
+        _run_until_signal(server, on_ready=lambda: _begin_to_serve(server, settings, options, said))
+        if options.ready_file is not None:
+            options.ready_file.unlink(missing_ok=True)
     except ConfigError as error:
         return fail(str(error), EXIT_USAGE)
     except MachineRefused as error:
         return fail(str(error), EXIT_MACHINE)
     return 0
+
+
+def _ask_environment(actions: Iterable[argparse.Action], options: argparse.Namespace) -> Environment | None:
+    """What the environment says, if it is asked; and options without a word get their values."""
+    said = None
+    if options.from_environment or "OTTLA_FROM_ENVIRONMENT" in os.environ:
+        from ottla.cli.environment import read_environment
+
+        said = read_environment(options, actions)
+    for name, default in _DEFAULTS.items():
+        if getattr(options, name) is None:
+            setattr(options, name, default)
+    return said
 
 
 def _hold_standard_streams() -> None:
@@ -264,10 +290,29 @@ def _tell_of_first_wait(events: Stream) -> None:
     stop = events.read(look, [Kind.GROUP_REBALANCE_STARTED])
 
 
-def _begin_to_serve(server: Server, settings: Settings, *, is_recorded: bool) -> None:
-    if is_recorded:
+def _begin_to_serve(server: Server, settings: Settings, options: argparse.Namespace, said: Environment | None) -> None:
+    from ottla.events.kind import Kind
+
+    if options.record_requests:
         server.record_requests()
+    for variable, reason in said.ignored if said else ():
+        server.events.tell(Kind.SETTING_IGNORED, setting=variable, reason=reason)
+    if options.ready_file is not None:
+        _write_ready_file(server, options.ready_file)
     _tell_ready(server, settings)
+
+
+def _write_ready_file(server: Server, path: Path) -> None:
+    """Where the first listener of each node can be asked from this machine, one a line."""
+    from ottla.cluster.address import MachineRefused
+
+    listens = [next(iter(node.listens.values())) for node in server.nodes]
+    try:
+        path.write_text("".join(f"{address.from_here}\n" for address in listens), encoding="utf-8")
+    except OSError as error:
+        raise MachineRefused(
+            f"--ready-file: cannot write {path}: {error.strerror}; name a file in a directory that can be written"
+        ) from None
 
 
 def _unknown(name: str) -> str:

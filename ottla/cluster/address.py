@@ -64,6 +64,11 @@ class Address:
         except ValueError:
             return None
 
+    @property
+    def from_here(self) -> Address:
+        """Where a program on this machine reaches it: of every interface, the loopback."""
+        return Address("::1" if self.ip_version == 6 else "127.0.0.1", self.port) if self.is_wildcard else self
+
     def plus(self, index: int) -> Address:
         """Where the node with this index is: on port + index, or on whichever is free."""
         return Address(self.host, self.port + index if self.port else 0)

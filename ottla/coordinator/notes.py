@@ -36,7 +36,7 @@ class Happened(Enum):
     MEMBER_REPLACED = "group.member.replaced"
     """member_id, replaced_member_id, group_instance_id, reason"""
     MEMBER_REMOVED = "group.member.removed"
-    """member_id, group_instance_id, cause, reason: what it said when it left"""
+    """member_id, group_instance_id, cause, reason: what it said when it left; silent_ms: since its last sign of life"""
     JOIN_REFUSED = "group.join.refused"
     """member_id, client_id, client_host, error"""
     REBALANCE_STARTED = "group.rebalance.started"

@@ -7,7 +7,8 @@ They come in layers, the first that has a value winning:
 
     a node's own, changed while it runs  ▶  the cluster's, changed while it runs  ▶  given at the start  ▶  default
 
-What is given at the start comes from a properties file and from `--set name=value`, the latter winning. An unknown
+What is given at the start comes from a properties file, from the environment if it is asked, and from `--set
+name=value`, the later ones winning. An unknown
 name is no error, for a server.properties written for Kafka should simply work: it lands in `unknown` and the broker
 warns. The two changeable layers belong to the APIs that alter configs; they hold text, checked before it gets here.
 
@@ -72,9 +73,14 @@ class Settings:
             self.set(name, text)
 
     @classmethod
-    def read(cls, properties: str = "", overrides: Iterable[str] = ()) -> Settings:
-        """Settings from the text of a properties file and from `name=value` words. Raises `ConfigError`."""
-        given = dict(parse_properties(properties))
+    def read(
+        cls, properties: str = "", overrides: Iterable[str] = (), environment: Mapping[str, str] | None = None
+    ) -> Settings:
+        """Settings from the text of a properties file, from the environment, by name, and from `name=value` words.
+
+        The later ones win. Raises `ConfigError`.
+        """
+        given = {**dict(parse_properties(properties)), **(environment or {})}
         for word in overrides:
             name, equals, value = word.partition("=")
             if not equals or not name.strip():

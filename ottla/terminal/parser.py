@@ -11,6 +11,11 @@ from ottla.terminal.exit_codes import EXIT_USAGE, fail
 class Parser(argparse.ArgumentParser):
     """argparse, saying what is wrong in one line."""
 
+    @property
+    def options(self) -> list[argparse.Action]:
+        """What can be given by name."""
+        return [action for action in self._actions if action.option_strings]
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Refuses what is not known, so that the command itself does, and names its own help."""
         options, unknown = super().parse_known_args(args, namespace)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from ottla.broker.delayed import fetch as delayed_fetch
-from ottla.broker.groups import loading
 from ottla.broker.handlers import describe_cluster, metadata, produce
-from ottla.broker.internal_log import InternalLog
+from ottla.broker.internal import loading
+from ottla.broker.internal.log import InternalLog
 from ottla.coordinator.classic import step
 from ottla.coordinator.classic.events import HeartbeatRequested
 from ottla.coordinator.classic.group import Group

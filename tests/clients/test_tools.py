@@ -26,7 +26,7 @@ def test_tools_find_what_they_ask_for_when_they_start(
     bootstrap: str, backstage: Backstage, make_topic: MakeTopic, group: str
 ) -> None:
     """All of it but access rules, of which they are told that there are none."""
-    topic = make_topic(partitions=2)
+    topic = make_topic(partitions=2, **{"retention.ms": "-1"})  # the record is old
     backstage.produce(topic)
     done = subprocess.run(
         ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import pytest
 
 from ottla.broker.delayed.fetch import DelayedFetch
-from ottla.broker.groups import loading
+from ottla.broker.internal import loading
 from ottla.coordinator.classic import step
 from ottla.coordinator.offsets.events import SweepDue
 from ottla.events.kind import Kind

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.broker.internal_log import InternalLog
+from ottla.broker.internal.log import InternalLog
 from ottla.broker.network.holdings import Holdings
 from ottla.coordinator.runtime.records import Record
 from ottla.pacing import TEXT_BYTES_MAX, Pace

@@ -28,8 +28,9 @@ SETTINGS: Final = {
 }
 PARTITIONS: Final = 3
 MESSAGES_PER_ROUND: Final = 300
-#: Time enough to be in the midst of anything.
+#: Time enough to be in the midst of anything; less in the short form.
 _PAUSE_SECONDS_MAX: Final = 2.0
+_PAUSE_SECONDS_MAX_SHORT: Final = 1.0
 #: The broker is killed in one round of so many.
 _BROKER_DIES: Final = 5
 _END: Final = b"end"
@@ -39,6 +40,7 @@ def test_copiers_that_are_killed_lose_and_double_nothing(drill: Drill, tmp_path:
     """What readers of committed records find in each partition of the target is what the source has, in its order."""
     rounds = drill.rounds(short=4, long=60)
     random = drill.random
+    pause_seconds_max = _PAUSE_SECONDS_MAX if drill.is_long else _PAUSE_SECONDS_MAX_SHORT
     with Mortal(tmp_path / "data", SETTINGS) as broker, starter(broker.bootstrap) as start:
         writer, reader = start(CONFLUENT, "writer"), start(CONFLUENT, "reader")
         with Backstage(broker.bootstrap) as backstage:
@@ -49,7 +51,7 @@ def test_copiers_that_are_killed_lose_and_double_nothing(drill: Drill, tmp_path:
         with Copiers(broker.bootstrap, "source", "target", build_franz_go()) as copiers:
             for number in range(rounds):
                 write(writer, written, number)
-                moment = time.monotonic() + random.uniform(0, _PAUSE_SECONDS_MAX)
+                moment = time.monotonic() + random.uniform(0, pause_seconds_max)
                 reader.until(lambda moment=moment: time.monotonic() >= moment, "it is time")  # type: ignore[misc]
                 if number % _BROKER_DIES == _BROKER_DIES - 2:
                     broker.die_and_return(Moment.ANY, "", random)

@@ -1,6 +1,6 @@
 """Group coordinators on their nodes: each coordinates the groups in the partitions of __consumer_offsets it leads.
 
-A node that comes to lead one reads its groups from the log (`internal_topic`). What the groups write is appended here,
+A node that comes to lead one reads its groups from the log (`internal`). What the groups write is appended here,
 as one batch of the broker's own, and so are the markers of transactions that have committed offsets.
 
 Kafka: CoordinatorPartitionWriter, GroupCoordinatorService.completeTransaction.
@@ -12,11 +12,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from ottla.broker.groups.loading import Loading
 from ottla.broker.groups.notes import NotesToStream
-from ottla.broker.groups.recovery import Recovery
-from ottla.broker.internal_log import InternalLog
-from ottla.broker.internal_topic import InternalTopic
+from ottla.broker.internal.loading import Loading
+from ottla.broker.internal.log import InternalLog
+from ottla.broker.internal.recovery import Recovery
+from ottla.broker.internal.topic import InternalTopic
 from ottla.broker.rounds import PAUSE_MS_MIN
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.cluster.uuids import uuid_of

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ottla.coordinator.notes import Cause, Happened, note
 from ottla.coordinator.offsets import answers
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from ottla.coordinator.offsets.store import Offsets
     from ottla.coordinator.runtime.effects import Effects
     from ottla.coordinator.runtime.records import Record
+
+
+#: Of tombstones that are written together, and what one has besides the names of its group and its topic.
+_TOMBSTONES_BYTES: Final = 256 * 1024
+_TOMBSTONE_BYTES: Final = 24
 
 
 @frozen
@@ -100,7 +105,7 @@ def topics_deleted(group: AnyGroup, event: TopicsDeleted, effects: Effects) -> N
         if topic in topic_ids
         and any(pending.committed.topic_id in {ZERO_UUID, topic_ids[topic]} for pending in of_producer.values())
     ]
-    _write(group, TombstonesWritten(list(dict.fromkeys(removed)), Cause.TOPICS_DELETED), None, effects)
+    _write_in_parts(group, list(dict.fromkeys(removed)), Cause.TOPICS_DELETED, None, effects)
 
 
 def sweep(
@@ -121,7 +126,25 @@ def sweep(
     ]
     is_bare = len(expired) == sum(map(len, offsets.committed.values())) and not offsets.writes
     ends_group = group_tombstone is not None and is_bare and not offsets.pending.at
-    _write(group, TombstonesWritten(expired, Cause.RETENTION, ends_group), group_tombstone, effects)
+    _write_in_parts(group, expired, Cause.RETENTION, group_tombstone if ends_group else None, effects)
+
+
+def _write_in_parts(
+    group: AnyGroup, removed: list[TopicPartition], cause: Cause, group_tombstone: Record | None, effects: Effects
+) -> None:
+    """Append the tombstones in parts, of which each fits into a batch: what nobody has asked for need not go all at
+    once. The group's own goes last. Kafka: its CoordinatorResult is not atomic.
+    """
+    left = _TOMBSTONES_BYTES
+    part: list[TopicPartition] = []
+    for place in removed:
+        size = len(group.group_id) + len(place[0]) + _TOMBSTONE_BYTES
+        if part and size > left:
+            _write(group, TombstonesWritten(part, cause), None, effects)
+            part, left = [], _TOMBSTONES_BYTES
+        left -= size
+        part.append(place)
+    _write(group, TombstonesWritten(part, cause, group_tombstone is not None), group_tombstone, effects)
 
 
 def _write(group: AnyGroup, written: TombstonesWritten, group_tombstone: Record | None, effects: Effects) -> None:

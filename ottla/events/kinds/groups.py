@@ -88,8 +88,8 @@ GROUP_MEMBER_REPLACED: Final = Row(
 GROUP_MEMBER_REMOVED: Final = Row(
     "group.member.removed",
     "info",
-    (*_IN_GROUP, "member_id", "group_instance_id", "cause", "reason"),
-    "A member left, or was given up: `cause` says which.",
+    (*_IN_GROUP, "member_id", "group_instance_id", "cause", "reason", "silent_ms"),
+    "A member left, or was given up: `cause` says which. `silent_ms` is the time since its last sign of life.",
     _OF_NOTE,
 )
 GROUP_JOIN_REFUSED: Final = Row(

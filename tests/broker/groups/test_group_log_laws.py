@@ -9,7 +9,7 @@ from random import Random
 from hypothesis import settings
 from hypothesis.stateful import rule
 
-from ottla.broker.groups.loading import replay_log
+from ottla.broker.internal.loading import replay_log
 from ottla.coordinator.classic.group import Group
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.shard import GroupShard

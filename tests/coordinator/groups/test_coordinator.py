@@ -11,6 +11,7 @@ import pytest
 from ottla.coordinator.classic.events import DescribeRequested, Request
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.refusals import REFUSALS, Outside, refusal
+from ottla.coordinator.offsets import removal
 from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, OffsetFetchRequested
 from ottla.coordinator.runtime.records import CorruptRecordError
 from ottla.coordinator.runtime.runtime import exhaust
@@ -456,6 +457,23 @@ async def test_the_sweep_comes_once_an_interval() -> None:
         assert node.coordinator.groups == []
         await node.advance(1_000)
         assert node.timer.next_deadline_ms() is None
+
+
+async def test_a_group_with_more_expired_offsets_than_a_batch_may_have_goes_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody has asked for all of it at once, so it goes in parts."""
+    monkeypatch.setattr(removal, "_TOMBSTONES_BYTES", 120)
+    async with running_node(offsets_retention_check_interval_ms=1_000, offsets_retention_ms=10_000) as node:
+        simple = Actor("simple")
+        for partition in range(20):
+            assert error_of(await node.ask(simple.commits({("orders", partition): 1}))) == 0
+        node.log.records_max = 5
+        await node.advance(12_000)
+        assert node.coordinator.groups == []
+        parts = node.log.batches[node.group_partition][20:]
+        assert sum(map(len, parts)) == 20 + 1, "the group's own is among them"
+        assert len(parts) > 4
 
 
 async def test_defaults_are_kafkas() -> None:

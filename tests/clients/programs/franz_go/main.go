@@ -25,7 +25,6 @@ import (
 const (
 	records          = 400
 	batch            = 10
-	sessionTimeout   = 1500 * time.Millisecond
 	txnTimeout       = 3 * time.Second
 	patience         = 60 * time.Second
 	pollMax          = 100 * time.Millisecond
@@ -33,12 +32,16 @@ const (
 	recordsPerCommit = 100
 )
 
+// sessionTimeout is one that every broker takes.
+var sessionTimeout = 10 * time.Second
+
 var bootstrap, source, target, group, transactionalID = os.Args[1], os.Args[2], os.Args[3], os.Args[4], os.Args[5]
 
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if len(os.Args) > 6 {
+		sessionTimeout = 1500 * time.Millisecond // its end is waited for after each kill
 		copyAsMember(context.Background(), transactionalID, new(atomic.Int64), math.MaxInt64)
 		return
 	}
