@@ -20,14 +20,14 @@ def add_options(parser: argparse.ArgumentParser, default: object = None) -> None
         "--control-token",
         metavar="TOKEN",
         default=default,
-        help=f"what has to be known to use the control API (default: ${VARIABLE})",
+        help=f"the token for the control API (default: ${VARIABLE})",
     )
     parser.add_argument(
         "--control-token-file",
         metavar="FILE",
         type=Path,
         default=default,
-        help="a file that has it, so that no list of processes shows it",
+        help="a file that holds the token; so the list of processes does not show it",
     )
 
 

@@ -21,18 +21,18 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "events",
-        help="tell what happened, or follow what happens",
-        description="Tell what happened last in a running Ottla, as a table; with --follow tell each event as it "
-        "happens, as a line of JSON, until Ctrl-C or the broker's end. Through its control API.",
+        help="show what happened, or follow what happens",
+        description="Show the last events of a running Ottla as a table. With --follow, print each event when it "
+        "happens, as a line of JSON, until Ctrl-C or the broker's end. Uses the control API.",
         allow_abbrev=False,
     )
-    parser.add_argument("--follow", action="store_true", help="what happens from now on")
+    parser.add_argument("--follow", action="store_true", help="print what happens from now on")
     parser.add_argument(
         "--kind",
         metavar="KIND",
         action="append",
         default=[],
-        help="with --follow: this kind alone, such as group.*; may be repeated (default: all)",
+        help="with --follow: only this kind, such as group.*; may be repeated (default: all)",
     )
     control_client.add_options(parser)
     parser.set_defaults(run=run)

@@ -22,7 +22,7 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "fault",
-        help="have something go wrong in an Ottla, and see whether it has",
+        help="make requests fail in a running Ottla, and see whether they did",
         description="List, set and remove the faults of a running Ottla, through its control API.",
         allow_abbrev=False,
     )
@@ -36,8 +36,8 @@ def add_to(commands: Any) -> None:
         "words",
         metavar="WORD",
         nargs="+",
-        help="an API such as Produce; at what it is aimed, topic=orders; what happens, answer=NOT_CONTROLLER or "
-        "drop_answer; how often, times=2: see docs/faults.md",
+        help="an API such as Produce; an aim such as topic=orders; what happens, such as answer=NOT_CONTROLLER or "
+        "drop_answer; how often, such as times=2: see docs/faults.md",
     )
     removing = add("remove", _remove, "have a fault happen no more")
     removing.add_argument("fault_id", metavar="ID", type=int)

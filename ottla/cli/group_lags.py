@@ -16,9 +16,9 @@ def add_to(actions: Any) -> None:
     parser = actions.add_parser(
         "lag",
         help="how far groups are behind, topic by topic",
-        description="How far groups are behind the ends of the logs, topic by topic, the furthest first. LAG is "
-        "that of all partitions together, WORST that of one of them. UNCOMMITTED partitions have a reader and no "
-        "committed offset: their lag is unknown, and in no sum.",
+        description="How far groups are behind the ends of the logs, topic by topic, the furthest first. LAG is the "
+        "sum over all partitions, WORST the largest of one partition. UNCOMMITTED partitions have a reader and no "
+        "committed offset: their lag is unknown, and not in the sum.",
         allow_abbrev=False,
     )
     parser.add_argument("groups", metavar="GROUP", nargs="*", help="only these (default: all)")

@@ -13,9 +13,9 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "reset",
-        help="have a running Ottla as it was at its start",
-        description="Delete every topic and every group of a running Ottla, take back changed settings, and start "
-        "nodes that were stopped, through its control API. Connections stay.",
+        help="empty a running Ottla: as it was at its start",
+        description="Delete every topic and group of a running Ottla, undo changes of settings, and start stopped "
+        "nodes, through its control API. Connections stay.",
         allow_abbrev=False,
     )
     control_client.add_options(parser)

@@ -53,7 +53,7 @@ def add_to(commands: Any) -> None:
     _add_nodes(parser.add_argument)
     _add_settings(parser.add_argument)
     parser.add_argument(
-        "--control", metavar="HOST:PORT", help="answer scripts over HTTP there: nodes, groups, time, counters"
+        "--control", metavar="HOST:PORT", help="serve the HTTP API for scripts here: nodes, groups, time, faults"
     )
     control_token.add_options(parser)
     _add_output(parser.add_argument)
@@ -65,19 +65,20 @@ def _add_nodes(option: Callable[..., object]) -> None:
         "--listen",
         metavar="[NAME[:PROTOCOL]://]HOST:PORT",
         action="append",
-        help="where to accept (default: 127.0.0.1:9092); port 0 takes a free one; may be repeated with other names",
+        help="where to listen (default: 127.0.0.1:9092); port 0 takes a free port; repeat it with another name for a "
+        "second listener",
     )
     option(
         "--advertise",
         metavar="[NAME://]HOST:PORT",
         action="append",
-        help="what clients of that listener are told to connect to (default: --listen); once for each",
+        help="the address that clients of this listener are told (default: --listen); repeat it for each listener",
     )
     option(
         "--nodes",
         metavar="N",
         type=int,
-        help="brokers in this one process (default: 1); node i listens on port + i",
+        help="how many brokers this process shows (default: 1); node i listens on port + i",
     )
 
 
@@ -88,7 +89,7 @@ def _add_settings(option: Callable[..., object]) -> None:
         "--set",
         metavar="KEY=VALUE",
         action="append",
-        help="one setting, which wins over the file's; may be repeated",
+        help="one setting; it wins over the file; may be repeated",
     )
     option(
         "--from-environment",
@@ -99,24 +100,28 @@ def _add_settings(option: Callable[..., object]) -> None:
     option(
         "--clock",
         choices=("system", "virtual", "auto"),
-        help="virtual: time stands still until it is moved through --control; auto: it jumps to the next deadline "
-        "when every client waits, besides (default: system)",
+        help="virtual: time stands still until --control moves it; auto: virtual, and it jumps to the next deadline "
+        "when every client waits (default: system)",
     )
     option(
         "--seed",
         metavar="FILE",
         type=Path,
-        help="begin with the topics, records and offsets of this file, unless there are topics already",
+        help="begin with the topics, records and offsets of this file; ignored if there are topics",
     )
 
 
 def _add_output(option: Callable[..., object]) -> None:
-    option("--journal", metavar="FILE", type=Path, help="append there what happens in groups and why, as JSON lines")
+    option(
+        "--journal",
+        metavar="FILE",
+        type=Path,
+        help="append what happens in groups, and why, to this file, as JSON lines",
+    )
     option(
         "--record-requests",
         action="store_true",
-        default=None,
-        help="keep the last requests and answers, for GET /requests of --control",
+        help="keep the last requests and answers, for GET /requests",
     )
     option(
         "--log-level",

@@ -29,7 +29,7 @@ def add_to(actions: Any) -> None:
     """Add the actions and their options."""
     consuming = actions.add_parser(
         "consume",
-        help="print the records of a topic, from where you say to its end",
+        help="print the records of a topic, to its end",
         description="Print the records of a topic: partition and offset, time, key, value, headers. "
         "No group is joined.",
         allow_abbrev=False,

@@ -1,4 +1,4 @@
-"""`ottla topics produce TOPIC`: lines of a file, or of stdin, as records of a topic of any Kafka.
+"""`ottla topics produce TOPIC`: make records from the lines of a file or of stdin of any Kafka.
 
 Each line is a value; with --key-separator a key and a value; with --json what `ottla topics consume --json` prints.
 Every record is acknowledged by all replicas in sync before it counts.
@@ -28,21 +28,21 @@ def add_to(actions: Any) -> None:
     """Add the action and its options."""
     parser = actions.add_parser(
         "produce",
-        help="lines of a file, or of stdin, as records of a topic",
-        description="Append the lines of a file, or of stdin, to a topic, each as the value of a record. With --json a "
-        "line is what `ottla topics consume --json` prints; its partition and its time count, its topic and "
-        "offset don't.",
+        help="make records from the lines of a file or of stdin",
+        description="Append a record to a topic for each line of a file or of stdin. The line is the value. With "
+        "--json a line is what `ottla topics consume --json` prints; its partition and time are kept, its topic "
+        "and offset are ignored.",
         allow_abbrev=False,
     )
     parser.add_argument("topic", metavar="TOPIC")
     parser.add_argument("file", metavar="FILE", nargs="?", help="default: stdin")
-    parser.add_argument("--partition", metavar="N", type=int, help="where to (default: by the key, or any)")
-    parser.add_argument("--key", metavar="TEXT", help="the key of all of them")
+    parser.add_argument("--partition", metavar="N", type=int, help="the partition (default: by the key, or any)")
+    parser.add_argument("--key", metavar="TEXT", help="the key of all records")
     parser.add_argument(
-        "--key-separator", metavar="TEXT", help="what stands between a key and a value; a line without it has no key"
+        "--key-separator", metavar="TEXT", help="the text between key and value; a line without it has no key"
     )
     parser.add_argument(
-        "--header", metavar="NAME=VALUE", action="append", default=[], help="a header of all of them; may be repeated"
+        "--header", metavar="NAME=VALUE", action="append", default=[], help="a header of all records; may be repeated"
     )
     add_options(parser, is_repeated=True)
     parser.set_defaults(run=run)

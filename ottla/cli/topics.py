@@ -34,7 +34,7 @@ def add_to(commands: Any) -> None:
         "describe",
         help="one topic: its partitions, who leads them, where their logs begin and end",
         description="Describe a topic. ISR are the replicas in sync; START and END are the offsets where a log begins "
-        "and ends, '-' where nobody leads the partition.",
+        "and ends, '-' if the partition has no leader.",
         allow_abbrev=False,
     )
     describing.add_argument("topic", metavar="TOPIC")

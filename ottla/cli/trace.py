@@ -14,15 +14,17 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "trace",
-        help="make a page of a journal or of events, to look at in a browser",
-        description="Make one page of HTML, for any browser: lanes of groups and members, what happened and why. "
-        "FILE is a journal, events saved from GET /events, or the page of a trace. Of two files it says what they "
-        "differ in first.",
+        help="make a page for the browser from a journal or from events",
+        description="Make one page of HTML: lanes of groups and members, what happened and why. FILE is a journal, "
+        "events saved from GET /events, or the page of a trace. With two files, the page shows where they first "
+        "differ.",
         allow_abbrev=False,
     )
     parser.add_argument("file", metavar="FILE", type=Path, help="what happened")
     parser.add_argument("other", metavar="OTHER", type=Path, nargs="?", help="another run, to compare with")
-    parser.add_argument("--out", metavar="PAGE", type=Path, help="where to write the page (FILE with .html at its end)")
+    parser.add_argument(
+        "--out", metavar="PAGE", type=Path, help="where to write the page (default: FILE with .html at its end)"
+    )
     parser.set_defaults(run=run)
 
 

@@ -54,22 +54,20 @@ _LISTENERS: Final = (
         meaning="NAME:PROTOCOL for each name in listeners; PLAINTEXT is served.",
     ),
     _read_only("inter.broker.listener.name", "string", None, "One that is advertised; nodes here need no connection."),
-    _read_only("controller.listener.names", "list", None, "Those of listeners that are left out: for controllers."),
+    _read_only("controller.listener.names", "list", None, "Listeners of controllers; they are left out here."),
 )
 
 _NODES: Final = (
-    _read_only("ottla.failover.ms", "long", 100, "When a node that died is missed, and others lead.", at_least=0),
-    _read_only("auto.leader.rebalance.enable", "boolean", True, "Let leaders go back to the first replica in time."),
-    _read_only(
-        "leader.imbalance.check.interval.seconds", "long", 300, "How soon, after they came to be elsewhere.", at_least=1
-    ),
+    _read_only("ottla.failover.ms", "long", 100, "How soon after a node's death others lead.", at_least=0),
+    _read_only("auto.leader.rebalance.enable", "boolean", True, "Move leaders back to the preferred replica."),
+    _read_only("leader.imbalance.check.interval.seconds", "long", 300, "How soon leaders are moved back.", at_least=1),
     _cluster_wide(
-        "unclean.leader.election.enable", "boolean", False, "Let a replica lead that was not in sync, if need be."
+        "unclean.leader.election.enable", "boolean", False, "Let a replica lead that was not in sync, if no other can."
     ),
 )
 
 _CONNECTIONS: Final = (
-    _read_only("connections.max.idle.ms", "long", 600_000, "Close a connection that has been silent for so long."),
+    _read_only("connections.max.idle.ms", "long", 600_000, "Close a connection after this time of silence."),
     _read_only(
         "socket.request.max.bytes", "int", 100 * _MIB, "Largest request; more closes the connection.", at_least=1
     ),
@@ -81,7 +79,7 @@ _CONNECTIONS: Final = (
         "max.request.partition.size.limit",
         "int",
         2000,
-        "Most partitions in one answer to who asks page by page.",
+        "Most partitions in one answer of DescribeTopicPartitions.",
         at_least=1,
     ),
 )
@@ -89,8 +87,8 @@ _CONNECTIONS: Final = (
 _TOPICS: Final = (
     _read_only("auto.create.topics.enable", "boolean", True, "Create a topic when a client asks for it."),
     _read_only("delete.topic.enable", "boolean", True, "Allow clients to delete topics."),
-    _read_only("num.partitions", "int", 1, "Partitions of a topic for which nobody says how many.", at_least=1),
-    _read_only("default.replication.factor", "int", 1, "Replicas of a topic for which nobody says how many."),
+    _read_only("num.partitions", "int", 1, "Partitions of a new topic, if none are asked for.", at_least=1),
+    _read_only("default.replication.factor", "int", 1, "Replicas of a new topic, if none are asked for."),
 )
 
 _LOGS: Final = (
@@ -104,16 +102,18 @@ _LOGS: Final = (
         at_least=1,
         at_most=RECORD_BYTES_MAX,
     ),
-    _cluster_wide("log.cleanup.policy", "list", ["delete"], "How old records go.", choices=("compact", "delete")),
+    _cluster_wide(
+        "log.cleanup.policy", "list", ["delete"], "What happens to old records.", choices=("compact", "delete")
+    ),
     _cluster_wide("log.retention.ms", "long", None, "How long records are kept; -1: for ever."),
-    _read_only("log.retention.minutes", "int", None, "The same, where log.retention.ms is not given."),
-    _read_only("log.retention.hours", "int", 168, "The same, where neither of the other two is given."),
+    _read_only("log.retention.minutes", "int", None, "Used if log.retention.ms is not given."),
+    _read_only("log.retention.hours", "int", 168, "Used if neither of the other two is given."),
     _cluster_wide("log.retention.bytes", "long", -1, "How many bytes of a partition are kept; -1: all."),
     _read_only(
         "log.initial.task.delay.ms",
         "long",
         30_000,
-        "When old records are first looked for.",
+        "When the first search for old records begins.",
         at_least=0,
         is_internal=True,
     ),
@@ -121,31 +121,33 @@ _LOGS: Final = (
         "producer.id.expiration.check.interval.ms",
         "int",
         600_000,
-        "How often idle producers are looked for.",
+        "Time between two searches for idle producers.",
         at_least=1,
         is_internal=True,
     ),
-    _read_only("log.retention.check.interval.ms", "long", 300_000, "How often old records are looked for.", at_least=1),
+    _read_only(
+        "log.retention.check.interval.ms", "long", 300_000, "Time between two searches for old records.", at_least=1
+    ),
     _cluster_wide("log.segment.bytes", "int", 1024 * _MIB, "Size at which a segment is closed.", at_least=_MIB),
     _cluster_wide("log.roll.ms", "long", None, "Age at which a segment is closed."),
-    _read_only("log.roll.hours", "int", 168, "The same, where log.roll.ms is not given.", at_least=1),
+    _read_only("log.roll.hours", "int", 168, "Used if log.roll.ms is not given.", at_least=1),
     _cluster_wide(
         "log.cleaner.max.compaction.lag.ms", "long", _LONG_MAX, "How long a record waits for compaction.", at_least=1
     ),
     _read_only("log.cleaner.enable", "boolean", True, "Compact logs whose cleanup.policy says so."),
     _cluster_wide(
-        "log.cleaner.backoff.ms", "long", 15_000, "How often logs to be compacted are looked for.", at_least=0
+        "log.cleaner.backoff.ms", "long", 15_000, "Time between two searches for logs to compact.", at_least=0
     ),
     _cluster_wide(
         "log.cleaner.min.cleanable.ratio",
         "double",
         0.5,
-        "How much of a log is to be dirty before it is compacted.",
+        "Share of a log that must be dirty before it is compacted.",
         at_least=0,
         at_most=1,
     ),
     _cluster_wide(
-        "log.cleaner.min.compaction.lag.ms", "long", 0, "How long a record stays before compaction.", at_least=0
+        "log.cleaner.min.compaction.lag.ms", "long", 0, "How long compaction leaves a record alone.", at_least=0
     ),
     _cluster_wide(
         "log.cleaner.delete.retention.ms", "long", 86_400_000, "How long compaction keeps a tombstone.", at_least=0
@@ -174,23 +176,23 @@ _LOGS: Final = (
         "log.flush.interval.messages",
         "long",
         _LONG_MAX,
-        "After so many records a log on disk is flushed before they are acknowledged.",
+        "Flush a log on disk after this many records, before they are acknowledged.",
         at_least=1,
     ),
     _cluster_wide(
-        "log.flush.interval.ms", "long", None, "After how long a log on disk is flushed; see the scheduler's interval."
+        "log.flush.interval.ms", "long", None, "Flush a log on disk after this time; see the scheduler's interval."
     ),
     _read_only(
         "log.flush.scheduler.interval.ms",
         "long",
         _LONG_MAX,
-        "How often logs to be flushed for their age are looked for.",
+        "Time between two searches for logs to flush.",
     ),
     _read_only(
         "log.flush.offset.checkpoint.interval.ms",
         "int",
         60_000,
-        "How often it is noted up to where logs are flushed, so that a restart after a crash reads less.",
+        "How often flushed offsets are written down; a restart after a crash reads less then.",
         at_least=0,
     ),
     _cluster_wide("min.insync.replicas", "int", 1, "Replicas that acks=all waits for.", at_least=1),
@@ -205,12 +207,14 @@ _GROUPS: Final = (
     _read_only("offset.metadata.max.bytes", "int", 4096, "Longest text beside a committed offset."),
     _read_only("offsets.retention.minutes", "int", 10_080, "How long an empty group keeps its offsets.", at_least=1),
     _read_only(
-        "offsets.retention.check.interval.ms", "long", 600_000, "How often stale offsets are looked for.", at_least=1
+        "offsets.retention.check.interval.ms",
+        "long",
+        600_000,
+        "Time between two searches for stale offsets.",
+        at_least=1,
     ),
     _read_only("offsets.topic.num.partitions", "int", 50, "Partitions of __consumer_offsets.", at_least=1),
-    _read_only(
-        "offsets.topic.replication.factor", "short", 3, "Its replicas; no more than there are nodes.", at_least=1
-    ),
+    _read_only("offsets.topic.replication.factor", "short", 3, "Its replicas, at most one on each node.", at_least=1),
     _read_only("offsets.topic.segment.bytes", "int", 100 * _MIB, "Size at which its segments are closed.", at_least=1),
 )
 
@@ -222,7 +226,7 @@ _TRANSACTIONS: Final = (
         "transaction.abort.timed.out.transaction.cleanup.interval.ms",
         "int",
         10_000,
-        "How often transactions are looked for that are open for too long.",
+        "Time between two searches for transactions that are open too long.",
         at_least=1,
     ),
     _read_only(
@@ -236,7 +240,7 @@ _TRANSACTIONS: Final = (
         "transaction.remove.expired.transaction.cleanup.interval.ms",
         "int",
         3_600_000,
-        "How often such ids are looked for.",
+        "Time between two searches for unused ids.",
         at_least=1,
     ),
     _read_only("transaction.state.log.num.partitions", "int", 50, "Partitions of __transaction_state.", at_least=1),
@@ -244,7 +248,7 @@ _TRANSACTIONS: Final = (
         "transaction.state.log.replication.factor",
         "short",
         3,
-        "Its replicas; no more than there are nodes.",
+        "Its replicas, at most one on each node.",
         at_least=1,
     ),
     _read_only("transaction.state.log.min.isr", "int", 2, "Its min.insync.replicas.", at_least=1),

@@ -154,8 +154,8 @@ def test_options_and_addresses_that_are_named_exist() -> None:
 def test_broker_in_the_compose_file_is_for_containers_and_for_the_host() -> None:
     """Its options can be used, and the port of HOST is published as it is advertised."""
     compose = (ROOT / "docker-compose.yml").read_text()
-    given = {option: re.findall(rf"- --{option}=(\S+)", compose) for option in ("listen", "advertise")}
-    inside, outside = read_endpoints(Settings(), given["listen"], given["advertise"])
+    given = {option: re.findall(rf"OTTLA_{option}: (\S+)", compose)[0].split(",") for option in ("LISTEN", "ADVERTISE")}
+    inside, outside = read_endpoints(Settings(), given["LISTEN"], given["ADVERTISE"])
     assert (inside.name, str(inside.advertise)) == ("INTERNAL", "ottla:9092")
     assert (outside.name, str(outside.advertise)) == ("HOST", "localhost:29092")
     assert f"127.0.0.1:29092:{outside.listen.port}" in compose

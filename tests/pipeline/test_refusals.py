@@ -103,7 +103,7 @@ def test_a_journal_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_pat
     exit_code, line = refused(capsys, "rebalances", tmp_path / "_journal")
     assert (exit_code, line.split(",")[0]) == (
         EXIT_MACHINE,
-        "Spark passes over files whose names begin with _ or a dot",
+        "Spark ignores files whose names begin with _ or a dot",
     )
 
 

@@ -31,9 +31,9 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "transactions",
-        help="list transactions, find those that hang, and end them",
-        description="The transactions of any Kafka. One that hangs is open in a partition and known to no coordinator, "
-        "so it never ends, and who reads what is committed reads nothing beyond it.",
+        help="list transactions, find hanging ones, and end them",
+        description="The transactions of any Kafka. A hanging transaction is open in a partition, but no coordinator "
+        "knows it. So it never ends, and readers of committed records can't read beyond it.",
         allow_abbrev=False,
     )
     add_options(parser)
@@ -57,7 +57,7 @@ def _add_list(actions: Any) -> None:
     option("--producer-id", action="append", type=int, default=[], metavar="ID", help="of this producer; likewise")
     option(
         "--duration-filter", type=int, default=-1, metavar="MS",
-        help="open for more than so many milliseconds; an id whose transaction is over counts as open since 1970",
+        help="open for more than this many milliseconds; an id without an open transaction counts as open since 1970",
     )  # fmt: skip
     option(
         "--transactional-id-pattern", metavar="PATTERN",
@@ -86,8 +86,8 @@ def _add_producers(actions: Any) -> None:
 
 def _add_hanging(actions: Any) -> None:
     about = (
-        "Transactions that are open in a partition for longer than any may be, and that no coordinator knows to be "
-        "part of one. `ottla transactions abort` ends them."
+        "Transactions that are open in a partition for longer than allowed, and that no coordinator knows. "
+        "`ottla transactions abort` ends them."
     )
     option = _action(actions, "find-hanging", "transactions that nobody will end", _run_hanging, about)
     option("--topic", metavar="NAME", help="in this topic alone")

@@ -253,7 +253,7 @@ def _same_columns(made: DataFrame, given: DataFrame) -> DataFrame:
 
 JOB: Final[Job[Any]] = Job(
     name="capture",
-    summary="a piece of a topic as a small Parquet file for tests, without what nobody may see",
+    summary="a piece of a topic as a small Parquet file for tests, with private fields replaced",
     description="A time or offset range of topics as one Parquet file, which `seed` makes a topic of: a sample, with "
     "fields replaced so that equal ones stay equal. It reads committed records, joins no group and commits nothing.\n"
     "The closing line counts what was written: records, partitions they were looked for in, bytes of files.",

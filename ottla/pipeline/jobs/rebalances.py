@@ -84,7 +84,7 @@ def _refuse_unless_there(journal: str) -> None:
     if not found:
         raise CannotWork(f"there is no journal {journal}; `ottla serve --journal FILE` writes one")
     if path.name.startswith(("_", ".")):
-        raise CannotWork(f"Spark passes over files whose names begin with _ or a dot, as {journal}; rename it")
+        raise CannotWork(f"Spark ignores files whose names begin with _ or a dot, such as {journal}; rename it")
 
 
 def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
