@@ -68,6 +68,19 @@ docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables
 	@$(BIN)/python -m ottla.coordinator.groups.tables > docs/groups.md
 	@$(BIN)/python -m ottla.coordinator.transactions.tables > docs/transactions.md
 
+#: What builds and checks a release, apart from what the tests need.
+DIST := build/dist-venv
+
+$(DIST)/.installed: pyproject.toml
+	@$(PYTHON) -m venv $(DIST)
+	@$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --group dist
+	@touch $@
+
+.PHONY: dist
+dist: $(DIST)/.installed  ## build sdist and wheel into dist/, check them, try them on every Python there is
+	@$(DIST)/bin/python .ci/dist.py
+
 .PHONY: check
 check: lint  ## the quick half of `make test`: lint, types, imports, the tests that need no process and no client
 	@$(BIN)/python -m pytest -q tests/protocol tests/re2 tests/purgatory tests/events tests/settings tests/log tests/coordinator tests/cluster tests/broker
