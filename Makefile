@@ -65,6 +65,7 @@ bench-pipeline: $(STAMP)  ## measure the Spark jobs (ONLY=lag,rebalances SCALE=0
 .PHONY: docs
 docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables
 	@$(BIN)/python -m ottla.broker.docs docs
+	@$(BIN)/python -m ottla.cli.reference docs
 	@$(BIN)/python -m ottla.coordinator.groups.tables > docs/groups.md
 	@$(BIN)/python -m ottla.coordinator.transactions.tables > docs/transactions.md
 
@@ -80,6 +81,11 @@ $(DIST)/.installed: pyproject.toml
 .PHONY: dist
 dist: $(DIST)/.installed  ## build sdist and wheel into dist/, check them, try them on every Python there is
 	@$(DIST)/bin/python .ci/dist.py
+
+.PHONY: site
+site: $(STAMP)  ## build the documentation as a site, into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "ottla: read site/index.html; with search: $(BIN)/python -m http.server --directory site"
 
 .PHONY: check
 check: lint  ## the quick half of `make test`: lint, types, imports, the tests that need no process and no client

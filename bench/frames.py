@@ -24,6 +24,11 @@ def answer_frame(answer: Message, version: int) -> bytes:
     return _sized(struct.pack(">i", CORRELATION_ID) + answer.encode(version))
 
 
+def received_frame(received: bytes) -> bytes:
+    """What was received without its size, with it."""
+    return _sized(received)
+
+
 def teaching_frame(answer: bytes) -> bytes:
     """What makes the echo answer every later frame with `answer`."""
     return _sized(answer)

@@ -14,8 +14,10 @@ from bench.figures import (
     restart,
     start,
     stored,
+    tails,
     trace,
     transactions,
+    versions,
     worst,
 )
 from bench.figures.figure import Figure, Row, Values
@@ -25,11 +27,13 @@ __all__ = ["ALL", "Figure", "Row", "Values"]
 ALL: list[Figure] = [
     start.FIGURE,
     heartbeats.FIGURE,
+    versions.FIGURE,
     commits.FIGURE,
     records.FIGURE,
     client.FIGURE,
     crowds.FIGURE,
     latency.FIGURE,
+    tails.FIGURE,
     transactions.FIGURE,
     restart.FIGURE,
     holds.FIGURE,

@@ -26,7 +26,7 @@ def measure(broker: Broker, seconds: float) -> Values:
         members = stable_members(broker, groups)
     answer = answer_frame(_answer(topic), VERSION)
     streams = [
-        Stream([request_frame(_commit(topic, group, *member), VERSION)], answer)
+        Stream([request_frame(commit_request(topic, group, *member), VERSION)], answer)
         for group, member in zip(groups, members, strict=True)
     ]
     load = run_load(broker, streams, in_flight=8, seconds=seconds)
@@ -35,7 +35,7 @@ def measure(broker: Broker, seconds: float) -> Values:
     return {COMMITS.title: load.requests_per_second, COMMITS_CPU.title: load.cpu_us_per_request}
 
 
-def _commit(topic: str, group: str, member_id: str, generation_id: int) -> OffsetCommitRequest:
+def commit_request(topic: str, group: str, member_id: str, generation_id: int) -> OffsetCommitRequest:
     partition = OffsetCommitRequest.OffsetCommitRequestPartition(
         partition_index=0, committed_offset=42, committed_metadata=""
     )

@@ -123,16 +123,9 @@ class Services:
         """The transaction coordinators of all nodes."""
         from ottla.broker.transactions.coordination import TransactionCoordination
 
-        call_soon = asyncio.get_running_loop().call_soon
         return self.enter(
             TransactionCoordination(
-                self._cluster,
-                self._timer,
-                self._tasks,
-                self.background,
-                self.pace,
-                self.group_coordination,
-                call_soon,
+                self._cluster, self._timer, self._tasks, self.background, self.pace, self.group_coordination
             )
         )
 

@@ -15,7 +15,22 @@ import sys
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Final, TextIO
 
-from ottla.cli import events, fault, groups, log, nodes, pipeline, reset, serve, topics, trace, transactions, wait
+from ottla.cli import (
+    conformance,
+    events,
+    fault,
+    groups,
+    log,
+    nodes,
+    pipeline,
+    rebalances,
+    reset,
+    serve,
+    topics,
+    trace,
+    transactions,
+    wait,
+)
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, fail
 from ottla.terminal.output import print_line
 from ottla.terminal.parser import Parser
@@ -23,6 +38,22 @@ from ottla.terminal.parser import Parser
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_COMMANDS: Final = (
+    serve,
+    topics,
+    groups,
+    transactions,
+    nodes,
+    fault,
+    wait,
+    reset,
+    events,
+    log,
+    trace,
+    rebalances,
+    pipeline,
+    conformance,
+)
 _NOT_WRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -30,13 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names may have letters that a terminal has not
-    parser = Parser(prog="ottla", description="A Kafka stand-in for tests and laptops.", allow_abbrev=False)
-    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (serve, topics, groups, transactions, nodes, fault, wait, reset, events, log, trace, pipeline):
-        command.add_to(commands)
     try:
-        options = parser.parse_args(arguments)
+        options = make_parser().parse_args(arguments)
         exit_code: int = options.run(options)
     except OSError as error:
         if error.errno not in _NOT_WRITTEN:
@@ -48,6 +74,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         flushed = _flush(sys.stdout)
         _flush(sys.stderr)
     return exit_code or flushed
+
+
+def make_parser() -> Parser:
+    """The parser of all commands."""
+    parser = Parser(prog="ottla", description="A Kafka stand-in for tests and laptops.", allow_abbrev=False)
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add_to(commands)
+    return parser
 
 
 class _ShowVersion(argparse.Action):

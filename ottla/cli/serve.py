@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
     from ottla.broker.server import Server
     from ottla.cli.environment import Environment
+    from ottla.events.stream import Event, Stream
     from ottla.settings.settings import Settings
 
 #: How many open files are asked for where the hard limit is "unlimited" and the kernel has a lower one of its own.
 _OPEN_FILES_WANTED: Final = (1_048_576, 65_536, 10_240)
 _STDERR: Final = 2
 _END_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-#: What holds where neither the command line nor the environment says anything: an option is `None` then.
-_DEFAULTS: Final = {"listen": (), "advertise": (), "nodes": 1, "set": (), "clock": "system", "log_level": "info"}
+#: What holds where neither the command line nor the environment says anything, and an option is `None`.
+_DEFAULTS: Final = {"nodes": 1, "clock": "system", "log_level": "info"}
 
 
 def add_to(commands: Any) -> None:
@@ -64,12 +65,14 @@ def _add_nodes(option: Callable[..., object]) -> None:
         "--listen",
         metavar="[NAME[:PROTOCOL]://]HOST:PORT",
         action="append",
+        default=[],
         help="where to accept (default: 127.0.0.1:9092); port 0 takes a free one; may be repeated with other names",
     )
     option(
         "--advertise",
         metavar="[NAME://]HOST:PORT",
         action="append",
+        default=[],
         help="what clients of that listener are told to connect to (default: --listen); once for each",
     )
     option(
@@ -87,6 +90,7 @@ def _add_settings(option: Callable[..., object]) -> None:
         "--set",
         metavar="KEY=VALUE",
         action="append",
+        default=[],
         help="one setting, which wins over the file's; may be repeated",
     )
     option(
@@ -167,6 +171,7 @@ def run(actions: Iterable[argparse.Action], options: argparse.Namespace) -> int:
         # What groups hold after a restart is there to stay: a full collection, which would halt all clients for some
         # milliseconds, need not look at it.
         server.events.read(lambda _event: set_aside(), [Kind.GROUPS_LOADED])
+        _tell_of_first_wait(server.events)
         spare_what_lives()
         _raise_open_files_limit()
         _run_until_signal(server, on_ready=lambda: _begin_to_serve(server, settings, options, said))
@@ -262,6 +267,25 @@ def _run_until_signal(server: Server, on_ready: Callable[[], None]) -> None:
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(serve())
+
+
+def _tell_of_first_wait(events: Stream) -> None:
+    """Say once that a group waits for more members, and what turns that off: a new user takes it for slowness."""
+    from ottla.events.kind import Kind
+
+    def look(event: Event) -> None:
+        if (delay_ms := event.details.get("delay_ms")) is None:
+            return
+        stop()
+        events.tell(
+            Kind.GROUP_DELAY_BEGUN,
+            group_id=event.details["group_id"],
+            delay_ms=delay_ms,
+            reason="a group that was empty waits so long for more members, as in Kafka; "
+            "--set group.initial.rebalance.delay.ms=0 has it begin at once",
+        )
+
+    stop = events.read(look, [Kind.GROUP_REBALANCE_STARTED])
 
 
 def _begin_to_serve(server: Server, settings: Settings, options: argparse.Namespace, said: Environment | None) -> None:

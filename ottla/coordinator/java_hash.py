@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _UTF_16: Final = f"utf-16-{sys.byteorder[0]}e"
-#: A text of more letters than these is hashed in another way.
-_LETTERS_FEW: Final = 400
-_LANE_MASK: Final = bytes(4) + b"\xff" * 4
 #: Of the names that were hashed last so many are remembered, unless they are long: few are in use at a time, and each
 #: request asks for one.
 _REMEMBERED_MAX: Final = 1024
 _REMEMBERED_LENGTH_MAX: Final = 128
+#: A text of more letters than these is hashed in another way.
+_LETTERS_FEW: Final = 400
+_LANE_MASK: Final = bytes(4) + b"\xff" * 4
 _SLOTS_AT_FIRST: Final = 16
 _SLOT_ENTRIES_MAX: Final = 8  # one more, and a small table grows instead of making a tree of them
 _SLOTS_FOR_TREES: Final = 64
@@ -49,6 +49,9 @@ def _hash(text: str) -> int:
     return value - 0x100000000 if value & 0x80000000 else value
 
 
+_remembered_hash: Final = lru_cache(_REMEMBERED_MAX)(_hash)
+
+
 def _fold(units: bytes) -> int:
     """The hash of a long text, without its sign: an id may have 32 KB, and a client sends as many as it likes.
 
@@ -67,9 +70,6 @@ def _fold(units: bytes) -> int:
         power = pow(31, lanes, 1 << 32)
         value = ((value >> half_bits) * power + (value & (1 << half_bits) - 1)) & lane_mask
     return value
-
-
-_remembered_hash: Final = lru_cache(_REMEMBERED_MAX)(_hash)
 
 
 def partition_for(group_id: str, partitions: int) -> int:

@@ -29,7 +29,7 @@ from ottla.log.transaction_marker import EndedTransaction, TransactionMarker, bu
 from ottla.protocol.batch_error import BatchError, RecordFault
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.record_validation import prepare_append
-from ottla.protocol.records import LOG_APPEND_TIME, BatchHeader, assign_offset, read_header
+from ottla.protocol.records import LOG_APPEND_TIME, BatchHeader, placed_head, read_header
 from ottla.protocol.varint import Buffer
 
 #: Refused with one of these, a batch is answered without the log's start offset. Kafka:
@@ -46,6 +46,8 @@ _WITHOUT_LOG_START: Final = frozenset(
 
 
 Listener: TypeAlias = Callable[["Partition", PartitionEvent], None]
+#: None: there is none.
+Refusal: TypeAlias = Callable[[], AppendResult | None]
 
 
 class Partition(ReadableLog):
@@ -96,25 +98,46 @@ class Partition(ReadableLog):
     # Appending
 
     def append_as_leader(
-        self, batch: Buffer, header: BatchHeader, wall_ms: int, verification: Verification | None = None
+        self,
+        batch: Buffer,
+        header: BatchHeader,
+        wall_ms: int,
+        verification: Verification | None = None,
+        refusal: Refusal | None = None,
     ) -> AppendResult:
         """Append what a client sent: a batch and its header, as `record_validation.only_batch` found them.
 
         A repeat of one of the producer's last batches is answered as that was, and not appended. `verification` goes
-        with a transactional batch, see `ProducerStates.start_verification`.
+        with a transactional batch, see `ProducerStates.start_verification`. `refusal` is asked when the records have
+        been looked at, for others may have had their turn: whether the batch may still not be appended here, and why.
         """
         try:
-            data, max_timestamp, last_offset_delta = prepare_append(batch, header, self.config.rules, now_ms=wall_ms)
+            data, max_timestamp, _ = prepare_append(batch, header, self.config.rules, now_ms=wall_ms)
         except BatchError as refused:
             if self.is_closed or self._storage.is_offline:
                 return self._refuse_all()
             return self._refuse(refused.error, str(refused) if refused.faults else None, refused.faults)
-        # Nothing of the log is looked at before this: others may have had their turn.
+        if refusal is not None and (result := refusal()) is not None:
+            return result
+        return self.append_prepared(data, header, max_timestamp, wall_ms, verification)
+
+    def append_prepared(
+        self,
+        data: Buffer,
+        header: BatchHeader,
+        max_timestamp: int,
+        wall_ms: int,
+        verification: Verification | None = None,
+    ) -> AppendResult:
+        """Append a batch whose records were looked at. `header` is as it was sent, `data` what the log is to keep.
+
+        Nothing of the log is looked at before this: others may have had their turn.
+        """
         if self.is_closed or self._storage.is_offline:
             return self._refuse_all()
-        last_offset = self.log_end_offset + last_offset_delta
         if len(data) > self.config.segment_bytes:
             return self._refuse(ErrorCode.RECORD_LIST_TOO_LARGE)
+        last_offset = self.log_end_offset + header.records_count - 1
         self._maybe_roll(len(data), last_offset, max_timestamp, wall_ms)
         producer_id = header.producer_id
         if producer_id >= 0:
@@ -127,7 +150,6 @@ class Partition(ReadableLog):
             )
             if error:
                 return self._refuse(error)
-        assign_offset(data, self.log_end_offset, self.leader_epoch)
         return self._append(data, header, last_offset, max_timestamp, wall_ms)
 
     def append_internal(self, batch: bytes, wall_ms: int, verification: Verification | None = None) -> AppendResult:
@@ -150,7 +172,7 @@ class Partition(ReadableLog):
             )
             if error:
                 return self._refuse(error)
-        return self._append(self._placed(batch), header, last_offset, header.max_timestamp, wall_ms)
+        return self._append(batch, header, last_offset, header.max_timestamp, wall_ms)
 
     def append_marker(
         self,
@@ -170,17 +192,12 @@ class Partition(ReadableLog):
         error = self.producers.check_marker(producer_id, producer_epoch, marker.coordinator_epoch, transaction_version)
         if error:
             return self._refuse(error)
-        return self._append(self._placed(batch), read_header(batch), self.log_end_offset, wall_ms, wall_ms, marker)
+        return self._append(batch, read_header(batch), self.log_end_offset, wall_ms, wall_ms, marker)
 
     def append_ended(self, ended: EndedTransaction, wall_ms: int) -> AppendResult:
         """The same, as a coordinator tells of it."""
         marker, version = ended.marker, ended.transaction_version
         return self.append_marker(marker, ended.producer_id, ended.producer_epoch, version, wall_ms)
-
-    def _placed(self, batch: bytes) -> bytearray:
-        placed = bytearray(batch)
-        assign_offset(placed, self.log_end_offset, self.leader_epoch)
-        return placed
 
     def _maybe_roll(self, size: int, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
         """Close the active segment if a batch of `size` bytes would make it too large, or comes too late for it."""
@@ -208,8 +225,9 @@ class Partition(ReadableLog):
     ) -> AppendResult:
         """Put a batch that has passed every check at the end of the log, and remember its producer."""
         base_offset = self.log_end_offset
+        head = placed_head(len(batch), base_offset, self.leader_epoch)
         try:
-            self._storage.append(batch, last_offset, max_timestamp, wall_ms)
+            self._storage.append(batch, last_offset, max_timestamp, wall_ms, head)
             if last_offset - self._flushed_offset >= self.config.flush_messages - 1:
                 self._flush(last_offset + 1, wall_ms)
         except StorageError as failed:
@@ -220,7 +238,8 @@ class Partition(ReadableLog):
         if header.producer_id >= 0:
             note_batch(self.producers, self._storage.segments[-1], header, base_offset, max_timestamp, marker)
         self._settle()
-        self._tell(ADVANCED)
+        for listener in self.listeners:
+            listener(self, ADVANCED)
         is_append_time = self.config.rules.message_timestamp_type is LOG_APPEND_TIME
         return AppendResult(
             NONE, base_offset, last_offset, max_timestamp if is_append_time else -1, self.log_start_offset
@@ -306,6 +325,11 @@ class Partition(ReadableLog):
             if self._epochs.assign(leader_epoch, self.log_end_offset):
                 self._save_state()
             self._tell(PartitionEvent.LEADER_CHANGED)
+
+    @property
+    def is_high_watermark_held(self) -> bool:
+        """Whether what is appended is not to be read yet."""
+        return self._high_watermark_is_held
 
     def hold_high_watermark(self, *, held: bool) -> None:
         """Leave the high watermark where it is, or let it follow the log's end.

@@ -45,6 +45,11 @@ class Verification:
     #: Transactions of version 2: a producer unknown here must begin at sequence 0.
     supports_epoch_bump: bool
 
+    def is_of_next(self, marker_epoch: int) -> bool:
+        """Whether it is about the transaction after the one that a marker of this epoch ends: a producer goes on in
+        that epoch as soon as it is decided, and may be here before the marker. Kafka: UnifiedLog.updateProducers."""
+        return self.supports_epoch_bump and self.producer_epoch == marker_epoch
+
 
 @dataclass(slots=True)
 class ProducerSettings:
@@ -160,7 +165,9 @@ class ProducerStates:
         entry = self._entries.get(producer_id)
         if entry is None:
             entry = self._entries[producer_id] = ProducerEntry(producer_id)
-        self._verifications.pop(producer_id, None)
+        verification = self._verifications.get(producer_id)
+        if verification is not None and not verification.is_of_next(producer_epoch):
+            del self._verifications[producer_id]
         first_offset = entry.transaction_first_offset
         entry.take_epoch(producer_epoch)
         entry.coordinator_epoch = coordinator_epoch

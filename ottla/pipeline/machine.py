@@ -20,7 +20,6 @@ _EXTRA: Final = {
     "pyspark": "pyspark",
     "confluent_kafka": "confluent-kafka",
     "pandas": "pandas",
-    "plotly": "plotly",
     "pyarrow": "pyarrow",
 }
 

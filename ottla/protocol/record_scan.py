@@ -117,6 +117,17 @@ def scan_records(
     return RecordScan(largest if largest > NO_TIMESTAMP else NO_TIMESTAMP, smallest, null_keys, is_consecutive)
 
 
+def scan_plain(frame: bytes, position: int, end: int, count: int) -> tuple[int, int]:
+    """Check so many records of a batch that is not compressed, between these bytes of `frame`.
+
+    Returns (no timestamp delta is smaller, the largest). Raises `BatchError`, `VarintError` or IndexError.
+    """
+    position, smallest, largest, _, _ = _hop(frame, position, count, 0)
+    if position != end:
+        raise BatchError(ErrorCode.INVALID_RECORD, "the records end elsewhere than their batch")
+    return smallest, largest
+
+
 def _hop(  # noqa: PLR0915 (unrolled: see below)
     data: _Octets, position: int, count: int, compressed_max: int
 ) -> tuple[int, int, int, int, bool]:
@@ -247,15 +258,16 @@ def _run_alike(
         unlike = data[first + place : end : stride].lstrip(allowed)
         if unlike:
             end -= stride * len(unlike)
-    for place in (*range(begin, body), *range(key_at, key_end), *range(value_at, value_end), position - 1):
-        unlike = data[place + stride : end : stride].lstrip(data[place : place + 1])
-        if unlike:
-            end -= stride * len(unlike)
     run = (end - position) // stride
+    for place in (*range(begin, body), *range(key_at, key_end), *range(value_at, value_end), position - 1):
+        if data[place + stride : end : stride] != data[place : place + 1] * run:
+            end -= stride * len(data[place + stride : end : stride].lstrip(data[place : place + 1]))
+            run = (end - position) // stride
     if run == 0:
         return 0, -1
     if offset_at - delta_at == 1:
-        return run, max(data[first:end:stride])
+        deltas = data[first:end:stride]
+        return run, deltas[0] if deltas == deltas[:1] * run else max(deltas)
     high, low = max(zip(data[first + 1 : end : stride], data[first:end:stride], strict=True))
     return run, high << 7 | low & 0x7F
 

@@ -49,8 +49,8 @@ DELETE_HORIZON_FLAG: Final = 0x40
 
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 _SIZE_AND_MAGIC: Final = struct.Struct(">iib")
-_BASE_OFFSET: Final = struct.Struct(">q")
 _LEADER_EPOCH: Final = struct.Struct(">i")
+_pack_place: Final = struct.Struct(">qii").pack
 _CRC: Final = struct.Struct(">I")
 _ATTRIBUTES: Final = struct.Struct(">h")
 _MAX_TIMESTAMP: Final = struct.Struct(">q")
@@ -189,10 +189,9 @@ def checksum_matches(buffer: Buffer, header: BatchHeader, position: int = 0) -> 
     return crc32c(checksummed) == header.crc
 
 
-def assign_offset(batch: bytearray | memoryview, base_offset: int, partition_leader_epoch: int) -> None:
-    """Give the batch its place in the log. The checksum stays right."""
-    _BASE_OFFSET.pack_into(batch, 0, base_offset)
-    _LEADER_EPOCH.pack_into(batch, 12, partition_leader_epoch)
+def placed_head(size_bytes: int, base_offset: int, partition_leader_epoch: int) -> bytes:
+    """The first bytes of a batch of this size that has its place in the log. The checksum stays right."""
+    return _pack_place(base_offset, size_bytes - LOG_OVERHEAD, partition_leader_epoch)
 
 
 def assign_timestamp(

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from itertools import count
 from typing import Final
 
-from ottla.pacing import TooCostly, breathe
-from ottla.re2.characters import has
+from ottla.pacing import TooCostly, breathe, paced
+from ottla.re2.characters import CharSet, has
 from ottla.re2.parsing import parse
 from ottla.re2.program import Consume, Edge, Fork, Instruction, Jump, Look
 
@@ -75,9 +76,16 @@ class Pattern:
         #: The end of the program: the text fits.
         self._end = len(program)
         #: By place: where it is gone on from there without a character; only at which edges; which character is next.
-        self._onward: list[tuple[int, ...]] = [*map(_onward, range(self._end), program), ()]
-        self._edges = {place: step.at for place, step in enumerate(program) if isinstance(step, Look)}
-        self._next = {place: step.characters for place, step in enumerate(program) if isinstance(step, Consume)}
+        self._onward: list[tuple[int, ...]] = []
+        self._edges: dict[int, Edge] = {}
+        self._next: dict[int, CharSet] = {}
+        for place, step in enumerate(paced(program, _PLACES_PER_BREATH)):
+            self._onward.append(_onward(place, step))
+            if isinstance(step, Consume):
+                self._next[place] = step.characters
+            elif isinstance(step, Look):
+                self._edges[place] = step.at
+        self._onward.append(())
         self._states: dict[tuple[frozenset[int], _Beside], _State] = {}
         self._remembered = 0
         self._looks_left = _LOOKS_MAX
@@ -114,8 +122,8 @@ class Pattern:
         beside = self._beside(character)
         code = ord(character)
         places = self._reachable(state, beside) & self._next.keys()
-        found = {place + 1 for place in places if has(self._next[place], code)}
-        after = self._state(frozenset(found), beside)
+        found = frozenset(place + 1 for place in paced(places, _PLACES_PER_BREATH) if has(self._next[place], code))
+        after = self._state(found, beside)
         state.next[character] = after
         self._remember(1)
         return after
@@ -132,10 +140,12 @@ class Pattern:
         """All places that can be gone on to without a character."""
         reached = set(state.places)
         open_places = list(reached)
-        while open_places:
-            place = open_places.pop()
-            if place % _PLACES_PER_BREATH == 0:
+        for looked_at in count(1):
+            if not open_places:
+                break
+            if looked_at % _PLACES_PER_BREATH == 0:
                 breathe()
+            place = open_places.pop()
             if place in self._edges and not _EDGES[self._edges[place]](state.before, after):
                 continue
             for onward in self._onward[place]:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ottla.pacing import breathe
+from ottla.pacing import breathe, paced
 from ottla.re2 import characters
 from ottla.re2.characters import CharSet
 from ottla.re2.classes import ClassParser, one
@@ -199,7 +199,7 @@ class _Parser:
         """\\Q…\\E, or to the end."""
         quoted, _, _ = self._text[self._at + 2 :].partition("\\E")
         self._at += len(quoted) + 4
-        for character in quoted:
+        for character in paced(quoted):
             self._literal(character)
 
 

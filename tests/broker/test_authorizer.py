@@ -6,11 +6,13 @@ import pytest
 
 from ottla.broker.authorized_operations import NOT_ASKED, SUPPORTED_OPERATIONS
 from ottla.broker.authorizer import ANONYMOUS, AclOperation, AclResourceType, Principal
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
 from ottla.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.metadata import MetadataRequest
+from tests.broker.faults.scene import create, produce
 from tests.support.client import Client
 from tests.support.running_broker import RunningBroker
 
@@ -114,3 +116,14 @@ def test_who_does_not_ask_is_told_nothing_and_nobody_is_asked() -> None:
         assert client.ask(MetadataRequest([]), 8).cluster_authorized_operations == NOT_ASKED
         assert client.ask(DescribeClusterRequest(), 2).cluster_authorized_operations == NOT_ASKED
     assert authorizer.asked == []
+
+
+def test_who_may_not_write_a_topic_does_not() -> None:
+    """However plain the request is."""
+    authorizer = Strict((AclOperation.CREATE, "kafka-cluster"))
+    with RunningBroker(authorizer=authorizer) as broker, Client(broker.bootstrap) as client:
+        create(client, "orders")
+        refused = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1)
+        assert produce(client, ("orders", 0)) == {("orders", 0): refused}
+        authorizer.allowed.add((AclOperation.WRITE, "orders"))
+        assert produce(client, ("orders", 0)) == {("orders", 0): (ErrorCode.NONE, 0)}

@@ -26,11 +26,11 @@ from ottla.protocol.messages.transaction_log_key import TransactionLogKey
 from ottla.protocol.messages.transaction_log_value import TransactionLogValue
 from ottla.protocol.record_building import build_batch, build_batch_of
 from ottla.protocol.record_reading import Record
-from ottla.protocol.records import assign_offset, read_header
+from ottla.protocol.records import read_header
 from tests.coordinator.groups.test_group_log import GROUP_KEY, OFFSET_KEY, stable_group
 from tests.log.partitions import fill, new_partition
 from tests.log.storage.disks import new_log
-from tests.support.batches import TIMESTAMP, batch
+from tests.support.batches import TIMESTAMP, batch, place
 from tests.support.kafka_process import TOOL_JARS, missing_tools
 
 NAME = "00000000000000000000.log"
@@ -55,7 +55,7 @@ def written(directory: Path, *batches: bytes, name: str = NAME, base_offset: int
     offset, data = base_offset, b""
     for made in batches:
         placed = bytearray(made)
-        assign_offset(placed, offset, 3)
+        place(placed, offset, 3)
         offset += read_header(placed).last_offset_delta + 1
         data += placed
     path = directory / name

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -64,7 +65,11 @@ def test_there_is_something_to_test() -> None:
     assert len(commands()) == len(re.findall(r"^\$ ", README, re.MULTILINE)) >= 6
 
 
-@pytest.mark.parametrize("name", programs())
+#: The program that talks to the `ottla serve` of the console above it.
+HELLO: Final = "hello.py"
+
+
+@pytest.mark.parametrize("name", [name for name in programs() if name != HELLO])
 def test_program_runs(name: str, tmp_path: Path) -> None:
     """Tests pass under pytest as in a user's own project, where nothing but Ottla is set up; scripts end well."""
     (tmp_path / name).write_text(programs()[name])
@@ -75,6 +80,17 @@ def test_program_runs(name: str, tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     if name == "two_nodes.py":
         assert ended.stdout == "a cluster of 2 brokers\n"
+
+
+def test_first_program_prints_what_it_says(tmp_path: Path) -> None:
+    """With a broker that is served as the README says, but for its port; docs/index.md shows the same program."""
+    assert programs()[HELLO] in (ROOT / "docs" / "index.md").read_text()
+    with serving() as broker:
+        (tmp_path / HELLO).write_text(programs()[HELLO].replace("127.0.0.1:9092", broker.bootstrap))
+        ended = subprocess.run(
+            [sys.executable, HELLO], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS_MAX, check=False
+        )
+    assert (ended.stdout, ended.returncode) == ("one coffee\n", 0), ended.stderr
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +120,9 @@ def test_command_says_what_the_readme_shows(command: str, output: str, kitchen: 
             words[-1] = re.sub(r"127\.0\.0\.1:\d+", broker.control, words[-1])
             said = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS_MAX, check=True).stdout
         assert plain(said) == plain(output)
+    elif words[0] == "pip":
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        assert words == ["pip", "install", project["name"]]
     else:
         assert words == ["docker", "compose", "up", "broker"]
         assert re.search(r"^services:\n  broker:$", (ROOT / "docker-compose.yml").read_text(), re.MULTILINE)
@@ -112,9 +131,10 @@ def test_command_says_what_the_readme_shows(command: str, output: str, kitchen: 
 @pytest.mark.parametrize(("command", "output"), SERVING, ids=[command for command, _ in SERVING])
 def test_broker_says_the_ready_line_that_the_readme_shows(command: str, output: str) -> None:
     """With these options, word for word but for the ports."""
-    words = shlex.split(command)
-    assert words[:4] == ["ottla", "serve", "--listen", "127.0.0.1:0"]
-    with serving(*words[4:]) as broker:
+    _ottla, _serve, *options = shlex.split(command)
+    if options:
+        assert options[:2] == ["--listen", "127.0.0.1:0"]
+    with serving(*options[2:]) as broker:
         assert plain(broker.ready_line) == plain(output)
 
 
@@ -124,7 +144,7 @@ def test_options_and_addresses_that_are_named_exist() -> None:
     helps = "".join(ottla(*command, "--help").stdout for command in commands)
     pytest_help = subprocess.run([sys.executable, "-m", "pytest", "--help"], capture_output=True, text=True, check=True)
     helps += pytest_help.stdout.replace("=", " ")
-    named = set(re.findall(r"`?(--[a-z-]+)", README))
+    named = set(re.findall(r"`?(--[a-z][a-z-]+)", README))
     assert {option for option in named if f"{option} " not in helps and f"{option}\n" not in helps} == set()
     assert "ottla:9092" in (ROOT / "docker-compose.yml").read_text()
 
@@ -133,7 +153,8 @@ def test_links_lead_to_files() -> None:
     """Every page the README links to is there."""
     links = re.findall(r"\]\(([^)]+)\)", README)
     assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    headings = {f"#{title.lower().replace(' ', '-')}" for title in re.findall(r"^#+ (.*)", README, re.MULTILINE)}
+    assert [link for link in links if link not in headings and not (ROOT / link).exists()] == []
 
 
 def test_make_has_the_targets_the_readme_names() -> None:

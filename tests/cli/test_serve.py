@@ -23,6 +23,7 @@ from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.testing import Broker
+from tests.cli.stage import create, join
 from tests.cli.terminal import PROGRAM, SECONDS_MAX, only_line, ottla, serving, until
 from tests.cli.unread import fill_with_unread_answers
 from tests.support.client import Client
@@ -184,6 +185,20 @@ def test_unknown_setting_is_warned_of_and_the_broker_goes_on() -> None:
         assert broker.stop() == 0
         told = [(event["event"], event["level"], event["setting"]) for event in broker.logged() if "setting" in event]
         assert told == [("setting.ignored", "warning", "no.such.setting"), ("setting.stored", "info", "log.dirs")]
+
+
+@pytest.mark.parametrize(("delay_ms", "told"), [(1, [("first", 1)]), (0, [])])
+def test_first_group_that_waits_for_more_members_is_told_of_once(delay_ms: int, told: list[tuple[str, int]]) -> None:
+    """Whoever meets Kafka's delay of three seconds learns what it is; without a delay there is nothing to say."""
+    with serving("--set", f"group.initial.rebalance.delay.ms={delay_ms}") as broker:
+        with Client(broker.bootstrap) as client:
+            create(client, "orders", 1)
+            join(client, "first", "orders", [0])
+            join(client, "second", "orders", [0])
+        assert broker.stop() == 0
+        said = [event for event in broker.logged() if event["event"] == "group.delay.begun"]
+    assert [(event["group_id"], event["delay_ms"]) for event in said] == told
+    assert all("--set group.initial.rebalance.delay.ms=0" in event["reason"] for event in said)
 
 
 def test_virtual_clock_that_nobody_can_move_is_warned_of() -> None:

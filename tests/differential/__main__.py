@@ -13,10 +13,10 @@ import fnmatch
 import sys
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 
-from tests.differential import golden
+from ottla.conformance import golden
+from ottla.conformance.scene import run
+from ottla.conformance.script import Script, all_scripts
 from tests.differential.brokers import warm_kafka, warm_ottla
-from tests.differential.scene import run
-from tests.differential.script import Script, all_scripts
 
 
 def main() -> int:

@@ -10,10 +10,10 @@ from typing import Final
 import pytest
 from _pytest.mark import ParameterSet
 
-from tests.differential import golden
+from ottla.conformance import golden
+from ottla.conformance.scene import run
+from ottla.conformance.script import Exempt, Script, all_scripts
 from tests.differential.brokers import warm_kafka, warm_ottla
-from tests.differential.scene import run
-from tests.differential.script import Exempt, Script, all_scripts
 from tests.support.kafka_process import KafkaStartError, class_path, missing_tools
 
 

@@ -299,6 +299,15 @@ class TestVerification:
         assert refused.error == ErrorCode.INVALID_TXN_STATE
         assert transact(partition, 0).error == ErrorCode.NONE
 
+    def test_who_asks_for_the_next_transaction_is_not_held_up_by_the_marker(self) -> None:
+        """A producer of version 2 goes on in the marker's epoch, and may be here before it."""
+        partition = new_partition()
+        transact(partition, 0)
+        next_one = verify(partition, 0, epoch=1, version_2=True)
+        assert not end(partition, COMMIT, epoch=1, version=2).error
+        data = numbered(0, epoch=1, attributes=TRANSACTIONAL)
+        assert produce(partition, data, verification=next_one).error == ErrorCode.NONE
+
     def test_consent_is_asked_for_once(self) -> None:
         """While the transaction is open its batches need no more of it; repeated asking gets the same object."""
         partition = new_partition()

@@ -15,11 +15,11 @@ from ottla.protocol.record_reading import read_records
 from ottla.protocol.records import (
     BatchSpan,
     TimestampType,
-    assign_offset,
     assign_timestamp,
     batch_spans,
     checksum_matches,
     increment_sequence,
+    placed_head,
     read_header,
 )
 from tests.protocol.record_strategies import outcome
@@ -161,7 +161,7 @@ def test_place_in_the_log_is_set_without_touching_the_checksum() -> None:
     """base_offset and leader epoch lie outside the checksum; all else stays."""
     data = bytearray(batch([(b"a", b"1"), (b"b", b"2")]))
     before = read_header(data)
-    assign_offset(data, 1234, 5)
+    data[:16] = placed_head(len(data), 1234, 5)
     after = read_header(data)
     assert after == before._replace(base_offset=1234, partition_leader_epoch=5)
     assert checksum_matches(data, after)

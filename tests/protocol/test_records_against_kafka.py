@@ -18,12 +18,12 @@ from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_reading import read_records
 from ottla.protocol.record_validation import AppendRules, only_batch, prepare_append
-from ottla.protocol.records import RECORD_BYTES_MAX, TimestampType, assign_offset, read_header
+from ottla.protocol.records import RECORD_BYTES_MAX, TimestampType, read_header
 from tests.protocol.peers.kafka_records import Append, Appended, KafkaRecords, Refused, kafka_records
 from tests.protocol.record_strategies import NOW_MS, doubtful_batches
 from tests.protocol.test_compression import TEXT, TOLERANCES
 from tests.protocol.test_records_scan import FAULTS, of
-from tests.support.batches import batch
+from tests.support.batches import batch, place
 from tests.support.kafka_process import KafkaStartError, class_path, missing_tools
 
 
@@ -65,7 +65,7 @@ def judged_here(records: bytes, rules: AppendRules, append: Append) -> Appended 
         prepared = prepare_append(only, header, rules, now_ms=append.now_ms)
     except BatchError as refusal:
         return Refused(int(refusal.error), tuple(fault.batch_index for fault in refusal.faults))
-    assign_offset(prepared.data, append.base_offset, append.partition_leader_epoch)
+    place(prepared.data, append.base_offset, append.partition_leader_epoch)
     return Appended(prepared.max_timestamp, append.base_offset + prepared.last_offset_delta, bytes(prepared.data))
 
 

@@ -12,8 +12,8 @@ from ottla.protocol.compression import CompressionType, compress
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_reading import read_records
 from ottla.protocol.record_validation import AppendRules, PreparedBatch, only_batch, prepare_append
-from ottla.protocol.records import TimestampType, assign_offset, checksum_matches, read_header
-from tests.support.batches import KeyValue, batch, record
+from ottla.protocol.records import TimestampType, checksum_matches, read_header
+from tests.support.batches import KeyValue, batch, place, record
 
 NOW_MS = 1_700_000_100_000
 HOUR_MS = 3_600_000
@@ -23,7 +23,7 @@ GZIP, ZSTD = CompressionType.GZIP, CompressionType.ZSTD
 def append(data: bytes, **rules: Any) -> PreparedBatch:
     header, only = only_batch(data, 9)
     prepared = prepare_append(only, header, AppendRules(**rules), now_ms=NOW_MS)
-    assign_offset(prepared.data, base_offset=100, partition_leader_epoch=3)
+    place(prepared.data, 100, 3)
     return prepared
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ottla.pacing import TooCostly
+from ottla.pacing import Pace, TooCostly
 from ottla.re2 import Pattern, PatternError, classes, matching, parsing
 from tests.support.kafka_process import class_path, missing_tools
 
@@ -104,6 +107,33 @@ def test_others_have_their_turn_meanwhile(monkeypatch: pytest.MonkeyPatch) -> No
     breaths.clear()
     Pattern("[" + "a-b" * 1000 + "]")
     assert len(breaths) >= 1000
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "turns"),
+    [
+        (r"(\w{0,1000}){0,30}", "", 2 * 60_000 // 256),
+        (r"\Q" + "k" * 8_000, "", 8_000 // 8),
+        (r"(\w{0,1000}){0,30}", "k", 3 * 60_000 // 256 + 30_000 // 256),
+    ],
+    ids=["many instructions", "a long quotation", "many places"],
+)
+def test_a_large_pattern_takes_as_many_turns_as_it_is_large(pattern: str, text: str, turns: int) -> None:
+    """Where every slice is over at once; nothing of it is done in one go: not its making, nor a step of a match."""
+    due: deque[Callable[[], object]] = deque()
+    pace = Pace(due.append, now=count().__next__)
+
+    def match() -> None:
+        Pattern(pattern).matches(text)
+
+    pace.run(match)
+    taken = 0
+    while due:
+        due.popleft()()
+        taken += 1
+    assert pace.is_settled
+    assert taken >= turns
+    pace.close()
 
 
 def test_what_is_remembered_is_forgotten_again(monkeypatch: pytest.MonkeyPatch) -> None:

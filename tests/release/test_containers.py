@@ -36,7 +36,7 @@ def test_a_broker_of_a_compose_file_is_reached_by_containers_and_by_the_host(nam
     service, reached = BROKERS[name]
     environment, options = read({name: str(text) for name, text in service["environment"].items()})
     settings = Settings.read("", (), environment.settings)
-    listen, advertise = environment.listeners(settings, options.listen or (), options.advertise or ())
+    listen, advertise = environment.listeners(settings, options.listen, options.advertise)
     endpoints = read_endpoints(settings, listen, advertise)
     assert {str(endpoint.advertise) for endpoint in endpoints} == reached
     published = {tuple(map(int, ports.split(":")[-2:])) for ports in service["ports"]}

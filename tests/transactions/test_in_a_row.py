@@ -25,7 +25,7 @@ PARTITIONS: Final = 63
 
 @pytest.mark.parametrize("loop", ["best", "asyncio"])
 def test_none_is_told_to_wait_for_the_one_before(loop: Loop) -> None:
-    """On one node all markers are written, offsets' too, before the broker reads what a client asks after EndTxn."""
+    """Where all markers can be written they are, offsets' too, before the broker reads what a client asks next."""
     with RunningBroker(loop=loop) as broker, Client(broker.bootstrap) as client:
 
         def ask(request: Message, version: int) -> Any:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.faults.aim import Aim, fits
 from ottla.broker.faults.misuse import BadFault
-from ottla.broker.faults.parts import changed, divide, joined
+from ottla.broker.faults.parts import changed, copied, divide, joined
 from ottla.broker.faults.passage import Action, Passage
 from ottla.broker.faults.subjects import topic_name
 from ottla.protocol.errors import ErrorCode
@@ -160,7 +159,7 @@ class ChangeAnswer(Action):
 
     def on_answer(self, passage: Passage) -> None:
         if passage.response is not None:
-            answer = copy(passage.response)
+            answer = copied(passage.response)
             try:
                 other = self._change(answer)
             except Exception as error:

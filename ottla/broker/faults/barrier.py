@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ottla.broker.faults.keeping import How, Keeping, Kept
 from ottla.broker.faults.misuse import BadFault
-from ottla.broker.faults.parts import changed
+from ottla.broker.faults.parts import changed, copied
 from ottla.broker.faults.passage import Action, Passage
 from ottla.broker.faults.subjects import values
 from ottla.protocol.errors import ErrorCode
@@ -138,5 +138,9 @@ class HoldBack(Action, Keeping[Held]):
     def _pass(self, passage: Passage, side: Side) -> None:
         if side is not self.side or self.is_removed:
             passage.go_on()
-        else:
-            self.keep(lambda number, told: Held(number, passage, side, told))
+            return
+        if side is Side.REQUEST:
+            passage.call.request = copied(passage.call.request)
+        elif passage.response is not None:
+            passage.response = copied(passage.response)
+        self.keep(lambda number, told: Held(number, passage, side, told))

@@ -33,6 +33,19 @@ def changed(message: M, **fields: Any) -> M:
     return other
 
 
+def copied(message: M) -> M:
+    """A copy that may be changed down to its last field: an answer may be given again, and a request remembered."""
+    return changed(message, **{name: _copied(getattr(message, name)) for name in message.__slots__})
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    if isinstance(value, dict):
+        return dict(value)
+    return copied(value) if isinstance(value, Message) else value
+
+
 def divide(request: Message, node: BrokerNode, is_aimed: IsAimed) -> tuple[Message | None, Message | None]:
     """(the part that is aimed at, the rest); None: there is nothing in it."""
     aimed, aimed_count = _only(request, node, is_aimed)

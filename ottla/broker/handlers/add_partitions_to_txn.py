@@ -2,7 +2,7 @@
 
 From v4 on it is for brokers, with many transactions at once, and may only ask whether partitions were added
 (`verify_only`). If one partition of a transaction can't be had, nothing is added, and the others are answered
-OPERATION_NOT_ATTEMPTED.
+OPERATION_NOT_ATTEMPTED. Of an id that is listed more than once, each time those partitions count that come last.
 
 v2 allows PRODUCER_FENCED, v3 is flexible, v4 takes many transactions (KIP-890), v5 allows TRANSACTION_ABORTABLE.
 
@@ -16,7 +16,7 @@ Kafka: KafkaApis.handleAddPartitionsToTxnRequest.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 from ottla.broker.access import allows, allows_on_cluster
 from ottla.broker.authorizer import AclOperation, AclResourceType
@@ -36,8 +36,21 @@ from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequ
 _BATCHED_FROM: Final = 4
 
 _Result = AddPartitionsToTxnResponse.AddPartitionsToTxnResult
+_Topics: TypeAlias = list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]
 _TopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
 _PartitionResult = AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult
+
+
+class _Asked(NamedTuple):
+    """What is asked of a transactional id, in all places of a request together.
+
+    Kafka: AddPartitionsToTxnRequest.partitionsByTransaction, getPartitionsFromTopics.
+    """
+
+    meant: _Topics
+    """The last that are listed with it: these are added, or asked for."""
+    shown: _Topics
+    """The first: these are named in the answer to an addition."""
 
 
 def handle(request: AddPartitionsToTxnRequest, call: Call) -> AddPartitionsToTxnResponse | None:
@@ -54,9 +67,14 @@ def handle(request: AddPartitionsToTxnRequest, call: Call) -> AddPartitionsToTxn
             _make_known(topics)
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=topics)
 
+    asked: dict[str, _Asked] = {}
+    for transaction in paced(transactions):
+        known = asked.get(transaction.transactional_id)
+        shown = transaction.topics if known is None else known.shown
+        asked[transaction.transactional_id] = _Asked(transaction.topics, shown)
     gather = Gather(len(transactions), call, all_together)
     for index, transaction in enumerate(paced(transactions)):
-        _submit(transaction, gather.token(index), call)
+        _submit(transaction, asked[transaction.transactional_id], gather.token(index), call)
     return None
 
 
@@ -77,9 +95,11 @@ def _make_known(topics: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicR
                 partition.partition_error_code = ErrorCode.INVALID_PRODUCER_EPOCH
 
 
-def _submit(transaction: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction, token: Token, call: Call) -> None:
+def _submit(
+    transaction: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction, asked: _Asked, token: Token, call: Call
+) -> None:
     transactional_id = transaction.transactional_id
-    places = _places(transaction.topics)
+    places = _places(asked.meant)
     is_of_client = call.api_version < _BATCHED_FROM
     if is_of_client and not allows(call, AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, transactional_id):
         token.answer(all_partitions(transactional_id, places, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
@@ -94,7 +114,7 @@ def _submit(transaction: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
     call.node.transaction_coordinator.submit(
         VerifyPartitionsRequested(token, *who)
         if transaction.verify_only
-        else AddPartitionsRequested(_AsAsked(token, transaction.topics), *who, client_version),
+        else AddPartitionsRequested(_AsAsked(token, asked.shown), *who, client_version),
         is_long=not call.is_brief,
     )
 
@@ -102,19 +122,19 @@ def _submit(transaction: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
 class _AsAsked:
     """The token of an addition: each partition is shown in the order, and as often, as it was asked for.
 
-    Kafka: AddPartitionsToTxnRequest.errorResponseForTransaction.
+    What is answered holds for all of them alike. Kafka: AddPartitionsToTxnRequest.errorResponseForTransaction.
     """
 
     __slots__ = ("_token", "_topics")
 
-    def __init__(self, token: Token, topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]) -> None:
+    def __init__(self, token: Token, topics: _Topics) -> None:
         self._token = token
         self._topics = topics
 
     def answer(self, result: AddPartitionsToTxnResponse.AddPartitionsToTxnResult) -> None:
-        errors = errors_of(result)
+        error = next(iter(errors_of(result).values()), ErrorCode.NONE)
         shown = [
-            _TopicResult(topic.name, [_PartitionResult(index, errors[topic.name, index]) for index in topic.partitions])
+            _TopicResult(topic.name, [_PartitionResult(index, error) for index in topic.partitions])
             for topic in paced(self._topics)
         ]
         self._token.answer(_Result(result.transactional_id, shown))

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
+from ottla.broker import commit_frames
 from ottla.broker.network.call import Call
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.offsets.answers import commit_refused
@@ -26,6 +27,9 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from ottla.protocol.primitives import ZERO_UUID
+
+#: What is spared of decoding a consumer's next commit.
+beginning_of: Final = commit_frames.beginning_of
 
 _TOPIC_IDS_FROM: Final = 10
 #: A committed offset in a batch of the group log, in its shortest form and without any text.

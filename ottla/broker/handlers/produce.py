@@ -16,11 +16,13 @@ partitions: TRANSACTIONAL_ID_AUTHORIZATION_FAILED for a transactional batch with
 is not the client's, INVALID_PRODUCER_ID_MAPPING for those of two producers, CORRUPT_MESSAGE for a first batch that
 can't even be asked whether it is transactional. What a transaction's coordinator says to its batches is in `admission`.
 Kafka: KafkaApis.handleProduceRequest, ProduceRequest.validateRecords, ReplicaManager.handleProduceAppend.
+
+Here is the long way, which knows all of it. What most producers send goes a short one: `plain_produce`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ottla.broker.access import allows
@@ -30,6 +32,7 @@ from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.network.limits import BRIEF_PARTITIONS_MAX
 from ottla.broker.node import BrokerNode
 from ottla.broker.partition_access import current_leader, find_partition
+from ottla.broker.plain_produce import PLAIN_VERSIONS, answer_plain
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
 from ottla.log.partition_answers import AppendResult
@@ -90,6 +93,11 @@ def is_long(request: ProduceRequest, _node: BrokerNode) -> bool:
     return len(topics) > BRIEF_PARTITIONS_MAX
 
 
+def short_way(version: int) -> Callable[[bytes, int, int, BrokerNode], bytes | None] | None:
+    """What requests of this version go to first, if there is a short way for it."""
+    return answer_plain if version in PLAIN_VERSIONS else None
+
+
 def handle(request: ProduceRequest, call: Call) -> ProduceResponse | None:
     try:
         sent, results, producer = _sort_out(request, call)
@@ -120,7 +128,9 @@ def _admit(
 
     def then(refused: dict[TopicPartition, AppendResult], verified: dict[TopicPartition, Verification]) -> None:
         for place, result in paced(refused.items()):
-            results[keys[place]] = result
+            results.setdefault(
+                keys[place], result
+            )  # of a partition that is listed twice a batch may be refused already
             del sent[keys[place]]
         verifications = {keys[place]: verification for place, verification in paced(verified.items())}
         call.go_on(lambda: _append_all(request, call, sent, results, verifications))
@@ -183,7 +193,7 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
     sent: dict[Key, _Sent] = {}
     refused: dict[Key, AppendResult] = {}
     #: Whose records are null, unless the partition is listed again with others.
-    without_records: set[Key] = set()
+    without_records: dict[Key, None] = {}
     is_transactional = False
     for listed_topic in request.topic_data if is_brief else paced(request.topic_data):
         if version >= 13:
@@ -213,12 +223,12 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
             elif topic is None or find_partition(topic, listed.index) is None:
                 refused[key] = AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             elif listed.records is None:
-                without_records.add(key)
+                without_records[key] = None
             elif error:
                 refused[key] = AppendResult(error)
             else:
                 sent[key] = _Sent(topic, header, batch)
-                without_records.discard(key)
+                without_records.pop(key, None)
             if not is_brief:
                 listed.records = None  # `sent` has what is needed of it
     for key in without_records:
@@ -271,11 +281,18 @@ def _append(
     if topic.is_internal and call.client_id != _ADMIN_CLIENT_ID:
         return AppendResult(ErrorCode.INVALID_TOPIC_EXCEPTION)
     partition, placement = topic.partitions[index], topic.placements[index]
-    if placement.leader_id != node.node_id:
-        return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    if acks == _ACKS_ALL and placement.has_too_few_in_sync(partition.config.min_insync_replicas):
-        return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=partition.log_start_offset)
-    result = partition.append_as_leader(batch, header, node.clock.wall_ms(), verification)
+
+    def refusal() -> AppendResult | None:
+        if placement.leader_id != node.node_id:
+            return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if acks == _ACKS_ALL and placement.has_too_few_in_sync(partition.config.min_insync_replicas):
+            return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=partition.log_start_offset)
+        return None
+
+    refused = refusal()  # before anything is said of the records; and once more when they have been looked at
+    if refused is not None:
+        return refused
+    result = partition.append_as_leader(batch, header, node.clock.wall_ms(), verification, refusal)
     if acks == _ACKS_ALL and not result.error and partition.high_watermark <= result.last_offset:
         lagging.append(PendingAcks(partition, placement, result))
     return result

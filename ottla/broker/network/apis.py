@@ -32,8 +32,9 @@ class Lane(Enum):
 class Served:
     """One API: the versions advertised, the first one really served, and its lane.
 
-    `repeats`: clients mostly send the same bytes again, and get the very same answer. Nobody may change either of them,
-    for a request that comes again is not decoded anew, nor is an answer that is given again encoded.
+    `repeats`: clients mostly send the same bytes again, or such as begin the same, and get the very same answer. Nobody
+    may change either of them, for a request that comes again is not decoded anew, nor is an answer that is given again
+    encoded.
 
     `brief_bytes_max`: up to this size a request is not long work, so it is done without a worker (`pacing`); unless the
     handler's `is_long` knows better, if it has one.
@@ -69,7 +70,7 @@ SERVED: Final = {
         Served(1, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # Fetch
         Served(2),  # ListOffsets
         Served(3),  # Metadata
-        Served(8, Lane.GROUP, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # OffsetCommit
+        Served(8, Lane.GROUP, repeats=True, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # OffsetCommit
         Served(9, Lane.MAY_WAIT),  # OffsetFetch
         Served(10, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # FindCoordinator
         Served(11, Lane.MAY_WAIT, brief_bytes_max=BRIEF_REQUEST_BYTES_MAX),  # JoinGroup

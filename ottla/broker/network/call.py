@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from greenlet import getcurrent
 
-from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, PART_BYTES_MIN
+from ottla.broker.network.limits import (
+    JOINED_ANSWER_BYTES_MAX,
+    KEPT_ANSWER_BYTES_MAX,
+    KEPT_ANSWERS_MAX,
+    PART_BYTES_MIN,
+)
 from ottla.events.kind import Kind
 from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, Worker, fail_long_answer, own_bytes
 from ottla.protocol.errors import ErrorCode
@@ -46,10 +51,10 @@ class Form(Protocol):
     #: Makes the header from the size and the correlation id; the size is that of the body and so much more.
     pack_header: Callable[[int, int], bytes]
     header_bytes: int
-    #: Whether the same answer is given again and again; then the last one, and its bytes.
+    #: Whether the very same answers are given again and again; then some of them, by their ids: each with its bytes,
+    #: how many they are, and how many its header says.
     repeats: bool
-    last_answer: Message | None
-    last_body: bytes
+    bodies: dict[int, tuple[Message, bytes, int, int]]
 
     def __init__(self, key: int, version: int) -> None:
         """That of an API and a version."""
@@ -132,6 +137,8 @@ class Call:
 
     #: Whether neither handling nor answering it is long work.
     is_brief = True
+    #: Whether somebody wants to know of each call; else an answer may be given without one.
+    is_watched = False
 
     __slots__ = (
         "answer_bytes",
@@ -264,10 +271,9 @@ class Call:
     def encode(self, response: Message) -> list[Buffer]:
         """The parts of the frame with this answer, of `answer_bytes` together."""
         route = self.route
-        if response is route.last_answer:
-            body = route.last_body
-            self.answer_bytes = len(body)
-            return [route.pack_header(len(body) + route.header_bytes, self.correlation_id) + body]
+        if (kept := route.bodies.get(id(response))) is not None:
+            _, body, self.answer_bytes, claimed = kept
+            return [route.pack_header(claimed, self.correlation_id) + body]
         parts: list[Buffer] = [b""]
         if type(worker := getcurrent()) is Worker:
             worker.costs.begin_answer(parts)
@@ -275,8 +281,11 @@ class Call:
         self.answer_bytes = size = sum(map(len, parts))
         if size > ANSWER_BYTES_MAX and own_bytes(parts) > ANSWER_BYTES_MAX:
             fail_long_answer()
-        if route.repeats:
-            route.last_answer, route.last_body = response, b"".join(parts)
+        if route.repeats and size <= KEPT_ANSWER_BYTES_MAX:
+            if len(route.bodies) >= KEPT_ANSWERS_MAX:
+                route.bodies.clear()
+            # It has its id as long as it is kept here.
+            route.bodies[id(response)] = response, b"".join(parts), size, size + route.header_bytes
         parts[0] = route.pack_header(size + route.header_bytes, self.correlation_id)
         if size < JOINED_ANSWER_BYTES_MAX or size < PART_BYTES_MIN * len(parts):
             return [b"".join(parts)]

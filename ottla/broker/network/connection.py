@@ -31,6 +31,7 @@ from ottla.broker.network.foreign_protocols import looks_like
 from ottla.broker.network.limits import REMEMBERED_REQUEST_BYTES_MAX, REQUESTS_PER_TURN_MAX
 from ottla.broker.network.partial_frames import LargeFrame, Partial, begin_frame
 from ottla.pacing import costs
+from ottla.protocol.headers import REQUEST_FIXED_BYTES, skip_header_tags
 from ottla.protocol.primitives import Buffer
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Connection(ClientSocket):
         "_is_taking_up",
         "_kept",
         "_last_bytes",
+        "_last_end",
         "_last_request",
         "_last_route",
         "_partial",
@@ -97,9 +99,10 @@ class Connection(ClientSocket):
         self._unanswered: deque[Call] = deque()
         #: The group whose task has all of `_unanswered` in its inbox; None: they are not of that kind.
         self._group_id: str | None = None
-        #: The last request of a kind that clients send again and again: its bytes from the client id on, and what they
-        #: say. Heartbeats are the same for a whole generation.
+        #: The last request of a kind that clients send again and again: its bytes from the client id on, or those that
+        #: come again, and what they say. Heartbeats are the same for a whole generation, commits begin the same.
         self._last_route: Route | None = None
+        self._last_end: int | None = None
         self._last_bytes = b""
         self._last_request: tuple[str, Any] = "", None
         #: Whether the connection ends behind the last of `_unanswered`, and how; None: it does not.
@@ -260,6 +263,7 @@ class Connection(ClientSocket):
         """
         unanswered = self._unanswered
         call: Call | None = None
+        request: Any
         try:
             route = self._routes.get(frame[:4]) or self._routes.find(frame[:4])
             if unanswered and not route.is_in_group_lane:
@@ -267,12 +271,14 @@ class Connection(ClientSocket):
             if len(frame) > route.brief_bytes_max and new_call is self.new_call:
                 return self._take_long(frame)
             correlation_id, length = _read_correlation_id_and_client_id_length(frame)
-            if route is self._last_route and frame[_CLIENT_ID_AT:] == self._last_bytes:
+            if route.answer_plain is not None and self._answer_plainly(frame, route, correlation_id, length, new_call):
+                return True
+            if route is self._last_route and frame[_CLIENT_ID_AT : self._last_end] == self._last_bytes:
                 client_id, request = self._last_request
+                if self._last_end is not None:
+                    request = request.read(frame) or self._decode(route, frame, length)[1]
             else:
-                client_id, request = route.decode(frame, length)
-                if route.repeats and len(frame) <= REMEMBERED_REQUEST_BYTES_MAX:
-                    self._remember(route, frame, client_id, request)
+                client_id, request = self._decode(route, frame, length)
             if route.is_long is not None and new_call is self.new_call and route.is_long(request, self.node):
                 return self._take_long(frame)
             if self._is_closed:
@@ -300,6 +306,31 @@ class Connection(ClientSocket):
             self._abandon(call)  # it was lost while a worker handled this
         return True
 
+    def _answer_plainly(
+        self, frame: bytes, route: Route, correlation_id: int, client_id_length: int, new_call: type[Call]
+    ) -> bool:
+        """Answer a request with nothing unusual about it by its handler's short way; False: it is none."""
+        if route.answer_plain is None or new_call.is_watched:
+            return False
+        position = REQUEST_FIXED_BYTES + max(client_id_length, 0)
+        try:
+            if route.flexible:
+                position = skip_header_tags(frame, position)
+            body = route.answer_plain(frame, position, route.version, self.node)
+        except Exception as error:
+            call = new_call(self, route, correlation_id, *route.decode(frame, client_id_length))
+            self._unanswered.append(call)
+            call.fail_by(error)
+            return True
+        if body is None:
+            return False
+        answer = route.pack_header(len(body) + route.header_bytes, correlation_id) + body
+        self._out.append(answer)
+        self._out_bytes += len(answer)
+        if self._out_bytes >= self._out_bytes_max:
+            self._write()
+        return True
+
     def _take_long(self, frame: bytes) -> bool:
         """Have a worker take up a request that may take long, when nothing is before it."""
         if self._unanswered:
@@ -320,11 +351,20 @@ class Connection(ClientSocket):
             if not self._is_taking_up:
                 self._flush_soon()
 
-    def _remember(self, route: Route, frame: bytes, client_id: str, request: Message) -> None:
-        """Spare decoding the request if it comes again."""
+    def _decode(self, route: Route, frame: bytes, client_id_length: int) -> tuple[str, Message]:
+        """Decode a request, and spare that if it comes again, or its beginning, if that does."""
+        client_id, request = decoded = route.decode(frame, client_id_length)
+        if not route.is_remembered or len(frame) > REMEMBERED_REQUEST_BYTES_MAX:
+            return decoded
+        if route.beginning_of is None:
+            self._last_end, self._last_request = None, decoded
+        elif (beginning := route.beginning_of(frame, request, route.version)) is not None:
+            self._last_end, self._last_request = beginning.at, (client_id, beginning)
+        else:
+            return decoded
         self._last_route = route
-        self._last_bytes = frame[_CLIENT_ID_AT:]
-        self._last_request = client_id, request
+        self._last_bytes = frame[_CLIENT_ID_AT : self._last_end]
+        return decoded
 
     # --- answering ---
 
@@ -333,9 +373,11 @@ class Connection(ClientSocket):
         unanswered = self._unanswered
         if not unanswered or unanswered[0] is not answered:
             return
-        while unanswered and (parts := unanswered[0].answered) is not None:
+        parts = answered.answered
+        while parts is not None:
             self._out_bytes += unanswered.popleft().answer_bytes
             self._out += parts
+            parts = unanswered[0].answered if unanswered else None
         if self._out_bytes >= self._out_bytes_max:
             self._write()
             if self._ends_by_reset is not None:

@@ -25,6 +25,9 @@ REUSED_BLOCK_BYTES_MAX: Final = 8 * MIB
 REQUESTS_PER_TURN_MAX: Final = 512
 #: How large a request may be that a connection remembers in case it comes again.
 REMEMBERED_REQUEST_BYTES_MAX: Final = 1 * KIB
+#: How many answers that repeat are kept with their bytes, of each version of an API, and how large they may be.
+KEPT_ANSWERS_MAX: Final = 256
+KEPT_ANSWER_BYTES_MAX: Final = 1 * KIB
 #: How large a request may be that is taken for a small one, where its API is brief; and one with records.
 BRIEF_REQUEST_BYTES_MAX: Final = 4 * KIB
 BRIEF_PRODUCE_BYTES_MAX: Final = 64 * KIB

@@ -58,8 +58,8 @@ class Shared:
         """`authorizer`: None allows everybody everything."""
         _keep_large_blocks()
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
-        self.routes = Routes()
         self.authorizer: Authorizer = authorizer or AllowAll()
+        self.routes = Routes(has_short_ways=isinstance(self.authorizer, AllowAll))
         #: Gets each connection that was just made, and may end it. None: nobody does that.
         self.turn_away: Callable[[Connection], object] | None = None
         #: Who keeps all requests and their answers, if anybody does.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from struct import Struct
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from ottla.broker.network.apis import SERVED, Lane
 from ottla.broker.network.call import Call
@@ -32,6 +32,22 @@ if TYPE_CHECKING:
 
 #: Gets the decoded request, and who was asked.
 IsLong: TypeAlias = "Callable[[Message, BrokerNode], bool]"
+
+
+class Beginning(Protocol):
+    """What the beginning of a request says that comes again with another end. `at`: where in the frame it ends."""
+
+    at: int
+
+    def read(self, frame: bytes, /) -> Message | None:
+        """The request in a frame that begins so; None: it has to be decoded."""
+
+
+#: Gets a frame, the request that was decoded from it, and its version; None: it is not worth remembering.
+BeginningOf: TypeAlias = Callable[[bytes, Any, int], Beginning | None]
+#: From (frame, where the body begins, version, who was asked) to the answer's body; None: nothing has happened, and the
+#: request goes to the handler.
+AnswerPlain: TypeAlias = "Callable[[bytes, int, int, BrokerNode], bytes | None]"
 
 Handler: TypeAlias = Callable[[Message, Call], Message | None]
 Refuse: TypeAlias = Callable[[Message, ErrorCode], Message]
@@ -60,6 +76,9 @@ class Route:
     """How one version of one API is decoded, handled and answered."""
 
     __slots__ = (
+        "answer_plain",
+        "beginning_of",
+        "bodies",
         "brief_bytes_max",
         "flexible",
         "handle",
@@ -67,13 +86,13 @@ class Route:
         "header_bytes",
         "is_in_group_lane",
         "is_long",
-        "last_answer",
-        "last_body",
+        "is_remembered",
         "name",
         "pack_header",
         "read",
         "refuse",
         "repeats",
+        "short_way",
         "version",
         "write",
     )
@@ -87,9 +106,8 @@ class Route:
         self.is_in_group_lane = served.lane is Lane.GROUP
         self.repeats = served.repeats
         self.brief_bytes_max = served.brief_bytes_max
-        #: If it repeats: the last answer, and its bytes.
-        self.last_answer: Message | None = None
-        self.last_body = b""
+        #: If it repeats: some of its answers with their bytes, by their ids.
+        self.bodies: dict[int, tuple[Message, bytes, int, int]] = {}
         self.flexible = codec.is_flexible(version)
         header = RESPONSE_HEADER_TAGGED if has_tagged_response_header(key, self.flexible) else RESPONSE_HEADER
         #: Makes an answer's header from the size and the correlation id; the size is that of the body and so much more.
@@ -102,7 +120,15 @@ class Route:
         self.handle = self.handler
         #: Of a request that is small: whether it is much work all the same. None: it never is.
         self.is_long: IsLong | None = getattr(module, "is_long", None)
+        #: Of requests that are the same but for their end: what the beginning says. None: they are no such requests.
+        self.beginning_of: BeginningOf | None = getattr(module, "beginning_of", None)
+        #: Whether decoding a request may be spared when the connection's last one was the same, or began so.
+        self.is_remembered = self.repeats or self.beginning_of is not None
         self.refuse: Refuse = module.refuse
+        #: The handler's short way, if it has one for this version; and while it is taken, for nobody steps in between.
+        find_short_way = getattr(module, "short_way", None)
+        self.short_way: AnswerPlain | None = find_short_way and find_short_way(version)
+        self.answer_plain = self.short_way
 
     def decode(self, frame: bytes, client_id_length: int) -> tuple[str, Message]:
         """The client id and the request. Raises whatever comes of bytes that can't be understood."""
@@ -130,8 +156,10 @@ def _unknown_api_versions(version: int) -> Route:
 class Routes:
     """All routes made so far, by the four bytes a frame begins with."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_short_ways: bool = True) -> None:
+        """`has_short_ways`: whether everybody may do everything, for short ways ask no authorizer."""
         self._routes: dict[bytes, Route] = {}
+        self._has_short_ways = has_short_ways
         self._interceptor: Interceptor | None = None
         #: The quick way in, for routes that exist already.
         self.get = self._routes.get
@@ -160,10 +188,12 @@ class Routes:
 
     def _laid(self, route: Route) -> Route:
         """The route, leading to its handler past whoever steps in."""
-        if self._interceptor is None:
+        interceptor = self._interceptor
+        route.answer_plain = route.short_way if self._has_short_ways and interceptor is None else None
+        if interceptor is None:
             route.handle = route.handler
         else:
             from ottla.broker.network.interception import intercepting
 
-            route.handle = intercepting(route.handler, self._interceptor)
+            route.handle = intercepting(route.handler, interceptor)
         return route

@@ -10,6 +10,8 @@ from ottla.protocol.primitives import Message
 class TimedCall(Call):
     """A `Call` that knows when it came."""
 
+    is_watched = True
+
     __slots__ = ("taken_up_ms",)
 
     def __init__(self, connection: Asker, route: Form, correlation_id: int, client_id: str, request: Message) -> None:

@@ -66,6 +66,7 @@ def _count(number: int, thing: str) -> str:
 
 _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.GROUP_REBALANCE_STARTED: lambda d: f"rebalance started: {d['cause']}{_said(d)}",
+    Kind.GROUP_DELAY_BEGUN: lambda d: f"waits {d['delay_ms']} ms for more members",
     Kind.GROUP_REBALANCE_JOINED: lambda d: (
         f"generation {d['generation_id']}: {_count(d['members'], 'member')}, leader {d.get('leader')}, "
         f"{d.get('protocol_name')}; {d.get('duration_ms')} ms after the start"

@@ -9,7 +9,7 @@ Kafka: TransactionCoordinator.onElection, onResignation; TransactionStateManager
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -114,9 +114,7 @@ class TransactionCoordination:
         background: Background,
         pace: Pace,
         groups: GroupCoordination,
-        call_soon: Callable[[Callable[[], object]], object],
     ) -> None:
-        """`call_soon`: has something called in the next turn of the loop."""
         config = transaction_config(cluster.settings, cluster.transaction_partitions_count)
         transaction_log = TransactionLog(cluster, TRANSACTION_TOPIC)
         notes = TransactionNotes(cluster.events)
@@ -127,7 +125,7 @@ class TransactionCoordination:
         self._topic = InternalTopic(cluster, TRANSACTION_TOPIC, self.take_over, self.resign)
         recovery = Recovery(tidings, self._topic, self._loading, timer, lambda node_id: self.of_node[node_id].runtime)
         self.of_node: dict[int, TransactionCoordinator] = {}
-        self._markers = MarkerWriter(cluster, timer, background, groups, self.of_node, call_soon)
+        self._markers = MarkerWriter(cluster, timer, background, groups, self.of_node)
         for node_id in cluster.all_nodes:
             self.of_node[node_id] = TransactionCoordinator(
                 config,
@@ -157,7 +155,7 @@ class TransactionCoordination:
     @property
     def is_settled(self) -> bool:
         """Whether there is nothing left to do at this moment."""
-        return self._markers.is_settled and all(coordinator.is_settled for coordinator in self.of_node.values())
+        return all(coordinator.is_settled for coordinator in self.of_node.values())
 
     def close(self) -> None:
         """Coordinate nothing any more."""

@@ -2,8 +2,8 @@
 
     coordinator ──asks──▶ MarkerWriter ──▶ each partition, at its leader ──▶ coordinator is told which have it
 
-What is asked for is written in the next turn of the loop: by then the answer that says how it was decided has left, and
-nothing that its client asks after it has been read. So a producer whose markers can be written has to wait for none.
+What is asked for is written at once, so a transaction is over before anything is read that its client asks next: a
+producer whose markers can be written never has to wait for them.
 
 A partition that can't take its marker now (nobody leads it, too few replicas are in sync, its groups are being read) is
 tried again: when a leader changes or more replicas are in sync, when groups were read, and every now and then, ever
@@ -17,14 +17,13 @@ Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ottla.broker.partition_access import find_partition
 from ottla.cluster.topic import NO_LEADER
 from ottla.cluster.topic_names import GROUP_TOPIC
-from ottla.coordinator.runtime.runtime import exhaust
 from ottla.coordinator.transactions.events import MarkersWritten
 from ottla.events.kind import Kind
 from ottla.log.transaction_marker import EndedTransaction, TransactionMarker
@@ -119,10 +118,7 @@ class MarkerWriter:
         background: Background,
         groups: GroupCoordination,
         coordinators: Mapping[int, TransactionCoordinator],
-        call_soon: Callable[[Callable[[], object]], object],
     ) -> None:
-        """`call_soon`: has this called in the next turn of the loop."""
-        self._call_soon = call_soon
         self._cluster = cluster
         self._timer = timer
         self._background = background
@@ -130,8 +126,6 @@ class MarkerWriter:
         self._coordinators = coordinators
         #: Those that are not through, by transactional id.
         self._unfinished: dict[str, _Asked] = {}
-        #: What was asked for in this turn of the loop.
-        self._new: list[_Asked] = []
         self._retry = Alarm(self._write_waiting, "transaction markers")
         self._retry_ms = _RETRY_MS_MIN
         #: How often something has changed for which markers may wait.
@@ -141,38 +135,19 @@ class MarkerWriter:
         groups.on_partition_read(self._something_changed)
         cluster.events.read(lambda _event: self._something_changed(), [*MAY_BE_WRITABLE, Kind.TOPIC_DELETED])
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing is to be written now."""
-        return not self._new
-
     def close(self) -> None:
         """Write nothing any more."""
         self._unfinished.clear()
-        self._new.clear()
         self._timer.cancel(self._retry)
 
     def write(self, node_id: int, key: str, markers: WriteMarkers) -> None:
-        """Have these written, and tell the machine of this key on that node."""
+        """Write these, and tell the machine of this key on that node."""
         marker = TransactionMarker(markers.is_commit, markers.coordinator_epoch)
         ended = EndedTransaction(markers.producer_id, markers.producer_epoch, marker, markers.transaction_version)
         asked = _Asked(node_id, key, markers, ended, set(markers.partitions))
         self._unfinished[markers.transactional_id] = asked
-        self._new.append(asked)
-        if len(self._new) == 1:
-            self._call_soon(self._write_new)
-
-    def _write_new(self) -> None:
-        new, self._new = self._new, []
-        steps = self._write_first_time(new)
-        if sum(len(asked.missing) for asked in new) <= _AT_ONCE:
-            exhaust(steps)
-        else:
-            self._background.start(steps, "transaction markers")
-
-    def _write_first_time(self, new: Sequence[_Asked]) -> Iterator[None]:
-        yield from self._write_each(new)
-        if any(asked.missing for asked in new) and self._retry_ms > 2 * _RETRY_MS_MIN:
+        self._go_on(asked)
+        if asked.missing and self._retry_ms > 2 * _RETRY_MS_MIN:
             self._timer.cancel(self._retry)  # which is for those that wait for long
             self._retry_ms = _RETRY_MS_MIN
             self._write_later()
@@ -272,19 +247,15 @@ class MarkerWriter:
             self._background.start(self._go_round(), "transaction markers")
 
     def _go_round(self) -> Iterator[None]:
-        """Try those again that wait: there may be thousands."""
+        """Try those again that wait, one with each step: there may be thousands."""
         try:
             while self._is_round_due:
                 self._is_round_due = False
-                yield from self._write_each(list(self._unfinished.values()))
+                for asked in list(self._unfinished.values()):
+                    if not self._is_asked(asked):
+                        self._drop(asked)
+                    elif not asked.is_under_way:
+                        self._go_on(asked)
+                    yield
         finally:
             self._is_round_under_way = False
-
-    def _write_each(self, all_asked: Iterable[_Asked]) -> Iterator[None]:
-        """Try these, one with each step."""
-        for asked in all_asked:
-            if not self._is_asked(asked):
-                self._drop(asked)
-            elif not asked.is_under_way:
-                self._go_on(asked)
-            yield

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ottla.coordinator.classic import rebalance
-from ottla.coordinator.classic.members import stop_session
 from ottla.coordinator.classic.sessions import session_expired
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.notes import Cause
+from ottla.coordinator.runtime.effects import Disarm
 
 if TYPE_CHECKING:
     from ottla.coordinator.classic.events import RebalanceWanted, SessionEnded
@@ -25,7 +25,8 @@ def end_session(group: Group, now_ms: int, event: SessionEnded, effects: Effects
     member = group.members.get(event.member_id)
     if member is None or member.is_kept_alive:
         return
-    stop_session(member, effects)
+    if member.deadline_ms is not None:
+        effects.append(Disarm(member.timer_key))
     session_expired(group, now_ms, event.member_id, effects)
 
 

@@ -119,6 +119,13 @@ def keep_alive(member: Member, now_ms: int, effects: Effects) -> None:
         start_session(member, now_ms, member.session_timeout_ms, effects)
 
 
+def silent_ms(member: Member, now_ms: int) -> int | None:
+    """How long ago its session last began anew; None: it is new, or its timer ran out while it was parked."""
+    if member.is_new or member.deadline_ms is None:
+        return None
+    return now_ms - (member.deadline_ms - member.session_timeout_ms)
+
+
 def stop_session(member: Member, effects: Effects) -> None:
     """Stop the member's timer, if it runs."""
     if member.deadline_ms is not None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.coordinator.classic import answers
 from ottla.coordinator.classic.group import InitialDelay, Rebalance
-from ottla.coordinator.classic.members import refuse_sync, remove, start_session, unpark_join
+from ottla.coordinator.classic.members import refuse_sync, remove, silent_ms, start_session, unpark_join
 from ottla.coordinator.classic.protocols import choose
 from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.classic.states import GroupState
@@ -39,6 +39,7 @@ from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from ottla.coordinator.classic.group import Group
+    from ottla.coordinator.classic.member import Member
     from ottla.coordinator.runtime.effects import Effects
 
 #: Not Kafka's: how long to wait again for static members at least. What they ask for may be nothing at all, and then a
@@ -96,6 +97,7 @@ def begin(group: Group, now_ms: int, effects: Effects, trigger: Trigger) -> Outc
         cause=trigger.cause,
         member_id=trigger.member_id,
         reason=trigger.reason,
+        delay_ms=initial_delay.delay_ms or None if initial_delay is not None else None,
     )
     if initial_delay is not None:
         return Outcome.AWAITED
@@ -124,8 +126,7 @@ def complete(group: Group, now_ms: int, effects: Effects, leave: Reply | None = 
     assert group.rebalance is not None
     stop_awaiting_joins(group, effects)
     for member in [m for m in group.members.values() if m.parked_join is None and not m.is_static]:
-        remove(group, member, effects)
-        _note_removed(group, effects, member.member_id, None, Cause.JOIN_EXPIRED)
+        _give_up(group, now_ms, member, Cause.JOIN_EXPIRED, effects)
     if group.members and not _elect_leader(group):
         # All are static, and none is back. Wait on: their sessions will end, or they will come.
         _await_joins(group, now_ms + max(group.rebalance_timeout_ms, WAIT_AGAIN_MS_MIN), effects)
@@ -226,8 +227,7 @@ def sync_expired(group: Group, now_ms: int, effects: Effects) -> None:
         return
     for member_id in list(group.pending_syncs):
         if (member := group.members.get(member_id)) is not None:
-            remove(group, member, effects)
-            _note_removed(group, effects, member_id, member.group_instance_id, Cause.SYNC_EXPIRED)
+            _give_up(group, now_ms, member, Cause.SYNC_EXPIRED, effects)
     begin(group, now_ms, effects, Trigger(Cause.SYNC_EXPIRED))
 
 
@@ -274,12 +274,15 @@ def _await_joins(group: Group, deadline_ms: int, effects: Effects) -> None:
     effects.append(Arm(JOIN_TIMER, deadline_ms))
 
 
-def _note_removed(group: Group, effects: Effects, member_id: str, group_instance_id: str | None, cause: Cause) -> None:
+def _give_up(group: Group, now_ms: int, member: Member, cause: Cause, effects: Effects) -> None:
+    silence_ms = silent_ms(member, now_ms)
+    remove(group, member, effects)
     note(
         group,
         effects,
         Happened.MEMBER_REMOVED,
-        member_id=member_id,
-        group_instance_id=group_instance_id,
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
         cause=cause,
+        silent_ms=silence_ms,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ottla.coordinator.classic import rebalance
-from ottla.coordinator.classic.members import remove, start_session
+from ottla.coordinator.classic.members import remove, silent_ms, start_session
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.notes import Cause, Happened, note
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def session_expired(group: Group, now_ms: int, member_id: str, effects: Effects) -> None:
     """A member was silent for too long, or an id that was handed out has not joined."""
     member = group.members.get(member_id)
+    silence_ms = None
     if member is not None:
+        silence_ms = silent_ms(member, now_ms)
         member.deadline_ms = None
         if member.is_kept_alive:
             return
@@ -35,6 +37,7 @@ def session_expired(group: Group, now_ms: int, member_id: str, effects: Effects)
         member_id=member_id,
         group_instance_id=None if member is None else member.group_instance_id,
         cause=Cause.SESSION_EXPIRED,
+        silent_ms=silence_ms,
     )
     if group.state is GroupState.PREPARING_REBALANCE:
         if group.has_all_joined:  # even in the initial delay, unlike after a LeaveGroup

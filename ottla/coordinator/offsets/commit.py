@@ -50,28 +50,33 @@ def write_offsets(
     request = event.request
     committed: list[tuple[str, int, CommittedOffset]] = []
     records: list[Record] = []
-    topics = []
+    are_all_taken = True
     is_long = event.is_long
     for topic in paced(request.topics) if is_long else request.topics:
-        partitions = []
         for partition in paced(topic.partitions) if is_long else topic.partitions:
-            index = partition.partition_index
-            error = NONE
             metadata = partition.committed_metadata
             if metadata and is_too_long(group, metadata):
-                error = ErrorCode.OFFSET_METADATA_TOO_LARGE
+                are_all_taken = False
             else:
                 offset = _committed_offset(now_ms, request.retention_time_ms, topic.topic_id, partition)
-                committed.append((topic.name, index, offset))
-                records.append(offset_record(group.group_id, topic.name, index, offset))
-            partitions.append(OffsetCommitResponse.OffsetCommitResponsePartition(index, error))
-        topics.append(OffsetCommitResponse.OffsetCommitResponseTopic(topic.name, topic.topic_id, partitions))
-    response = OffsetCommitResponse(0, topics)
+                committed.append((topic.name, partition.partition_index, offset))
+                records.append(offset_record(group.group_id, topic.name, partition.partition_index, offset))
+    response = answers.commit_taken(request) if are_all_taken else _taken_in_part(group, request)
     if not records:
         effects.append(Reply(event.token, response))
         return
     group.offsets.writes += 1
     effects.append(Append(records, OffsetsWritten(event, response, committed, creates_group)))
+
+
+def _taken_in_part(group: AnyGroup, request: OffsetCommitRequest) -> OffsetCommitResponse:
+    """The answer to a commit of which some metadata is too long."""
+
+    def error_of(partition: OffsetCommitRequest.OffsetCommitRequestPartition) -> ErrorCode:
+        metadata = partition.committed_metadata
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE if metadata and is_too_long(group, metadata) else NONE
+
+    return answers.commit_answered(request, error_of)
 
 
 def is_too_long(group: AnyGroup, metadata: str) -> bool:

@@ -13,6 +13,7 @@ Kafka: GroupCoordinatorRecordHelpers.newOffsetCommitRecord, OffsetAndMetadata.fr
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from struct import Struct
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -40,6 +41,9 @@ _pack_length = INT16.pack
 _pack_int32 = Struct(">i").pack
 _pack_version_offset_epoch = Struct(">hqi").pack
 _pack_timestamp = Struct(">q").pack
+#: The usual value: version, offset, leader epoch, no metadata, timestamp, topic id.
+_pack_usual_value = Struct(">hqiBq3s16s").pack
+_NO_METADATA: Final = 1
 _NO_TAGS: Final = b"\x00"
 #: One tagged field: tag 0, sixteen bytes.
 _TOPIC_ID_TAG: Final = b"\x01\x00\x10"
@@ -53,6 +57,10 @@ _METADATA_AT: Final = 14
 _LONG_VARINT: Final = 0x80
 _TOPIC_ID_BYTES: Final = 19
 
+#: Groups commit for the same topics again and again; of so many, the beginning of their keys is not made anew. But for
+#: those with longer ids: nobody is to have a thousand ids of 32 KiB remembered.
+_KEY_BEGINNINGS_MAX: Final = 1_000
+_REMEMBERED_ID_CHARACTERS_MAX: Final = 256
 
 #: What an offset record is about: group id, topic, partition.
 OffsetPlace: TypeAlias = tuple[str, str, int]
@@ -66,8 +74,18 @@ def offset_record(group_id: str, topic: str, partition: int, committed: Committe
     key = _offset_key(group_id, topic, partition)
     if committed.expire_timestamp_ms != NO_EXPIRY:
         return key, _VALUE_WITH_EXPIRY_PREFIX + _offset_value_with_expiry(committed)
-    metadata = committed.metadata.encode()
     topic_id = committed.topic_id
+    if not committed.metadata and topic_id != ZERO_UUID:
+        return key, _pack_usual_value(
+            _VALUE_VERSION,
+            committed.offset,
+            committed.leader_epoch,
+            _NO_METADATA,
+            committed.commit_timestamp_ms,
+            _TOPIC_ID_TAG,
+            topic_id,
+        )
+    metadata = committed.metadata.encode()
     return key, (
         _pack_version_offset_epoch(_VALUE_VERSION, committed.offset, committed.leader_epoch)
         + unsigned_varint(len(metadata) + 1)
@@ -92,8 +110,17 @@ def offset_tombstone(group_id: str, topic: str, partition: int) -> Record:
 
 
 def _offset_key(group_id: str, topic: str, partition: int) -> bytes:
+    is_remembered = len(group_id) <= _REMEMBERED_ID_CHARACTERS_MAX
+    return (_remembered_beginning if is_remembered else _key_beginning)(group_id, topic) + _pack_int32(partition)
+
+
+def _key_beginning(group_id: str, topic: str) -> bytes:
+    """What the keys of a group's offsets in one topic have in common: all but the partition."""
     group, name = group_id.encode(), topic.encode()
-    return _pack_type_length(_OFFSET, len(group)) + group + _pack_length(len(name)) + name + _pack_int32(partition)
+    return _pack_type_length(_OFFSET, len(group)) + group + _pack_length(len(name)) + name
+
+
+_remembered_beginning: Final = lru_cache(_KEY_BEGINNINGS_MAX)(_key_beginning)
 
 
 # ── Reading ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -159,18 +159,11 @@ class Owner(Generic[M]):
 
     def take(self, item: Any) -> None:
         """Do it now, in the turn of whoever asks; if something is before it or under way, put it into the inbox."""
-        waiter = self._waiter
-        if waiter is None or self._takes_long:
+        if self._waiter is None or self._takes_long:
             self.post(item)
-            return
-        self._waiter = None  # what is posted meanwhile is taken too, and the task is not woken for it
-        self.inbox.append(item)
-        try:
-            in_one_go(self._drain)
-        finally:
-            self._waiter = waiter
-            if self.inbox or self.is_ended:
-                self._wake()
+        else:
+            self.inbox.append(item)
+            self._drain_here()
 
     def _ran_out(self, timer: MachineTimer) -> None:
         keep_back = self._with.keep_back
@@ -212,7 +205,7 @@ class Owner(Generic[M]):
             assert self._with.pace is not None
             self._with.pace.finish(self._worker)  # and what is in the inbox with it
         elif self._held is None:
-            in_one_go(self._drain)
+            self._drain_here()
         while self._held is not None:
             self._held.finish()
 
@@ -223,8 +216,17 @@ class Owner(Generic[M]):
 
     def _go_on(self, log: Log) -> None:
         self._held, self._decided, self._takes_long = None, log, False
-        in_one_go(self._drain)
-        self._wake()
+        self._drain_here()
+
+    def _drain_here(self) -> None:
+        """Take everything out of the inbox in the turn of whoever calls this, and not in the task's."""
+        waiter, self._waiter = self._waiter, None  # who comes meanwhile finds it at work, and the task sleeps on
+        try:
+            in_one_go(self._drain)
+        finally:
+            self._waiter = waiter
+            if self.inbox or self.is_ended:
+                self._wake()
 
     def _drain_in_slices(self) -> None:
         assert self._with.pace is not None
@@ -257,7 +259,8 @@ class Owner(Generic[M]):
         item: Any = None
         try:
             if self._decided is not None:
-                self._write_decided(self._decided)
+                decided, self._decided = self._decided, None
+                self._write(decided)
             while inbox and not self.is_ended:
                 item = inbox.popleft()
                 item_class = item.__class__
@@ -324,26 +327,19 @@ class Owner(Generic[M]):
     def _append(self, effect: Append) -> None:
         self._appends.append(effect)
 
-    def _write(self) -> None:
-        """Append what was asked for, and let the machine hear how that went; it may then ask for more."""
+    def _write(self, decided: Log | None = None) -> None:
+        """Append what was asked for, and let the machine hear how that went; it may then ask for more.
+
+        `decided`: where the first of it is written to, as it was held; None: it was not.
+        """
         while self._appends:
             appends, self._appends = self._appends, []
             try:
-                self._write_together(appends, self._with.log)
+                self._write_together(appends, self._with.log if decided is None else decided)
             except Exception:
                 self._appends = appends  # for `_give_up`: what is answered already won't be answered again
                 raise
-
-    def _write_decided(self, log: Log) -> None:
-        """Write what was held, and is decided about, to this log."""
-        self._decided = None
-        appends, self._appends = self._appends, []
-        try:
-            self._write_together(appends, log)
-        except Exception:
-            self._appends = appends
-            raise
-        self._write()
+            decided = None
 
     def _write_before(self, item: Any) -> None:
         try:

@@ -113,10 +113,14 @@ def resume(transactions: Transactions, now_ms: int, effects: Effects) -> None:
 
 
 def carry_out_decided(transactions: Transactions, now_ms: int, effects: Effects) -> None:
-    """Carry that out, a few at once."""
+    """Carry that out, a few at once.
+
+    A coordinator that is read anew in the same epoch may be told of markers that the one before has asked for.
+    """
     for _ in paced(range(min(AT_ONCE, len(transactions.resumed))), 1):
-        transaction = transactions.by_id[transactions.resumed.pop()]
-        carry_out(transactions, now_ms, transaction, effects)
+        transactional_id = transactions.resumed.pop()
+        if transactional_id in transactions.decided:
+            carry_out(transactions, now_ms, transactions.by_id[transactional_id], effects)
     if transactions.resumed:
         effects.append(Arm(DECISION_TIMER, now_ms))
 

@@ -13,9 +13,16 @@ _OF_NOTE = ("state", "group_sequence")
 GROUP_REBALANCE_STARTED: Final = Row(
     "group.rebalance.started",
     "info",
-    (*_IN_GROUP, "cause", "member_id", "reason"),
-    "Members are called together: why, because of whom, and what that one said.",
+    (*_IN_GROUP, "cause", "member_id", "reason", "delay_ms"),
+    "Members are called together: why, because of whom, and what that one said. `delay_ms` is how long a group that "
+    "was empty waits for more members.",
     _OF_NOTE,
+)
+GROUP_DELAY_BEGUN: Final = Row(
+    "group.delay.begun",
+    "info",
+    ("group_id", "delay_ms", "reason"),
+    "A group that was empty waits for more members before its first rebalance. `ottla serve` says it once.",
 )
 GROUP_REBALANCE_JOINED: Final = Row(
     "group.rebalance.joined",
@@ -81,8 +88,8 @@ GROUP_MEMBER_REPLACED: Final = Row(
 GROUP_MEMBER_REMOVED: Final = Row(
     "group.member.removed",
     "info",
-    (*_IN_GROUP, "member_id", "group_instance_id", "cause", "reason"),
-    "A member left, or was given up: `cause` says which.",
+    (*_IN_GROUP, "member_id", "group_instance_id", "cause", "reason", "silent_ms"),
+    "A member left, or was given up: `cause` says which. `silent_ms` is the time since its last sign of life.",
     _OF_NOTE,
 )
 GROUP_JOIN_REFUSED: Final = Row(

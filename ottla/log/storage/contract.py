@@ -84,8 +84,11 @@ class LogStorage(Protocol):
     def is_replacing(self) -> bool:
         """Whether a replacement is committed and not complete yet. Until then its segment is not to be replaced."""
 
-    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
-        """Put a batch that has its place in the log at the end of the active segment. Raises `StorageError`."""
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int, head: bytes = b"") -> None:
+        """Put a batch at the end of the active segment. Raises `StorageError`.
+
+        `head` is written in place of the batch's first bytes: its place in the log, if it does not have it already.
+        """
 
     def roll(self, base_offset: int, wall_ms: int) -> None:
         """Begin a new active segment, at an offset above the base of the one before it."""

@@ -116,9 +116,10 @@ class DiskStorage:
 
     # Batches
 
-    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int, head: bytes = b"") -> None:
         self.check_online()
-        self.segments[-1].append(batch, last_offset, max_timestamp, wall_ms)
+        placed = b"".join((head, memoryview(batch)[len(head) :])) if head else batch
+        self.segments[-1].append(placed, last_offset, max_timestamp, wall_ms)
 
     def roll(self, base_offset: int, wall_ms: int) -> None:
         closed = self.segments[-1]

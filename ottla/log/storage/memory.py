@@ -8,13 +8,12 @@ a reader looks at it, so a fetch gets a view of it instead of a copy.
              └────────────────────────┘└──────────────────────┘
 
 The first chunk starts small and doubles by copying into a new block, so that thousands of little topics cost little;
-from `CHUNK_BYTES_SMALL` on, a chunk is `CHUNK_BYTES` of address space that the system backs page by page as it is
-written, behind its first megabytes by huge pages where it can: they take a third of the time. A batch never spans two
-chunks. A fetch that does is the one case that copies. Each segment has its own chunks, so removing it gives its memory
-back once the last view is gone.
+from `CHUNK_BYTES_SMALL` on, a chunk is a block of `CHUNK_BYTES` from the `arena`, which makes the pages of a busy log
+ahead of it. A batch never spans two chunks. A fetch that does is the one case that copies. Each segment has its own
+chunks, so removing it gives its memory back once the last view is gone.
 
 Every batch has an entry in three arrays, sixteen bytes in all, so that any is found by one bisection; Kafka keeps an
-entry for every 4 KiB instead and scans from there:
+entry for every 4 KiB instead and scans from there (which batches have one is noted too, for answers that depend on it):
 
     last offset, relative to the segment's base
     position of its first byte
@@ -23,19 +22,20 @@ entry for every 4 KiB instead and scans from there:
 
 from __future__ import annotations
 
-import mmap
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ottla.log.storage.arena import ARENA, Block
 from ottla.log.storage.contract import LogState, StorageError, find_run
 from ottla.log.storage.log_bytes import LogBytes
 from ottla.log.storage.segment import INDEX_INTERVAL_BYTES, AbortedTransaction, Segment
 
 if TYPE_CHECKING:
+    import mmap
+
     from ottla.log.producer_entry import ProducerEntry
     from ottla.protocol.varint import Buffer
 
@@ -43,47 +43,64 @@ _KIB: Final = 1024
 CHUNK_BYTES_FIRST: Final = 1 * _KIB
 CHUNK_BYTES_SMALL: Final = 512 * _KIB
 CHUNK_BYTES: Final = 64 * _KIB * _KIB
-#: The beginning of a chunk has no huge pages, or a partition with half a megabyte would take two.
-CHUNK_BYTES_PLAIN: Final = 4 * _KIB * _KIB
 
 
 class _Chunk:
-    """A block of memory filled up to `used`. `start` is the segment's position of its first byte."""
+    """A piece of memory filled up to `used`, and `limit` is how far it may be filled as it is.
 
-    __slots__ = ("block", "capacity", "start", "used", "view")
+    `start` is the segment's position of its first byte.
+    """
+
+    __slots__ = ("_block", "limit", "memory", "start", "used", "view")
 
     def __init__(self, start: int, capacity: int) -> None:
+        """With room for so many bytes. Raises OSError or MemoryError."""
         self.start = start
-        self.capacity = capacity
         self.used = 0
-        self.block: bytearray | mmap.mmap = _new_block(capacity)
-        self.view = memoryview(self.block).toreadonly()
+        self.memory: bytearray | mmap.mmap
+        #: A large one's. Whoever reads it holds the memory, whoever may write to it this.
+        self._block: Block | None = None
+        if capacity <= CHUNK_BYTES_SMALL:
+            self.memory = bytearray(capacity)
+            self.limit = capacity
+        else:
+            self._block = ARENA.new_block(capacity, begins_log=start == 0)
+            self.memory = self._block.memory
+            self.limit = self._block.limit
+        self.view = memoryview(self.memory).toreadonly()
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is made larger when it is full, for it is the first and a small one."""
+        return self.start == 0 and self.limit <= CHUNK_BYTES_SMALL
+
+    def extend(self, end: int) -> bool:
+        """Have it filled up to `end`; False if there is no room for that."""
+        if self._block is None or end > self._block.capacity:
+            return False
+        self.limit = self._block.extend(end)
+        return True
 
     def full_as_it_is(self) -> _Chunk:
         """The same bytes, for another segment to read: whatever comes behind them is written elsewhere."""
         shared = object.__new__(_Chunk)
-        shared.start, shared.block, shared.view = self.start, self.block, self.view
-        shared.capacity = shared.used = self.used
+        shared.start, shared.memory, shared.view, shared._block = self.start, self.memory, self.view, None
+        shared.limit = shared.used = self.used
         return shared
-
-
-def _new_block(capacity: int) -> bytearray | mmap.mmap:
-    """Zeroed memory. Large blocks are mapped: cheap until written, and given back at once when let go."""
-    if capacity <= CHUNK_BYTES_SMALL:
-        return bytearray(capacity)
-    block = mmap.mmap(-1, capacity, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with suppress(OSError):  # a system may be built without huge pages
-            block.madvise(mmap.MADV_NOHUGEPAGE, 0, min(capacity, CHUNK_BYTES_PLAIN))
-            if capacity > CHUNK_BYTES_PLAIN:
-                block.madvise(mmap.MADV_HUGEPAGE, CHUNK_BYTES_PLAIN, capacity - CHUNK_BYTES_PLAIN)
-    return block
 
 
 class MemorySegment(Segment):
     """A segment with its bytes in memory."""
 
-    __slots__ = ("_chunks", "_indexed", "_largest_timestamps", "_last_offsets", "_positions", "_starts")
+    __slots__ = (
+        "_chunks",
+        "_indexed",
+        "_indexed_after",
+        "_largest_timestamps",
+        "_last_offsets",
+        "_positions",
+        "_starts",
+    )
 
     def __init__(self, base_offset: int, created_ms: int) -> None:
         super().__init__(base_offset, created_ms)
@@ -92,27 +109,35 @@ class MemorySegment(Segment):
         self._last_offsets = array("I")
         self._positions = array("I")
         self._largest_timestamps = array("q")
-        #: The numbers of the batches that Kafka's index has, as far as somebody has asked.
+        #: The numbers of the batches that Kafka's index has; the next is the first that begins beyond this position.
         self._indexed = array("I")
+        self._indexed_after = INDEX_INTERVAL_BYTES
 
-    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int, head: bytes = b"") -> None:
         """Copy a batch to the end. Raises `StorageError`, and changes nothing, when there is no memory left."""
         size = len(batch)
         try:
-            self._write(batch, size)
+            self._write(batch, size, head)
         except (OSError, MemoryError) as error:
             raise StorageError(f"the machine has no memory for {size} more bytes: {error}") from error
+        position = self.size_bytes
+        if position > self._indexed_after:
+            self._indexed.append(len(self._positions))
+            self._indexed_after = position + INDEX_INTERVAL_BYTES
         self._last_offsets.append(last_offset - self.base_offset)
-        self._positions.append(self.size_bytes)
+        self._positions.append(position)
         self.count(last_offset, max_timestamp, size, wall_ms)
         self._largest_timestamps.append(self.max_timestamp)
 
-    def _write(self, batch: Buffer, size: int) -> None:
+    def _write(self, batch: Buffer, size: int, head: bytes) -> None:
         chunk = self._chunks[-1] if self._chunks else None
-        if chunk is None or chunk.used + size > chunk.capacity:
+        if chunk is None or chunk.used + size > chunk.limit:
             chunk = self._make_room(chunk, size)
-        end = chunk.used + size
-        chunk.block[chunk.used : end] = batch
+        start = chunk.used
+        end = start + size
+        chunk.memory[start:end] = batch
+        if head:
+            chunk.memory[start : start + len(head)] = head
         chunk.used = end
 
     def slice(self, position: int, size: int) -> Buffer:
@@ -139,15 +164,8 @@ class MemorySegment(Segment):
         return self._position_of(bisect_left(self._largest_timestamps, timestamp))
 
     def indexed_offset_from(self, position: int) -> int | None:
-        indexed, positions = self._indexed, self._positions
-        while not indexed or positions[indexed[-1]] < position:
-            last = positions[indexed[-1]] if indexed else 0
-            number = bisect_right(positions, last + INDEX_INTERVAL_BYTES)
-            if number == len(positions):
-                return None
-            indexed.append(number)
-        number = indexed[bisect_left(indexed, position, key=positions.__getitem__)]
-        return self.base_offset + self._last_offsets[number]
+        number = bisect_left(self._indexed, position, key=self._positions.__getitem__)
+        return None if number == len(self._indexed) else self.base_offset + self._last_offsets[self._indexed[number]]
 
     def batches(self, position: int = 0) -> Iterator[Buffer]:
         number = bisect_left(self._positions, position)
@@ -162,13 +180,15 @@ class MemorySegment(Segment):
 
     def _make_room(self, chunk: _Chunk | None, size: int) -> _Chunk:
         """The last chunk made larger, or a new one, with room for `size` more bytes."""
-        if chunk is not None and (chunk.start or chunk.capacity > CHUNK_BYTES_SMALL):
+        if chunk is not None and chunk.extend(chunk.used + size):
+            return chunk
+        if chunk is not None and not chunk.is_small:
             return self._add(_Chunk(chunk.start + chunk.used, max(CHUNK_BYTES, size)))
         needed = size if chunk is None else chunk.used + size
         doubled = max(CHUNK_BYTES_FIRST, 1 << (needed - 1).bit_length())
         larger = _Chunk(0, doubled if doubled <= CHUNK_BYTES_SMALL else max(CHUNK_BYTES, needed))
         if chunk is not None:
-            larger.block[: chunk.used] = chunk.view[: chunk.used]
+            larger.memory[: chunk.used] = chunk.view[: chunk.used]
             larger.used = chunk.used
             self._chunks.clear()
             self._starts.clear()
@@ -186,6 +206,7 @@ class MemorySegment(Segment):
         copied._positions = self._positions[:]
         copied._largest_timestamps = self._largest_timestamps[:]
         copied._indexed = self._indexed[:]
+        copied._indexed_after = self._indexed_after
         return copied
 
     def _add(self, chunk: _Chunk) -> _Chunk:
@@ -266,7 +287,7 @@ class MemoryStorage:
         self._state = frozen.state
         self._producers = frozen.segments[-1].next_offset, [entry.copy() for entry in frozen.producers]
 
-    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int) -> None:
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int, head: bytes = b"") -> None:
         size = len(batch)
         account = self._log_bytes
         if not account.take(size, wall_ms):
@@ -275,7 +296,7 @@ class MemoryStorage:
                 "ottla.log.bytes.max, lower retention.ms or retention.bytes of your topics, or delete some"
             )
         try:
-            self.segments[-1].append(batch, last_offset, max_timestamp, wall_ms)
+            self.segments[-1].append(batch, last_offset, max_timestamp, wall_ms, head)
         except StorageError:
             account.give_back(size)
             raise

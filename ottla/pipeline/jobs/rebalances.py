@@ -10,7 +10,7 @@ import argparse
 import glob
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from ottla.pipeline.job import Job, Outcome
@@ -18,17 +18,13 @@ from ottla.pipeline.launch import main
 from ottla.pipeline.places import local_path, refuse_unless_free, size_bytes, uri, write_text
 from ottla.pipeline.progress import Progress
 from ottla.pipeline.refusals import CannotUse, CannotWork
-from ottla.terminal.output import Columns, Item, print_line, print_table
+from ottla.pipeline.report.choice import chosen
+from ottla.pipeline.report.conclusion import conclusion
+from ottla.pipeline.report.found import KEPT_MAX, TOP_DEFAULT, Found, tables
+from ottla.terminal.output import Item, print_line, print_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-#: By title.
-Tables: TypeAlias = dict[str, tuple[list[Item], Columns]]
-
-TOP_DEFAULT: Final = 20
-#: Of the longest states, and of the longest rebalances, for each group in the timeline.
-DRAWN_MAX: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +53,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=int,
         default=TOP_DEFAULT,
-        help="show and draw the N groups that were not Stable for the longest time, and the N members with the most "
-        f"rebalances (default: {TOP_DEFAULT})",
+        help="show and draw the N groups whose partitions had no reader for the longest time, and the N members with "
+        f"the most rebalances (default: {TOP_DEFAULT})",
     )
     parser.add_argument("--report", metavar="URI", help="a new HTML file for the tables and the timeline")
     parser.add_argument(
@@ -96,6 +92,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.storagelevel import StorageLevel
 
+    from ottla.pipeline.report.page import report
     from ottla.pipeline.transforms.journal import SCHEMA, UNREADABLE, events, is_usable
 
     for option, place in (("--output", plan.output), ("--report", plan.report)):
@@ -109,27 +106,36 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
         lines = lines.where(F.col("group").isin(plan.groups))
     # On disk, where there is always room: what of it is read again is in the system's cache anyway.
     happened = events(lines).persist(StorageLevel.DISK_ONLY)
+    happened.count()
+    _refuse_garbage(plan, seen.get)
     found = _find(happened)
     if plan.output is not None:
         for name, frame in found.items():
             progress.step(f"writing {name}")
             frame.write.parquet(f"{uri(plan.output)}/{name}")
     progress.step("summing up")
-    totals, tables = _sum_up(found, plan.top)
+    told = _sum_up(plan, happened, found, seen.get)
     if plan.report is not None:
         progress.step("drawing")
-        write_text(spark, plan.report, _report(found, totals, tables))
-    passed_over = seen.get["passed_over"]
-    if passed_over:
-        progress.step(f"{passed_over} lines were passed over: no JSON, or not of a journal's version 1")
+        write_text(spark, plan.report, report(told))
+    if told.passed_over:
+        progress.step(f"{told.passed_over} lines were passed over: no JSON, or not of a journal's version 1")
     size = sum(size_bytes(spark, unquote(file)) for file in files.inputFiles())
-    return Outcome(
-        seen.get["lines"],
-        files.rdd.getNumPartitions(),
-        size,
-        {"passed_over": passed_over, **totals, **{name.lower(): items for name, (items, _) in tables.items()}},
-        show=lambda: _show(tables),
-    )
+    return Outcome(told.lines, files.rdd.getNumPartitions(), size, _as_json(told), show=lambda: _show(told, plan.top))
+
+
+def _refuse_garbage(plan: Plan, read: dict[str, int]) -> None:
+    """Raise if there are lines, and none of them is a journal's."""
+    if read["lines"] and read["lines"] == read["passed_over"]:
+        raise CannotWork(
+            f"{', '.join(plan.journals)} is no journal: none of its lines ({read['lines']:,}) is JSON as `ottla serve "
+            "--journal FILE` writes it"
+        )
+
+
+def _as_json(told: Found) -> dict[str, Any]:
+    names = ("passed_over", "group_count", "rebalance_count", "lost_lines", "from_ms", "until_ms")
+    return {name: getattr(told, name) for name in (*names, "groups", "causes", "members")}
 
 
 def _find(happened: DataFrame) -> dict[str, DataFrame]:
@@ -147,56 +153,66 @@ def _find(happened: DataFrame) -> dict[str, DataFrame]:
     }
 
 
-def _sum_up(found: dict[str, DataFrame], top: int) -> tuple[dict[str, int], Tables]:
-    """How many groups and rebalances there are, and the tables that people see."""
+def _sum_up(plan: Plan, happened: DataFrame, found: dict[str, DataFrame], read: dict[str, int]) -> Found:
+    """What people see of it: `plan.top` of each."""
     from pyspark.sql import functions as F  # noqa: N812
 
     from ottla.pipeline.transforms.rebalances import by_cause
 
-    groups = found["groups"].orderBy(F.desc("not_stable_ms"), F.desc("rebalances"), "group").limit(top)
-    groups = groups.withColumn("unfinished_since_ms", F.unix_millis("unfinished_since")).drop("unfinished_since")
-    causes = by_cause(found["rebalances"]).orderBy(F.desc("total_ms"), F.desc("rebalances"), "cause")
-    members = found["members"].orderBy(F.desc("rebalances"), F.desc("removed"), "group", "member_id").limit(top)
-    total = found["groups"].agg(F.count("*").alias("group_count"), F.sum("rebalances").alias("rebalance_count")).head()
-    assert total is not None, "an aggregate has a row"
-    return {key: count or 0 for key, count in total.asDict().items()}, {
-        "Groups": (_rows(groups), _GROUPS),
-        "Causes": (_rows(causes), _CAUSES),
-        "Members": (_rows(members), _MEMBERS),
-    }
+    groups = found["groups"].orderBy(F.desc("unread_ms"), F.desc("not_stable_ms"), F.desc("rebalances"), "group")
+    groups = groups.limit(plan.top).withColumn("unfinished_since_ms", F.unix_millis("unfinished_since"))
+    causes = by_cause(found["rebalances"]).orderBy(
+        F.desc("unread_ms"), F.desc("total_ms"), F.desc("rebalances"), "cause"
+    )
+    members = found["members"].orderBy(F.desc("rebalances"), F.desc("removed"), "group", "member_id").limit(plan.top)
+    totals = found["groups"].agg(F.count("*"), F.sum("rebalances"), F.sum("lost_lines")).head() or (0, 0, 0)
+    from_ms, until_ms = happened.agg(F.min("t"), F.max("t")).head() or (None, None)
+    group_items = _rows(groups.drop("unfinished_since"))
+    rebalances, states = _longest_of([group["group"] for group in group_items], found, until_ms)
+    return Found(
+        sources=[place.rstrip("/").rpartition("/")[2] for place in plan.journals],
+        lines=read["lines"],
+        passed_over=read["passed_over"],
+        from_ms=from_ms,
+        until_ms=until_ms,
+        group_count=totals[0],
+        rebalance_count=totals[1] or 0,
+        lost_lines=totals[2] or 0,
+        groups=group_items,
+        causes=_rows(causes),
+        members=_rows(members),
+        rebalances=rebalances,
+        states=states,
+    )
 
 
-def _report(found: dict[str, DataFrame], totals: dict[str, int], tables: Tables) -> str:
-    """The HTML file, with the groups of the table drawn."""
+def _longest_of(groups: list[str], found: dict[str, DataFrame], until_ms: int | None) -> tuple[list[Item], list[Item]]:
+    """The rebalances and states of these groups that are shown."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    from ottla.pipeline.report import Drawn, page
-
-    names = [group["group"] for group in tables["Groups"][0]]
-    is_drawn = F.col("group").isin(names)
-    last = found["states"].agg(F.max(F.unix_millis(F.coalesce("until", "since")))).head()
-    until_ms = F.coalesce(F.unix_millis("until"), F.lit(last and last[0]))
-    states = _longest(found["states"].where(is_drawn), "since").select(
-        "group", "state", F.unix_millis("since").alias("since_ms"), until_ms.alias("until_ms")
+    is_shown = F.col("group").isin(groups)
+    clients = found["members"].select("group", "member_id", "client_id", "client_host")
+    rebalances = _longest(found["rebalances"].where(is_shown), "unread_ms", "started_at")
+    rebalances = rebalances.join(clients, ["group", "member_id"], "left").orderBy("started_at", "group").select(
+        "group", F.unix_millis("started_at").alias("started_ms"), "duration_ms", "unread_ms", "cause", "member_id",
+        "client_id", "client_host", "outcome",
+    )  # fmt: skip
+    states = _longest(found["states"].where(is_shown), "duration_ms", "since").select(
+        "group",
+        "state",
+        F.unix_millis("since").alias("since_ms"),
+        F.coalesce(F.unix_millis("until"), F.lit(until_ms)).alias("until_ms"),
     )
-    rebalances = _longest(found["rebalances"].where(is_drawn), "started_at").select(
-        "group", F.unix_millis("started_at").alias("started_ms"), "duration_ms", "cause", "member_id", "outcome"
-    )
-    summary = f"{totals['rebalance_count']:,} rebalances of {totals['group_count']:,} groups"
-    text = (
-        f"The {len(names)} groups that were not Stable for the longest time. Marks are rebalances, by cause; "
-        f"of each group the {DRAWN_MAX} longest, and as many states."
-    )
-    return page(summary, text, Drawn(names, _rows(states), _rows(rebalances)), tables)
+    return chosen(_rows(rebalances), _rows(states))
 
 
-def _longest(frame: DataFrame, order: str) -> DataFrame:
-    """The longest of each group, as many as are drawn; what has not ended counts as long."""
+def _longest(frame: DataFrame, length: str, order: str) -> DataFrame:
+    """The longest of each group, as many as are kept; what has not ended counts as long."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    rank = F.row_number().over(Window.partitionBy("group").orderBy(F.desc_nulls_first("duration_ms"), order))
-    return frame.withColumn("rank", rank).where(F.col("rank") <= DRAWN_MAX).orderBy(order)
+    rank = F.row_number().over(Window.partitionBy("group").orderBy(F.desc_nulls_first(length), order))
+    return frame.withColumn("rank", rank).where(F.col("rank") <= KEPT_MAX).orderBy(order)
 
 
 def _rows(frame: DataFrame) -> list[Item]:
@@ -204,48 +220,10 @@ def _rows(frame: DataFrame) -> list[Item]:
     return [row.asDict() for row in frame.collect()]
 
 
-def _stable_share(group: Item) -> str | None:
-    known_ms = group["stable_ms"] + group["not_stable_ms"]
-    return f"{group['stable_ms'] / known_ms:.1%}" if known_ms else None
-
-
-_GROUPS: Final[Columns] = {
-    "GROUP": "group",
-    "REBALANCES": "rebalances",
-    "INTERRUPTED": "interrupted",
-    "NOT STABLE MS": "not_stable_ms",
-    "LONGEST MS": "longest_ms",
-    "STABLE": _stable_share,
-    "JOINED": "joined",
-    "REMOVED": "removed",
-    "UNFINISHED": "unfinished_state",
-    "LOST LINES": "lost_lines",
-}
-_CAUSES: Final[Columns] = {
-    "CAUSE": "cause",
-    "REBALANCES": "rebalances",
-    "COMPLETED": "completed",
-    "INTERRUPTED": "interrupted",
-    "TOTAL MS": "total_ms",
-    "MEDIAN MS": "median_ms",
-    "95 % MS": "p95_ms",
-    "LONGEST MS": "longest_ms",
-}
-_MEMBERS: Final[Columns] = {
-    "MEMBER": "member_id",
-    "GROUP": "group",
-    "CLIENT": "client_id",
-    "HOST": "client_host",
-    "REBALANCES": "rebalances",
-    "JOINED": "joined",
-    "REJOINED": "rejoined",
-    "LEFT": "left",
-    "EXPIRED": "expired",
-}
-
-
-def _show(tables: Tables) -> None:
-    for items, columns in tables.values():
+def _show(found: Found, top: int) -> None:
+    print_line(conclusion(found))
+    print_line()
+    for items, columns in tables(found, top).values():
         if items:
             print_table(items, columns)
             print_line()
@@ -255,8 +233,9 @@ JOB: Final[Job[Any]] = Job(
     name="rebalances",
     summary="why, how often and how long groups rebalanced, from a broker's journal",
     description="Why, how often and how long consumer groups rebalanced, from what `ottla serve --journal` wrote.\n"
-    "Times are milliseconds. STABLE is the share of the time with members in which nothing was rebalanced. A state "
-    "that had not ended at the journal's end is in no sum; UNFINISHED names it.\n"
+    "Times are milliseconds. UNSTABLE MS counts rebalances; UNREAD MS also the time before, in which a member was "
+    "silent that was then given up. STABLE is the share of the time with members in which nothing was rebalanced. A "
+    "state that had not ended at the journal's end is in no sum; UNFINISHED names it.\n"
     "The closing line counts the journals' lines, the partitions they were read in, and their bytes.",
     example="rebalances broker.jsonl --report rebalances.html --output rebalances.parquet",
     add_options=add_options,

@@ -23,7 +23,7 @@ UNREADABLE: Final = "unreadable"
 #: Of lines, as far as they are analysed; the others' details are passed over.
 SCHEMA: Final = (
     "v int, line bigint, t bigint, group string, seq bigint, event string, state string, cause string, "
-    f"member_id string, client_id string, client_host string, {UNREADABLE} string"
+    f"member_id string, client_id string, client_host string, silent_ms bigint, {UNREADABLE} string"
 )
 
 BIRTHS: Final = ("group.created", "group.loaded")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from ottla.pipeline.transforms.journal import BIRTHS, DEATHS, in_order
@@ -35,12 +35,26 @@ REMOVALS: Final = {"left": "member_left", "expired": "session_expired"}
 
 
 def rebalances(happened: DataFrame) -> DataFrame:
-    """Every rebalance: group, started_at, ended_at, duration_ms, cause, member_id (because of whom), outcome.
+    """Every rebalance: group, started_at, ended_at, duration_ms, unread_ms, cause, member_id because of whom, outcome.
 
-    ended_at and duration_ms are null if it is unfinished.
+    unread_ms counts from the last sign of life of a member that was given up within it or for which it began, if there
+    was one. ended_at, duration_ms and unread_ms are null if it is unfinished.
     """
-    marks = happened.where(F.col("event").isin(STARTED, *OUTCOMES, *BIRTHS)).withColumns(
-        {"next_t": F.lead("t").over(in_order()), "next_event": F.lead("event").over(in_order())}
+    is_mark = F.col("event").isin(STARTED, *OUTCOMES, *BIRTHS)
+    told = happened.where(is_mark | F.col("silent_ms").isNotNull())
+    told = told.withColumn("is_mark", is_mark | F.lag("t").over(in_order()).isNull())
+    told = told.withColumn("mark", F.count_if("is_mark").over(in_order()))
+    silent_since = F.min(F.col("t") - F.col("silent_ms")).over(Window.partitionBy("group", "mark"))
+    marks = (
+        told.withColumn("silent_since", silent_since)
+        .where("is_mark")
+        .withColumns(
+            {
+                "next_t": F.lead("t").over(in_order()),
+                "next_event": F.lead("event").over(in_order()),
+                "silent_before": F.lag("silent_since").over(in_order()),
+            }
+        )
     )
     outcome = F.coalesce(
         *(F.when(F.col("next_event") == event, outcome) for event, outcome in OUTCOMES.items()), F.lit(UNFINISHED)
@@ -51,6 +65,7 @@ def rebalances(happened: DataFrame) -> DataFrame:
         F.timestamp_millis("t").alias("started_at"),
         F.timestamp_millis(end).alias("ended_at"),
         (end - F.col("t")).alias("duration_ms"),
+        (end - F.least("t", "silent_since", "silent_before")).alias("unread_ms"),
         "cause",
         "member_id",
         outcome.alias("outcome"),
@@ -66,6 +81,7 @@ def by_cause(found: DataFrame, *keys: str) -> DataFrame:
         F.percentile_approx("duration_ms", 0.5).alias("median_ms"),
         F.percentile_approx("duration_ms", 0.95).alias("p95_ms"),
         F.max("duration_ms").alias("longest_ms"),
+        F.coalesce(F.sum("unread_ms"), F.lit(0)).alias("unread_ms"),
     )
 
 
@@ -73,7 +89,8 @@ def by_group(happened: DataFrame, spans: DataFrame, found: DataFrame) -> DataFra
     """A row for each group, from `events`, `states` and `rebalances`.
 
     lines, lost_lines; members that joined and were removed; rebalances, how they ended, the longest; stable_ms,
-    empty_ms, not_stable_ms (in a rebalance); unfinished_state and unfinished_since: the last one, which is in no sum.
+    empty_ms, not_stable_ms (in a rebalance), unread_ms (of any rebalance);
+    unfinished_state and unfinished_since: the last one, which is in no sum.
     """
     lines = happened.groupBy("group").agg(
         F.count("*").alias("lines"),
@@ -92,8 +109,20 @@ def by_group(happened: DataFrame, spans: DataFrame, found: DataFrame) -> DataFra
     ended = found.groupBy("group").agg(
         F.count("*").alias("rebalances"), *_outcome_counts(), F.max("duration_ms").alias("longest_ms")
     )
-    counts = ("rebalances", *dict.fromkeys(OUTCOMES.values()), UNFINISHED)
-    return lines.join(times, "group", "left").join(ended, "group", "left").fillna(0, list(counts))
+    sums = ("not_stable_ms", "stable_ms", "empty_ms", "unread_ms")
+    counts = ("rebalances", *dict.fromkeys(OUTCOMES.values()), UNFINISHED, *sums)
+    found = lines.join(times, "group", "left").join(ended, "group", "left").join(_unread(found), "group", "left")
+    return found.fillna(0, list(counts))
+
+
+def _unread(found: DataFrame) -> DataFrame:
+    """How long partitions may have had no reader, by group: a time that is in several rebalances counts once."""
+    until = F.unix_millis("ended_at")
+    since = until - F.col("unread_ms")
+    spans = found.where(until.isNotNull()).select("group", since.alias("from"), until.alias("to"))
+    earlier = Window.partitionBy("group").orderBy("from", "to").rowsBetween(Window.unboundedPreceding, -1)
+    new = F.greatest(F.col("to") - F.greatest("from", F.max("to").over(earlier)), F.lit(0))
+    return spans.withColumn("new", new).groupBy("group").agg(F.sum("new").alias("unread_ms"))
 
 
 def members(happened: DataFrame) -> DataFrame:

@@ -1,4 +1,4 @@
-"""The trace as a document: what is in it, and how it is written as JSON.
+"""The trace as a document: what is in it, as JSON has it.
 
 Times are milliseconds since the first thing that is told. There are two: *real* is the machine's, and unknown where a
 file has not kept it; *broker* is the broker's own, which stands still or jumps where its clock is virtual.
@@ -8,7 +8,6 @@ Names and reasons in it come from clients, so nothing in it is trusted: a page s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Of the document. New fields may come without it growing.
 VERSION: Final = 1
+#: The element of a page that has them.
+TRACES: Final = "traces"
 
 Source: TypeAlias = Literal["broker", "journal", "events"]
 
@@ -127,9 +128,3 @@ class Trace:
             "events": [event.as_json() for event in self.events],
             "requests": [request.as_json() for request in self.requests],
         }
-
-
-def as_text(traces: list[dict[str, Json]]) -> str:
-    """Traces as JSON that can stand in a page: nothing in it can end the element it is in, or begin another."""
-    text = json.dumps(traces, separators=(",", ":"), default=str)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -17,14 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.broker.state.sentences import sentence
 from ottla.events.kind import KINDS, Kind
 from ottla.events.stream import Event
-from ottla.testing.trace.document import VERSION, Trace, TracedEvent, TracedRequest
+from ottla.page import DATA_BEGIN, DATA_END
+from ottla.testing.trace.document import TRACES, VERSION, Trace, TracedEvent, TracedRequest
 
 if TYPE_CHECKING:
     from ottla.broker.state.decoded import Json
-
-#: What stands before, and behind, the traces in a page.
-PAGE_BEGIN: Final = '<script type="application/json" id="traces">'
-PAGE_END: Final = "</script>"
 
 #: Of a line of the journal: what is not a detail of its event.
 _LINE_KEYS: Final = ("v", "line", "t", "group", "seq", "event", "generation")
@@ -38,7 +35,7 @@ def read_traces(path: Path) -> list[dict[str, Json]]:
     """The traces that are in this file, as JSON. Raises `NoTrace`, and `OSError`."""
     text = path.read_text("utf-8", errors="replace")
     if text.startswith("<!doctype html>"):
-        return _of_page(text.partition(PAGE_BEGIN)[2].partition(PAGE_END)[0])
+        return _of_page(text.partition(DATA_BEGIN.format(TRACES))[2].partition(DATA_END)[0])
     return [trace_of_lines(text.splitlines(), path.name).as_json()]
 
 

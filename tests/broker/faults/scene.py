@@ -94,11 +94,17 @@ def heartbeat(group_id: str = "g", member_id: str = "bo") -> HeartbeatRequest:
     return HeartbeatRequest(group_id, 1, member_id)
 
 
+def commit_request(group_id: str, topic: str, offsets: Mapping[int, int]) -> OffsetCommitRequest:
+    """From somebody who is no member."""
+    partitions = [OffsetCommitRequest.OffsetCommitRequestPartition(index, at) for index, at in offsets.items()]
+    return OffsetCommitRequest(
+        group_id, topics=[OffsetCommitRequest.OffsetCommitRequestTopic(topic, partitions=partitions)]
+    )
+
+
 def commit(client: Client, group_id: str, topic: str, offsets: Mapping[int, int]) -> Mapping[int, int]:
     """The error of each partition."""
-    partitions = [OffsetCommitRequest.OffsetCommitRequestPartition(index, at) for index, at in offsets.items()]
-    listed = OffsetCommitRequest.OffsetCommitRequestTopic(topic, partitions=partitions)
-    answer = client.ask(OffsetCommitRequest(group_id, topics=[listed]), 7)
+    answer = client.ask(commit_request(group_id, topic, offsets), 7)
     return {told.partition_index: told.error_code for told in answer.topics[0].partitions}
 
 

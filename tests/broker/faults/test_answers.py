@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ottla.broker.network.apis import SERVED
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
@@ -214,6 +217,22 @@ def test_answer_is_changed_by_a_function(broker: RunningBroker, client: Client) 
     fault(broker, api="Metadata", change=rename, once=True)
     assert client.ask(metadata_request("orders"), 5).cluster_id == "elsewhere"
     assert client.ask(metadata_request("orders"), 5).cluster_id == broker.server.cluster.cluster_id
+
+
+def test_what_a_function_changes_deep_in_an_answer_is_in_no_other(broker: RunningBroker, client: Client) -> None:
+    """Answers that are given again and again stay what they are, to whomever and in whatever version."""
+
+    def spoil(answer: Any) -> None:
+        for version in answer.api_keys:
+            version.max_version = -1
+
+    asked = ApiVersionsRequest(client_software_name="ana", client_software_version="1")
+    fault(broker, api="ApiVersions", change=spoil, once=True)
+    assert {told.max_version for told in client.ask(asked, 3).api_keys} == {-1}
+    for version in (3, 4):
+        assert {told.api_key: told.max_version for told in client.ask(asked, version).api_keys} == {
+            served.key: served.version_last for served in SERVED.values()
+        }
 
 
 def test_function_that_raises_leaves_the_answer_as_it_is(broker: RunningBroker, client: Client) -> None:

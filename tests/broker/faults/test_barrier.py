@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ottla.broker.faults.barrier import Held
@@ -11,7 +13,7 @@ from ottla.broker.faults.misuse import BadFault
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.heartbeat import HeartbeatRequest
-from tests.broker.faults.scene import fault, faults_of, hold, produce_request
+from tests.broker.faults.scene import commit, commit_request, create, fault, faults_of, find, hold, produce_request
 from tests.support.client import Client
 from tests.support.running_broker import RunningBroker
 
@@ -91,6 +93,49 @@ def test_answer_is_changed_on_its_way(broker: RunningBroker, client: Client) -> 
     broker.look(lambda: held.change(throttle_time_ms=9))
     broker.look(held.let_go)
     assert client.receive().message.throttle_time_ms == 9
+
+
+def test_what_is_changed_in_a_held_answer_is_in_no_other() -> None:
+    """Commits of the same partitions have the very same answer."""
+
+    def spoil(held: Held) -> None:
+        answer: Any = held.answer
+        answer.topics[0].partitions[0].error_code = ErrorCode.ILLEGAL_GENERATION
+        held.let_go()
+
+    with RunningBroker() as broker, Client(broker.bootstrap) as client:
+        create(client, "orders")
+        find(client, "g")
+        assert commit(client, "g", "orders", {0: 1}) == {0: ErrorCode.NONE}
+        holding = hold(broker, api="OffsetCommit", at="answer", times=1)
+        client.send(commit_request("g", "orders", {0: 2}), 7)
+        (held,) = until_held(broker, holding)
+        broker.look(lambda: spoil(held))
+        assert client.receive().message.topics[0].partitions[0].error_code == ErrorCode.ILLEGAL_GENERATION
+        for version in (7, 8):
+            answer = client.ask(commit_request("g", "orders", {0: 3}), version)
+            assert answer.topics[0].partitions[0].error_code == ErrorCode.NONE
+
+
+def test_what_is_changed_in_a_held_request_is_not_in_the_next(broker: RunningBroker, client: Client) -> None:
+    """A connection remembers a request that comes again."""
+    holding = hold(broker, api="Heartbeat", times=1)
+    client.send(HeartbeatRequest("g", 1, "m"), 0)
+    (held,) = until_held(broker, holding)
+
+    def spoil() -> None:
+        request: Any = held.request
+        request.group_id = "another"
+        held.let_go()
+
+    broker.look(spoil)
+    client.receive()
+    holding = hold(broker, api="Heartbeat", times=1)
+    client.send(HeartbeatRequest("g", 1, "m"), 0)
+    (held,) = until_held(broker, holding)
+    assert held.group_id == "g"
+    broker.look(held.let_go)
+    client.receive()
 
 
 @pytest.mark.parametrize("at", ["request", "answer"])

@@ -13,6 +13,7 @@ import pytest
 from ottla.broker.groups.journal import JOURNALED, VERSION, Journal, line
 from ottla.broker.groups.notes import NotesToStream
 from ottla.coordinator.classic.events import Event as GroupEvent
+from ottla.coordinator.classic.events import SessionEnded
 from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.step import step
@@ -115,6 +116,7 @@ def test_the_life_of_a_group(ana: Actor, bo: Actor) -> None:
             "cause": "member_joined",
             "member_id": "ana-1",
             "reason": "first",
+            "delay_ms": 3_000,
         },
         {
             "t": 3_000,
@@ -204,6 +206,7 @@ def test_the_life_of_a_group(ana: Actor, bo: Actor) -> None:
             "generation": 2,
             "member_id": "bo-2",
             "cause": "session_expired",
+            "silent_ms": 10_000,
         },
         {
             "t": 15_200,
@@ -253,6 +256,21 @@ def test_the_state_at_any_time_can_be_derived(ana: Actor) -> None:
         assert told.lines[-1]["state"] == group.state.value
     assert [told_line["seq"] for told_line in told.lines] == list(range(1, len(told.lines) + 1))
     assert group.state is GroupState.EMPTY
+
+
+def test_who_was_given_up_had_been_silent_for_so_long() -> None:
+    """Since the last sign of life, whatever ended the waiting: the session, a test, a join that never came."""
+    silences = []
+    for last in (TimerExpired("heartbeat-bo-2"), SessionEnded("bo-2"), TimerExpired("join")):
+        group = new_group(is_noted=True)
+        ana, bo = Actor("ana"), Actor("bo")
+        make_stable(group, ana, bo)
+        told = Told(group)
+        told.play(7_000, bo.beats(generation_id=1)())
+        told.play(9_000, ana.joins(member_id="ana-1", protocols=protocols("range", metadata=b"new"))())
+        told.play(10_000, last)
+        silences += [line["silent_ms"] for line in told.lines if line["event"] == "group.member.removed"]
+    assert silences == [3_000, 3_000, 3_000]
 
 
 def test_what_goes_wrong_is_told(ana: Actor, bo: Actor) -> None:

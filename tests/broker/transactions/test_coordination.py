@@ -183,45 +183,18 @@ async def test_many_partitions_get_their_markers_in_the_background(monkeypatch: 
         assert await scene.state() == ("CompleteCommit", 0)
 
 
-async def test_markers_are_written_in_the_turn_after_the_answer() -> None:
-    """So the answer leaves before them, and the transaction is over before its client can ask for more."""
+async def test_a_transaction_is_over_when_its_end_is_answered() -> None:
+    """In the turn of the loop in which its end is asked for, so that no request of its client can come in between."""
     async with running() as scene:
         scene.create("orders")
         await scene.begin()
-        scene.produces("orders")
-        assert scene.open_in("orders") == [0]
+        call = scene.produces("orders")
+        assert (error_of(call), scene.open_in("orders")) == (ErrorCode.NONE, [0])
         ended = scene.send(EndTxnRequest(ID, *scene.producer, committed=True), 5)
         assert ended.answered is not None
-        assert scene.open_in("orders") == [0]
-        is_settled = [scene.services.is_settled]
-        await asyncio.sleep(0)
-        is_settled.append(scene.services.is_settled)
-        assert is_settled == [False, True]
         assert scene.open_in("orders") == []
+        assert scene.services.is_settled
         assert await scene.state() == ("CompleteCommit", 0)
-
-
-async def test_markers_of_many_transactions_are_written_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that were decided in one turn: a coordinator may find thousands when it takes over."""
-    monkeypatch.setattr(background, "SLICE_SECONDS", 0.0)
-    monkeypatch.setattr(markers, "_AT_ONCE", 1)
-    async with running() as scene:
-        scene.create("orders")
-        producers = []
-        for name in ("tx-1", "tx-2", "tx-3"):
-            begun = await scene.tell(InitProducerIdRequest(name, 60_000), 4)
-            producers.append((name, begun.producer_id, begun.producer_epoch))
-            topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic("orders", [0])]
-            await scene.tell(AddPartitionsToTxnRequest(None, *producers[-1], topics), 3)
-        for who in producers:
-            scene.send(EndTxnRequest(*who, committed=True), 4)
-        log = scene.cluster.topics["orders"].partitions[0]
-        written = [log.log_end_offset]
-        while not scene.services.is_settled:
-            await asyncio.sleep(0)
-            written.append(log.log_end_offset)
-        assert written[-1] == 3
-        assert {1, 2} <= set(written)
 
 
 async def test_a_marker_waits_for_its_leader() -> None:
@@ -254,7 +227,6 @@ async def test_a_marker_that_waits_for_long_is_tried_ever_more_seldom() -> None:
         writer = scene.services.transaction_coordination._markers
         (waits,) = writer._unfinished.values()
         writer.write(waits.node_id, waits.key, waits.markers)
-        await scene.settle()
         assert writer._retry.deadline_ms - scene.timer.now_ms() <= 101
 
 

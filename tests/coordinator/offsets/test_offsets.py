@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from ottla.coordinator.classic.states import GroupState
+from ottla.coordinator.offsets import records
 from ottla.coordinator.offsets.commit import OffsetsWritten
 from ottla.coordinator.offsets.committed import CommittedOffset
 from ottla.coordinator.offsets.events import OffsetCommitRequested, OffsetFetchRequested, SweepDue
-from ottla.coordinator.offsets.records import offset_record
+from ottla.coordinator.offsets.records import offset_record, read_place
 from ottla.coordinator.runtime.effects import Append, Effect, Ended, Reply
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
@@ -365,3 +366,14 @@ def test_a_group_made_by_a_refused_commit_is_made_once(simple: Actor, ana: Actor
         >> ana.joins()
         << ana.is_given_id()
     )
+
+
+def test_long_group_ids_are_not_remembered() -> None:
+    """A client may have any number of them, of 32 KiB each; their records are as those of others."""
+    offset, remembered = CommittedOffset(1, -1, "", 0), records._remembered_beginning.cache_info
+    before = remembered().currsize
+    for number in range(20):
+        group_id = f"{number}".ljust(1_000, "x")
+        key, _ = offset_record(group_id, "orders", 0, offset)
+        assert read_place(key) == (group_id, "orders", 0)
+    assert remembered().currsize == before

@@ -100,6 +100,26 @@ async def test_who_sleeps_takes_up_at_once_what_has_nothing_before_it() -> None:
         assert await tallies.add("a", 4) == (0, 10)
 
 
+async def test_what_an_answer_leads_to_waits_until_that_is_dealt_with() -> None:
+    """Whoever has it take up what waits, nobody else does so in the middle of it."""
+    async with running_tallies() as tallies:
+        await tallies.add("a", 1)
+        owner = tallies.runtime.owners["a"]
+        last = Answered()
+
+        class AsksAgain:
+            def answer(self, _response: Any, /) -> None:
+                owner.take(AddRequested(last, 3))
+                assert not last.future.done()
+
+        await asyncio.sleep(0)  # the task sleeps again
+        owner.inbox.append(AddRequested(AsksAgain(), 2))
+        owner.drain()
+        assert await last.future == (0, 6)
+        await asyncio.sleep(0)
+        assert [notice.total for _, _, notice in tallies.notices] == [1, 3, 6]
+
+
 async def test_who_ends_by_what_it_takes_up_at_once_is_gone() -> None:
     """Its task, too: `running_tallies` waits for it."""
     async with running_tallies() as tallies:

@@ -79,12 +79,16 @@ class Ledger:
     def restart(self) -> None:
         """Another node takes over: what it knows is in the log."""
         self.coordinator_epoch += 1
-        self.timers.clear()
         self.markers.clear()
+        self.recover()
+        self.advance(0)
+
+    def recover(self) -> None:
+        """It is read anew, and has come no further than that."""
+        self.timers.clear()
         self.machine = self._new_machine()
         TransactionShard(0, self.machine).replay_all(self.records)
         self.play(Loaded())
-        self.advance(0)
 
     def play(self, event: Any) -> Any:
         """Step, and do what is asked for; returns the answer, if there is one."""

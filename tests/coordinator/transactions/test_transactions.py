@@ -10,13 +10,14 @@ import pytest
 
 from ottla.coordinator.runtime.events import TimerExpired
 from ottla.coordinator.runtime.records import CorruptRecordError
+from ottla.coordinator.transactions import writing
 from ottla.coordinator.transactions.records import read_transaction, read_transactional_id, transaction_record
 from ottla.coordinator.transactions.states import TransactionState
 from ottla.coordinator.transactions.transaction import Transaction
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.transaction_log_key import TransactionLogKey
 from ottla.protocol.messages.transaction_log_value import TransactionLogValue
-from tests.coordinator.transactions.ledger import Ledger, places
+from tests.coordinator.transactions.ledger import Ledger, places, written
 
 FENCED = ErrorCode.PRODUCER_FENCED
 BUSY = ErrorCode.CONCURRENT_TRANSACTIONS
@@ -346,6 +347,25 @@ def steps_of_a_transaction(ledger: Ledger) -> Any:
     yield ana
     ledger.write_markers("orders-1")
     yield ana
+
+
+def test_what_was_carried_out_before_its_turn_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A coordinator that met a bug is read anew, and told of markers that it had asked for: the next one is open."""
+    monkeypatch.setattr(writing, "AT_ONCE", 1)
+    ledger = Ledger()
+    ledger.holds_markers = True
+    producers = [ledger.producer(name) for name in ("a", "b")]
+    for producer in producers:
+        producer.init()
+        producer.add("orders-0")
+        assert producer.end(commit=True) == 0
+    asked = list(ledger.markers)
+    ledger.recover()
+    ledger.play(written(asked[1]))
+    assert producers[1].add("orders-0") == 0
+    ledger.advance(0)
+    assert ledger.markers == [*asked, asked[0]]
+    assert ledger.state("b") == "Ongoing"
 
 
 @pytest.mark.parametrize("steps", range(1, 7))

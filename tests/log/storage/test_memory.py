@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import gc
-import mmap
 import weakref
-from typing import Final
+from array import array
+from typing import Any, Final
 
 import pytest
 
 from ottla.log.storage import memory
+from ottla.log.storage.arena import Arena, Block
 from ottla.log.storage.contract import StorageError
 from ottla.log.storage.log_bytes import LogBytes
 from ottla.log.storage.memory import (
     CHUNK_BYTES,
     CHUNK_BYTES_FIRST,
-    CHUNK_BYTES_PLAIN,
     CHUNK_BYTES_SMALL,
     MemoryStorage,
 )
@@ -26,15 +26,15 @@ MIB: Final = 1024 * KIB
 
 @pytest.fixture
 def blocks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The capacity of each block of memory that is asked for."""
+    """The capacity of each piece of memory that is asked for."""
     asked: list[int] = []
-    allocate = memory._new_block
 
-    def noted(capacity: int) -> bytearray | mmap.mmap:
-        asked.append(capacity)
-        return allocate(capacity)
+    class Noted(memory._Chunk):
+        def __init__(self, start: int, capacity: int) -> None:
+            super().__init__(start, capacity)
+            asked.append(capacity)
 
-    monkeypatch.setattr(memory, "_new_block", noted)
+    monkeypatch.setattr(memory, "_Chunk", Noted)
     return asked
 
 
@@ -85,23 +85,6 @@ def test_each_segment_begins_small_again(blocks: list[int]) -> None:
     assert blocks == [CHUNK_BYTES, CHUNK_BYTES_FIRST]
 
 
-@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="there are no huge pages")
-def test_a_chunk_begins_without_huge_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is there of many small logs takes no more memory than it has."""
-    advice: list[tuple[int, int, int]] = []
-
-    class Block(mmap.mmap):
-        def madvise(self, option: int, start: int = 0, length: int = 0) -> None:
-            advice.append((option, start, length))
-
-    monkeypatch.setattr(mmap, "mmap", Block)
-    append(new_storage(), 600 * KIB)
-    assert advice == [
-        (mmap.MADV_NOHUGEPAGE, 0, CHUNK_BYTES_PLAIN),
-        (mmap.MADV_HUGEPAGE, CHUNK_BYTES_PLAIN, CHUNK_BYTES - CHUNK_BYTES_PLAIN),
-    ]
-
-
 def test_a_range_is_a_view_unless_it_spans_two_chunks() -> None:
     """No copy: the view is of the very memory the batches were written to, and can't be written through."""
     storage = new_storage()
@@ -119,8 +102,9 @@ def test_a_range_is_a_view_unless_it_spans_two_chunks() -> None:
     assert following.obj is not first.obj
 
 
-def test_memory_goes_with_the_last_view() -> None:
+def test_memory_goes_with_the_last_view(monkeypatch: pytest.MonkeyPatch) -> None:
     """Removing a segment lets its chunks go, but for those a slow client still reads from."""
+    monkeypatch.setattr(memory, "ARENA", Arena(None))
     storage = new_storage()
     append(storage, MIB, 2)
     storage.roll(2, 0)
@@ -142,14 +126,33 @@ def test_a_machine_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     storage = new_storage(log_bytes)
     append(storage, 400 * KIB)
 
-    def refuse(capacity: int) -> bytearray:
+    def refuse(self: Arena, capacity: int, *, begins_log: bool) -> Block:
         raise OSError(12, "Cannot allocate memory")
 
     with monkeypatch.context() as poor:
-        poor.setattr(memory, "_new_block", refuse)
+        poor.setattr(Arena, "new_block", refuse)
         with pytest.raises(StorageError, match="no memory"):
             append(storage, 300 * KIB)
     assert (storage.segments[0].size_bytes, storage.segments[0].next_offset) == (400 * KIB, 1)
     assert log_bytes.bytes_held == 400 * KIB
     append(storage, 300 * KIB)
     assert bytes(storage.segments[0].slice(400 * KIB - 1, 2)) == b"\0\1"
+
+
+def test_where_kafkas_index_has_an_entry_is_known_without_a_walk() -> None:
+    """A fetch that leaves out aborted transactions asks it, and a segment may have hundreds of thousands of entries."""
+    looks = 0
+
+    class Counted(array):  # type: ignore[type-arg]
+        def __getitem__(self, place: Any) -> Any:
+            nonlocal looks
+            looks += 1
+            return super().__getitem__(place)
+
+    storage = new_storage()
+    for offset in range(3_000):
+        storage.append(bytes(5_000), offset, 0, 0)
+    (segment,) = storage.segments
+    segment._positions = Counted("I", segment._positions)
+    assert segment.indexed_offset_from(2_900 * 5_000) == 2_900
+    assert looks < 20

@@ -12,33 +12,10 @@ import pytest
 
 from ottla.pipeline.transforms import rebalances as transforms
 from ottla.pipeline.transforms.journal import SCHEMA, UNREADABLE, events, is_usable, states
+from tests.cli.journals import COMPLETING, EMPTY, PREPARING, STABLE, Journal, Line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-Line = dict[str, Any]
-PREPARING, COMPLETING, STABLE, EMPTY = "PreparingRebalance", "CompletingRebalance", "Stable", "Empty"
-
-
-class Journal:
-    """Writes what a broker would, group by group; each group counts its own lines."""
-
-    def __init__(self) -> None:
-        self.lines: list[Line] = []
-        self._sequences: dict[str, int] = {}
-
-    def add(self, t: int, event: str, state: str, group: str = "g", **details: Any) -> Journal:
-        sequence = 1 if event in {"group.created", "group.loaded"} else self._sequences.get(group, 0) + 1
-        self._sequences[group] = sequence
-        line = {"v": 1, "line": len(self.lines) + 1, "t": t, "group": group, "seq": sequence}
-        self.lines.append({**line, "event": event, "state": state, "generation": 1, **details})
-        return self
-
-    def rebalance(self, started: int, ended: int, cause: str = "member_joined", group: str = "g") -> Journal:
-        """One that ended well."""
-        self.add(started, "group.rebalance.started", PREPARING, group, cause=cause, member_id="ana")
-        self.add(ended, "group.rebalance.joined", COMPLETING, group, cause=cause)
-        return self.add(ended, "group.rebalance.completed", STABLE, group, cause=cause)
 
 
 def read(spark: SparkSession, folder: Path, lines: Sequence[Line | str]) -> DataFrame:
@@ -114,6 +91,25 @@ def test_each_rebalance_has_a_cause_and_an_outcome(spark: SparkSession, tmp_path
         ("g", "member_left", 1, 0, 0, 3, 3),
         ("g", "session_expired", 1, 0, 0, 5, 5),
     ]
+
+
+def test_who_fell_silent_left_partitions_unread(spark: SparkSession, tmp_path: Path) -> None:
+    """From its last sign of life, which is longer than the rebalance; two at once count once for their group."""
+    journal = Journal().add(0, "group.created", EMPTY).rebalance(1, 4)
+    journal.killed(50_000, silent_ms=45_000, took_ms=20, member="bo").killed(51_000, 45_000, 10, member="cy")
+    journal.add(60_000, "group.rebalance.started", PREPARING, cause="member_left", member_id="dan")
+    journal.add(60_500, "group.member.removed", PREPARING, cause="join_expired", member_id="eva", silent_ms=900)
+    journal.add(60_500, "group.rebalance.completed", STABLE)
+    happened = events(read(spark, tmp_path, journal.lines))
+    found = transforms.rebalances(happened)
+    assert rows(found, "cause", "duration_ms", "unread_ms") == [
+        ("member_joined", 3, 3),
+        ("session_expired", 20, 45_020),
+        ("session_expired", 10, 45_010),
+        ("member_left", 500, 900),
+    ]
+    by_group = transforms.by_group(happened, states(happened), found)
+    assert rows(by_group, "not_stable_ms", "unread_ms") == [(533, 3 + 51_010 - 5_000 + 900)]
 
 
 @pytest.mark.parametrize("has_line_numbers", [True, False], ids=["numbered", "of an older broker"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.testing.trace.document import as_text
+from ottla.page import as_text
 from ottla.testing.trace.of_file import NoTrace, read_traces, trace_of_lines
 from ottla.testing.trace.page import SCRIPTS, page_of
 from tests.testing.trace.scenes import HOSTILE, kitchen

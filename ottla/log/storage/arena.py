@@ -1,0 +1,231 @@
+"""The memory that large logs in memory are made of: blocks of address space, and pages made before they are written to.
+
+The system gives a process pages when they are first written to, and clears each of them: for a log that is written fast
+that can be half of what a batch costs. Two things spare the event loop that:
+
+    ahead    A thread makes the pages that a busy log comes to next: `AHEAD_BYTES` of them, 2 MiB further with each
+             2 MiB written. Linux can do that without touching what is there (MADV_POPULATE_WRITE).
+    again    A block that a log gives back, by retention, deletion or reset, has its pages. The next log gets it.
+
+                      ┌ written ─────────────┬ may be ─┬ made ahead ──────┬ address space ─────┐
+    block of 64 MiB   └──────────────────────┴─────────┴──────────────────┴────────────────────┘
+                                             used      limit              made
+
+A writer asks before it goes beyond `limit`, and nobody but the writer touches what is before it: so what lies behind
+can be given back to the system at any time, under the lock that asking takes. What is made and not written is bounded,
+for all logs together, by `SPARE_BYTES_MAX`, and nothing of it is there at rest: when nobody has asked for
+`IDLE_SECONDS`, the thread gives all of it back, and ends. Where the system can't make pages ahead there is no thread,
+and a log gets them as it writes.
+
+This is the process's memory, so there is one arena for all brokers in it, as there is one malloc.
+"""
+
+from __future__ import annotations
+
+import mmap
+import queue
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, NamedTuple, TypeAlias
+from weakref import ref
+
+_MIB: Final = 1024 * 1024
+#: How far a writer goes without asking: a huge page, so whoever gets one has all of it.
+STEP_BYTES: Final = 2 * _MIB
+#: The beginning of a log has no huge pages, or a partition with half a megabyte would take two.
+PLAIN_BYTES: Final = 4 * _MIB
+AHEAD_BYTES: Final = 8 * _MIB
+SPARE_BYTES_MAX: Final = 128 * _MIB
+#: A log is busy that writes a step in this time.
+BUSY_SECONDS: Final = 1.0
+IDLE_SECONDS: Final = 5.0
+
+#: Makes the pages of (block, first byte, byte after the last). Raises OSError.
+MakePages: TypeAlias = Callable[[mmap.mmap, int, int], None]
+
+
+class _Range(NamedTuple):
+    """Where pages are to be made."""
+
+    memory: mmap.mmap
+    start: int
+    end: int
+
+
+class Block:
+    """Memory of one chunk of a log. When nobody has it any more it goes back to the arena."""
+
+    __slots__ = ("__weakref__", "_arena", "_asked_at", "capacity", "limit", "made", "memory")
+
+    def __init__(self, arena: Arena, memory: mmap.mmap, limit: int, made: int) -> None:
+        """`limit`: how far it may be written to without asking. `made`: how far there are pages, as far as we know."""
+        self._arena = arena
+        self._asked_at = time.monotonic()
+        self.memory = memory
+        self.capacity = len(memory)
+        self.limit = limit
+        self.made = made
+
+    def extend(self, end: int) -> int:
+        """The writer wants to go on up to `end`; returns how far it may go now."""
+        now = time.monotonic()
+        is_busy = now - self._asked_at < BUSY_SECONDS
+        self._asked_at = now
+        limit = min(-(-end // STEP_BYTES) * STEP_BYTES, self.capacity)
+        self._arena.extend(self, limit, is_busy=is_busy)
+        return limit
+
+    def __del__(self) -> None:
+        self._arena.give_back(self)
+
+
+class Arena:
+    """Gives out blocks, and has the pages of busy ones made ahead."""
+
+    def __init__(self, make_pages: MakePages | None = None) -> None:
+        """`make_pages`: None where that can't be done."""
+        self._make_pages = make_pages
+        #: Whether the system has not said that it can't.
+        self._is_possible = make_pages is not None
+        #: Held while it changes how far a block may be written to, or has pages.
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._wanted: queue.SimpleQueue[_Range] = queue.SimpleQueue()
+        #: Blocks that may have pages behind their limit, by `id`.
+        self._ahead: dict[int, ref[Block]] = {}
+        #: Memory that was given back, with how far it has pages. Somebody may still be reading it.
+        self._kept: deque[tuple[mmap.mmap, int]] = deque()
+
+    def new_block(self, capacity: int, *, begins_log: bool) -> Block:
+        """A block with room for so many bytes. Raises OSError. `begins_log`: the log is small still."""
+        plain_bytes = min(PLAIN_BYTES, capacity) if begins_log else 0
+        if self._kept and (again := self._kept_one(capacity, plain_bytes)) is not None:
+            return again
+        memory = mmap.mmap(-1, capacity, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        _advise(memory, plain_bytes)
+        return Block(self, memory, plain_bytes, plain_bytes)
+
+    def _kept_one(self, capacity: int, limit: int) -> Block | None:
+        """One that was given back, and that nobody reads any more."""
+        with self._lock, suppress(IndexError):  # of those that were kept when this began, `give_back` may take some
+            for _ in range(len(self._kept)):
+                memory, made = self._kept.popleft()
+                if len(memory) == capacity and is_let_go(memory):
+                    block = Block(self, memory, limit, max(limit, made))
+                    self._ahead[id(block)] = ref(block)
+                    return block
+                self._kept.append((memory, made))
+        return None
+
+    def extend(self, block: Block, limit: int, *, is_busy: bool) -> None:
+        """The block may be written to up to `limit`; if its log is busy, the pages behind that are made soon."""
+        with self._lock:
+            block.limit = limit
+            block.made = max(block.made, limit)
+            if not is_busy or not self._is_possible:
+                return
+            start, end = block.made, min(limit + AHEAD_BYTES, block.capacity)
+            if start < end and self._spare_bytes() + end - start <= SPARE_BYTES_MAX and self._has_thread():
+                block.made = end
+                self._ahead[id(block)] = ref(block)
+                self._wanted.put(_Range(block.memory, start, end))
+
+    def give_back(self, block: Block) -> None:
+        """Nobody writes to it any more. Its memory is kept for the next log, while any is busy. Takes no lock, for it
+        may be called from anywhere.
+        """
+        self._ahead.pop(id(block), None)
+        if self._thread is not None and self._spare_bytes() + block.made <= SPARE_BYTES_MAX:
+            self._kept.append((block.memory, block.made))
+            if self.is_at_rest:  # by now
+                self._kept.clear()
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether there is no page that nobody has written to, and no thread that makes some."""
+        return self._thread is None
+
+    def _spare_bytes(self) -> int:
+        kept = sum(made for _, made in list(self._kept))
+        return kept + sum(block.made - block.limit for block in self._blocks_ahead())
+
+    def _blocks_ahead(self) -> list[Block]:
+        return [block for found in list(self._ahead.values()) if (block := found()) is not None]
+
+    def _has_thread(self) -> bool:
+        """Have the thread run, with the lock held. The machine may have none left."""
+        if self._thread is not None and self._thread.is_alive():
+            return True
+        self._thread = threading.Thread(target=self._run, name="ottla-pages", daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self._thread = None
+        return self._thread is not None
+
+    def _rest(self) -> None:
+        """Have the system take back all pages that nobody has written to. With the lock held."""
+        self._thread = None  # first, so that what others give back from now on is not kept
+        self._kept.clear()
+        for block in self._blocks_ahead():
+            if block.made > block.limit:
+                with suppress(OSError):  # a process may have locked all of its memory
+                    block.memory.madvise(mmap.MADV_DONTNEED, block.limit, block.made - block.limit)
+                block.made = block.limit
+        self._ahead.clear()
+
+    def _run(self) -> None:
+        assert self._make_pages is not None, "it is asked for where pages can be made"
+        while True:
+            try:
+                wanted = self._wanted.get(timeout=IDLE_SECONDS)
+            except queue.Empty:
+                with self._lock:
+                    if not self._wanted.empty():
+                        continue
+                    self._rest()
+                return
+            try:
+                self._make_pages(*wanted)
+            except (OSError, ImportError, AttributeError):
+                # There is no memory left, or this system or this Python can't: the writer finds out for itself.
+                self._is_possible = False
+            del wanted
+
+
+def is_let_go(memory: mmap.mmap) -> bool:
+    """Whether nobody has a view of it: what somebody views can't be given another size."""
+    try:
+        memory.resize(len(memory))
+    except BufferError:
+        return False
+    return True
+
+
+def _advise(memory: mmap.mmap, plain_bytes: int) -> None:
+    """Have huge pages where there are any, but for the first bytes."""
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        return
+    with suppress(OSError):  # a system may be built without huge pages
+        if plain_bytes:
+            memory.madvise(mmap.MADV_NOHUGEPAGE, 0, plain_bytes)
+        if len(memory) > plain_bytes:
+            memory.madvise(mmap.MADV_HUGEPAGE, plain_bytes, len(memory) - plain_bytes)
+
+
+def _populate(memory: mmap.mmap, start: int, end: int) -> None:
+    """Make pages, and leave what is in them. `mmap.madvise` would hold the interpreter up meanwhile."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + start
+    populate_write = 23
+    if libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(end - start), populate_write):
+        raise OSError(ctypes.get_errno(), "madvise")
+
+
+ARENA: Final = Arena(_populate if sys.platform == "linux" else None)
