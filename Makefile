@@ -69,6 +69,19 @@ docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables
 	@$(BIN)/python -m ottla.coordinator.groups.tables > docs/groups.md
 	@$(BIN)/python -m ottla.coordinator.transactions.tables > docs/transactions.md
 
+#: What builds and checks a release, apart from what the tests need.
+DIST := build/dist-venv
+
+$(DIST)/.installed: pyproject.toml
+	@$(PYTHON) -m venv $(DIST)
+	@$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --group dist
+	@touch $@
+
+.PHONY: dist
+dist: $(DIST)/.installed  ## build sdist and wheel into dist/, check them, try them on every Python there is
+	@$(DIST)/bin/python .ci/dist.py
+
 .PHONY: site
 site: $(STAMP)  ## build the documentation as a site, into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet

@@ -12,4 +12,19 @@ Imports run one way: testing and broker know the coordinator, the coordinator kn
 The pipeline knows none of them.
 """
 
-__version__ = "0.1.0"
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+
+    def __getattr__(name: str) -> str:
+        """`__version__`: that of the tag it was built from. Looked up when it is asked for, as that takes a while."""
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("ottla")
+        except PackageNotFoundError:  # sources that were never installed
+            return "0.0.0"

@@ -8,13 +8,13 @@ Imports here are few: what a command needs it imports itself, for `serve` has to
 
 from __future__ import annotations
 
+import argparse
 import errno
 import os
 import sys
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Final, TextIO
 
-from ottla import __version__
 from ottla.cli import (
     conformance,
     events,
@@ -32,6 +32,7 @@ from ottla.cli import (
     wait,
 )
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, fail
+from ottla.terminal.output import print_line
 from ottla.terminal.parser import Parser
 
 if TYPE_CHECKING:
@@ -79,11 +80,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def make_parser() -> Parser:
     """The parser of all commands."""
     parser = Parser(prog="ottla", description="A Kafka stand-in for tests and laptops.", allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"ottla {__version__}")
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in _COMMANDS:
         command.add_to(commands)
     return parser
+
+
+class _ShowVersion(argparse.Action):
+    """Looks the version up, which takes a while, only if it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_unused: object) -> None:
+        from ottla import __version__
+
+        print_line(f"ottla {__version__}")
+        parser.exit()
 
 
 def _flush(stream: TextIO | None) -> int:

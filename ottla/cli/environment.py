@@ -45,7 +45,7 @@ class Environment:
 def read_environment(
     options: argparse.Namespace, actions: Iterable[argparse.Action], environ: Mapping[str, str] = os.environ
 ) -> Environment | None:
-    """Give options what the environment says, where the command line says nothing: they are `None` there.
+    """Give options what the environment says, where the command line says nothing: they are `None` there, or empty.
 
     `actions`: the options of the command. An empty variable of ours is none, as `${NODES:-}` leaves it. Returns None
     if the environment is not asked. Raises `ConfigError`.
@@ -59,7 +59,7 @@ def read_environment(
         setting = kafka_variables.setting_name(variable, prefix="")
         if variable in by_variable:
             action = by_variable[variable]
-            if getattr(options, action.dest) is None and not _is_said_otherwise(action.dest, options):
+            if getattr(options, action.dest) in (None, []) and not _is_said_otherwise(action.dest, options):
                 setattr(options, action.dest, _read(variable, text, action))
         elif setting in SETTINGS:
             settings[setting] = text
@@ -86,7 +86,7 @@ def _is_said_otherwise(option: str, options: argparse.Namespace) -> bool:
     if option == "control_token_file":
         return options.control_token is not None
     setting = _REPEATED.get(option)
-    return any(word.partition("=")[0].strip() == setting for word in options.set or ())
+    return any(word.partition("=")[0].strip() == setting for word in options.set)
 
 
 def _read(variable: str, text: str, action: argparse.Action) -> Any:

@@ -51,8 +51,8 @@ _URL_OF_SERVICE: Final = re.compile(r"(tcp|udp|sctp)://.*")
 
 _VOTERS: Final = ("KAFKA_CONTROLLER_QUORUM_VOTERS", "KAFKA_CONTROLLER_QUORUM_BOOTSTRAP_SERVERS")
 #: Where Kafka's image listens, and what it tells clients, if nobody says otherwise.
-_LISTEN: Final = "0.0.0.0:9092"
-_ADVERTISE: Final = "localhost:9092"
+LISTEN: Final = "0.0.0.0:9092"
+ADVERTISE: Final = "localhost:9092"
 
 
 def read_settings(environ: Mapping[str, str]) -> dict[str, str]:
@@ -106,7 +106,7 @@ def add_listeners(
         return listen, advertise
     if advertise:
         return [re.sub(r"^(.*://)?.*:", r"\g<1>0.0.0.0:", text) for text in advertise], advertise
-    return [_LISTEN], [_ADVERTISE]
+    return [LISTEN], [ADVERTISE]
 
 
 def _is_setting(name: str, text: str) -> bool:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 _OPEN_FILES_WANTED: Final = (1_048_576, 65_536, 10_240)
 _STDERR: Final = 2
 _END_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-#: What holds where neither the command line nor the environment says anything: an option is `None` then.
-_DEFAULTS: Final = {"listen": (), "advertise": (), "nodes": 1, "set": (), "clock": "system", "log_level": "info"}
+#: What holds where neither the command line nor the environment says anything, and an option is `None`.
+_DEFAULTS: Final = {"nodes": 1, "clock": "system", "log_level": "info"}
 
 
 def add_to(commands: Any) -> None:
@@ -65,6 +65,7 @@ def _add_nodes(option: Callable[..., object]) -> None:
         "--listen",
         metavar="[NAME[:PROTOCOL]://]HOST:PORT",
         action="append",
+        default=[],
         help="where to listen (default: 127.0.0.1:9092); port 0 takes a free port; repeat it with another name for a "
         "second listener",
     )
@@ -72,6 +73,7 @@ def _add_nodes(option: Callable[..., object]) -> None:
         "--advertise",
         metavar="[NAME://]HOST:PORT",
         action="append",
+        default=[],
         help="the address that clients of this listener are told (default: --listen); repeat it for each listener",
     )
     option(
@@ -89,6 +91,7 @@ def _add_settings(option: Callable[..., object]) -> None:
         "--set",
         metavar="KEY=VALUE",
         action="append",
+        default=[],
         help="one setting; it wins over the file; may be repeated",
     )
     option(

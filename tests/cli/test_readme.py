@@ -14,8 +14,6 @@ from typing import Final
 
 import pytest
 
-from ottla.broker.network.endpoints import read_endpoints
-from ottla.settings.settings import Settings
 from tests.cli.stage import commit, create, join, produce
 from tests.cli.terminal import SECONDS_MAX, Serving, ottla, serving
 from tests.support.client import Client
@@ -149,16 +147,6 @@ def test_options_and_addresses_that_are_named_exist() -> None:
     named = set(re.findall(r"`?(--[a-z][a-z-]+)", README))
     assert {option for option in named if f"{option} " not in helps and f"{option}\n" not in helps} == set()
     assert "ottla:9092" in (ROOT / "docker-compose.yml").read_text()
-
-
-def test_broker_in_the_compose_file_is_for_containers_and_for_the_host() -> None:
-    """Its options can be used, and the port of HOST is published as it is advertised."""
-    compose = (ROOT / "docker-compose.yml").read_text()
-    given = {option: re.findall(rf"OTTLA_{option}: (\S+)", compose)[0].split(",") for option in ("LISTEN", "ADVERTISE")}
-    inside, outside = read_endpoints(Settings(), given["LISTEN"], given["ADVERTISE"])
-    assert (inside.name, str(inside.advertise)) == ("INTERNAL", "ottla:9092")
-    assert (outside.name, str(outside.advertise)) == ("HOST", "localhost:29092")
-    assert f"127.0.0.1:29092:{outside.listen.port}" in compose
 
 
 def test_links_lead_to_files() -> None:
