@@ -117,7 +117,8 @@ def test_two_brokers_walk_alike(broker: Broker, capsys: pytest.CaptureFixture[st
 
 def test_an_interrupted_run_cleans_up_and_shows_what_was_done(broker: Broker) -> None:
     """SIGINT in the midst of it: the card has the rest as not run, and no topic and no group stays."""
-    command = [Path(sys.executable).with_name("ottla"), "conformance", broker.bootstrap_servers, "--area", "join,sync"]
+    command: list[str | Path] = [Path(sys.executable).with_name("ottla"), "conformance", broker.bootstrap_servers]
+    command += ["--area", "join,sync"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("ottla: join (1 of ")
