@@ -18,4 +18,10 @@ purpose is declared at its script, with the reason that `docs/differences.md` gi
     walks/               what random walks are made of; `scripts/transaction_walks.py` plays them
     settings.py          what a broker is set to
     golden.py            reading, writing and comparing recorded transcripts
+    survey.py, claims.py     what a broker says of itself: its versions, its settings
+    selection.py         which scripts are wanted
+    play.py              all of them, one after the other, against one broker; cleaning.py removes what they made
+    comparison.py, card.py   what differs, and what came of each
+    shown/               a card as text, JSON, JUnit's XML, a page
+    command.py           the options of `ottla conformance`
 """
