@@ -124,6 +124,7 @@ def _add_output(option: Callable[..., object]) -> None:
     option(
         "--record-requests",
         action="store_true",
+        default=None,
         help="keep the last requests and answers, for GET /requests",
     )
     option(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,9 +23,9 @@ from ottla.conformance.shown.text import print_card
 from ottla.conformance.survey import NotKafkaError, parse_told, survey
 from ottla.conformance.warming import load_coordinators
 from ottla.conformance.wire import ConnectionClosedError, SilenceError
+from ottla.terminal import news
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_line
-from ottla.terminal.printable import printable
 from ottla.terminal.unreachable import nobody_answers
 
 #: Not every answer was Kafka's.
@@ -62,7 +61,9 @@ def run(options: argparse.Namespace) -> int:
         except OSError:
             return fail(nobody_answers(address, "ottla conformance"), EXIT_MACHINE)
     if brokers[0].settings.get(_DELAY, "0") != "0":
-        _tell(f"{_DELAY} is {brokers[0].settings[_DELAY]}: with 0 the groups of scripts, and so the run, are faster")
+        news.tell(
+            f"{_DELAY} is {brokers[0].settings[_DELAY]}: with 0 the groups of scripts, and so the run, are faster"
+        )
     for broker in brokers:
         with suppress(NotClaimedError, SceneEndedError, ConnectionClosedError, SilenceError):
             load_coordinators(broker.bootstrap, broker.claims)
@@ -124,27 +125,19 @@ class _Progress:
         self._cases = cases
         self._done = self._different = 0
         self._area = ""
-        self._is_terminal = sys.stderr is not None and sys.stderr.isatty()
 
     def told(self, result: Result) -> None:
         self._done += 1
         self._different += result.outcome is Outcome.DIFFERENT
         area = result.case.script.area
-        if self._is_terminal:
-            text = f"{self._done} of {self._cases}, {self._different} different: {area}, {result.case}"
-            print(f"\r\x1b[K{printable(text)[:100]}", end="", file=sys.stderr, flush=True)
+        if news.is_live():
+            news.tell_for_now(f"{self._done} of {self._cases}, {self._different} different: {area}, {result.case}")
         elif area != self._area:
-            _tell(f"{area} ({self._done} of {self._cases}, {self._different} different so far)")
+            news.tell(f"{area} ({self._done} of {self._cases}, {self._different} different so far)")
         self._area = area
 
     def end(self) -> None:
-        if self._is_terminal:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-def _tell(text: str) -> None:
-    if sys.stderr is not None:
-        print(f"ottla: {printable(text)}", file=sys.stderr, flush=True)
+        news.tell_for_now("")
 
 
 @contextmanager
