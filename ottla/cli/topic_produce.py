@@ -80,7 +80,8 @@ def _produce(options: argparse.Namespace) -> int:
     if options.json:
         print_json(said)
     else:
-        print_line(f"{said['records']} records to {options.topic}")
+        records = said["records"]
+        print_line(f"{records} {'record' if records == 1 else 'records'} to {options.topic}")
     return 0
 
 

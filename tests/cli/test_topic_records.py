@@ -88,7 +88,8 @@ def test_aborted_and_open_transactions_are_left_out_and_do_not_keep_it_from_endi
 
 def test_what_was_consumed_is_a_seed(bootstrap: str, tmp_path: Path) -> None:
     """A piece of a topic is what a test's broker begins with."""
-    run(bootstrap, "produce", "dishes", "--key", "menu", "--header", "from=ana", stdin="soup\n")
+    said = run(bootstrap, "produce", "dishes", "--key", "menu", "--header", "from=ana", stdin="soup\n")
+    assert said == "1 record to dishes\n"
     (tmp_path / "seed.jsonl").write_text(run(bootstrap, "consume", "dishes", "--json"))
     with Broker(seed=tmp_path / "seed.jsonl") as kafka:
         (record,) = kafka.topic("dishes").records()
