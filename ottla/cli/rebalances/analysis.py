@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from ottla.cli.rebalances.story import ALL_OUTCOMES, CauseSums, Story
+from ottla.cli.rebalances.story import CauseSums, Story
 from ottla.pipeline.report.choice import chosen
+from ottla.pipeline.report.events import ALL_OUTCOMES
 from ottla.pipeline.report.found import Found
 
 if TYPE_CHECKING:

@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
-VERSION: Final = 1
+from ottla.pipeline.report.events import TIME_MS_MAX, VERSION
+
 STDIN: Final = "-"
 #: Of a line: one with the assignments of ten thousand members has less than a tenth of it.
 _LINE_BYTES_MAX: Final = 16 * 1024 * 1024
-#: Microseconds in 64 bits, as Spark has them.
-_TIME_MS_MAX: Final = (1 << 63) // 1000 - 1
 
 
 class NoJournal(Exception):
@@ -117,7 +116,7 @@ def _parsed(text: bytes) -> Line | None:
     if not isinstance(said, dict) or said.get("v") != VERSION:
         return None
     t, group, seq, event = (said.get(key) for key in ("t", "group", "seq", "event"))
-    if type(t) is not int or abs(t) > _TIME_MS_MAX or type(seq) is not int:
+    if type(t) is not int or abs(t) > TIME_MS_MAX or type(seq) is not int:
         return None
     if not isinstance(group, str) or not isinstance(event, str):
         return None

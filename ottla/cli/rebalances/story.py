@@ -14,6 +14,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.cli.rebalances.sums import Lengths, Longest, Union
+from ottla.pipeline.report.events import (
+    ALL_OUTCOMES,
+    BIRTHS,
+    CHURN,
+    DEATHS,
+    OUTCOMES,
+    REMOVALS,
+    STARTED,
+    UNFINISHED,
+)
 from ottla.pipeline.report.found import KEPT_MAX
 
 if TYPE_CHECKING:
@@ -22,25 +32,6 @@ if TYPE_CHECKING:
     from ottla.cli.rebalances.journals import Line
     from ottla.terminal.output import Item
 
-BIRTHS: Final = ("group.created", "group.loaded")
-DEATHS: Final = ("group.deleted", "group.unloaded")
-STARTED: Final = "group.rebalance.started"
-OUTCOMES: Final = {
-    "group.rebalance.completed": "completed",
-    "group.emptied": "emptied",
-    STARTED: "interrupted",
-    **dict.fromkeys(DEATHS, "abandoned"),
-}
-UNFINISHED: Final = "unfinished"
-#: All there are, in the order of tables.
-ALL_OUTCOMES: Final = (*dict.fromkeys(OUTCOMES.values()), UNFINISHED)
-CHURN: Final = {
-    "group.member.joined": "joined",
-    "group.member.rejoined": "rejoined",
-    "group.member.replaced": "replaced",
-    "group.member.removed": "removed",
-}
-_REMOVALS: Final = {"member_left": "left", "session_expired": "expired"}
 #: Of a group. Of more, those are forgotten because of whom there were fewest rebalances.
 _MEMBERS_MAX: Final = 10_000
 
@@ -172,7 +163,7 @@ class Story:
         member.client_id = _greater(member.client_id, _text(line.details, "client_id"))
         member.client_host = _greater(member.client_host, _text(line.details, "client_host"))
         member.counts[name or "rebalances"] += 1
-        if name == "removed" and (how := _REMOVALS.get(_text(line.details, "cause") or "")):
+        if name == "removed" and (how := REMOVALS.get(_text(line.details, "cause") or "")):
             member.counts[how] += 1
 
     def _make_room(self) -> None:

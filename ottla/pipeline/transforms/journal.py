@@ -15,9 +15,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.window import WindowSpec
 
-VERSION: Final = 1
-#: Beyond it Spark has no times: microseconds in 64 bits.
-_TIME_MS_MAX: Final = (1 << 63) // 1000 - 1
+from ottla.pipeline.report.events import BIRTHS, DEATHS, TIME_MS_MAX, VERSION
+
 #: Where Spark puts a line that is no JSON.
 UNREADABLE: Final = "unreadable"
 #: Of lines, as far as they are analysed; the others' details are passed over.
@@ -26,13 +25,10 @@ SCHEMA: Final = (
     f"member_id string, client_id string, client_host string, silent_ms bigint, {UNREADABLE} string"
 )
 
-BIRTHS: Final = ("group.created", "group.loaded")
-DEATHS: Final = ("group.deleted", "group.unloaded")
-
 
 def is_usable() -> Column:
     """Whether a line is one that this module knows how to read."""
-    is_time = F.col("t").between(-_TIME_MS_MAX, _TIME_MS_MAX)
+    is_time = F.col("t").between(-TIME_MS_MAX, TIME_MS_MAX)
     has_all = is_time & F.col("group").isNotNull() & F.col("seq").isNotNull() & F.col("event").isNotNull()
     return F.coalesce((F.col("v") == VERSION) & has_all & F.col(UNREADABLE).isNull(), F.lit(False))
 

@@ -11,27 +11,20 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from ottla.pipeline.transforms.journal import BIRTHS, DEATHS, in_order
+from ottla.pipeline.report.events import (
+    ALL_OUTCOMES,
+    BIRTHS,
+    CHURN,
+    JOINED,
+    OUTCOMES,
+    REMOVALS,
+    REMOVED,
+    STARTED,
+    UNFINISHED,
+)
+from ottla.pipeline.transforms.journal import in_order
 
-STARTED: Final = "group.rebalance.started"
-#: What became of it, by the event that ended it. Else it is unfinished: nothing came after it, or the group was loaded
-#: anew because its broker had been killed.
-OUTCOMES: Final = {
-    "group.rebalance.completed": "completed",
-    "group.emptied": "emptied",
-    STARTED: "interrupted",
-    **dict.fromkeys(DEATHS, "abandoned"),
-}
-UNFINISHED: Final = "unfinished"
 REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
-#: What happens to a member, by event and, for the removed, by cause.
-CHURN: Final = {
-    "joined": "group.member.joined",
-    "rejoined": "group.member.rejoined",
-    "replaced": "group.member.replaced",
-    "removed": "group.member.removed",
-}
-REMOVALS: Final = {"left": "member_left", "expired": "session_expired"}
 
 
 def rebalances(happened: DataFrame) -> DataFrame:
@@ -95,8 +88,8 @@ def by_group(happened: DataFrame, spans: DataFrame, found: DataFrame) -> DataFra
     lines = happened.groupBy("group").agg(
         F.count("*").alias("lines"),
         F.sum("lost").alias("lost_lines"),
-        _count(F.col("event") == CHURN["joined"]).alias("joined"),
-        _count(F.col("event") == CHURN["removed"]).alias("removed"),
+        _count(F.col("event") == JOINED).alias("joined"),
+        _count(F.col("event") == REMOVED).alias("removed"),
     )
     is_open = F.col("until").isNull()
     times = spans.groupBy("group").agg(
@@ -110,7 +103,7 @@ def by_group(happened: DataFrame, spans: DataFrame, found: DataFrame) -> DataFra
         F.count("*").alias("rebalances"), *_outcome_counts(), F.max("duration_ms").alias("longest_ms")
     )
     sums = ("not_stable_ms", "stable_ms", "empty_ms", "unread_ms")
-    counts = ("rebalances", *dict.fromkeys(OUTCOMES.values()), UNFINISHED, *sums)
+    counts = ("rebalances", *ALL_OUTCOMES, *sums)
     found = lines.join(times, "group", "left").join(ended, "group", "left").join(_unread(found), "group", "left")
     return found.fillna(0, list(counts))
 
@@ -129,11 +122,11 @@ def members(happened: DataFrame) -> DataFrame:
     """A row for each member of each group: how often it joined, rejoined, was replaced or removed, and how many
     rebalances were because of it.
     """
-    is_removed = F.col("event") == CHURN["removed"]
-    counts = [_count(F.col("event") == event).alias(name) for name, event in CHURN.items()]
-    counts += [_count(is_removed & (F.col("cause") == cause)).alias(name) for name, cause in REMOVALS.items()]
+    is_removed = F.col("event") == REMOVED
+    counts = [_count(F.col("event") == event).alias(name) for event, name in CHURN.items()]
+    counts += [_count(is_removed & (F.col("cause") == cause)).alias(name) for cause, name in REMOVALS.items()]
     return (
-        happened.where(F.col("member_id").isNotNull() & F.col("event").isin(STARTED, *CHURN.values()))
+        happened.where(F.col("member_id").isNotNull() & F.col("event").isin(STARTED, *CHURN))
         .groupBy("group", "member_id")
         .agg(
             F.max("client_id").alias("client_id"),
@@ -145,8 +138,7 @@ def members(happened: DataFrame) -> DataFrame:
 
 
 def _outcome_counts() -> list[Column]:
-    outcomes = (*dict.fromkeys(OUTCOMES.values()), UNFINISHED)
-    return [_count(F.col("outcome") == outcome).alias(outcome) for outcome in outcomes]
+    return [_count(F.col("outcome") == outcome).alias(outcome) for outcome in ALL_OUTCOMES]
 
 
 def _count(condition: Column) -> Column:
