@@ -3,7 +3,8 @@
     {"topic": "orders", "partition": 0, "offset": 7, "timestamp_ms": 1795273956114, "key": "table 4", "value": "soup"}
 
 Bytes that are no text in UTF-8 are `key_base64`, `value_base64`. Headers are an object; it has an array of
-[name, value] instead if a name comes twice, and of [name, {"base64": …}] where a value is no text.
+[name, value] instead if a name comes twice, and of [name, {"base64": …}] where a value is no text; a seed takes no such
+array.
 """
 
 from __future__ import annotations
