@@ -14,10 +14,10 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "conformance",
-        help="compare any broker's answers with those Kafka gave",
-        description="Send a broker the requests of some thousand exchanges whose answers Kafka gave are recorded, and "
-        "compare. It writes topics, groups and transactions, and deletes what it made: use a broker made for tests. "
-        "Exit code 0: all equal; 1: differences; 2: what was written can't be used.",
+        help="compare any broker's answers with Kafka's",
+        description="Send some thousand recorded exchanges of requests to a broker, and compare its answers with "
+        "Kafka's. The command writes topics, groups and transactions, and deletes them at the end: use a broker for "
+        "tests. Exit code 0: all answers are equal; 1: some differ; 2: the command line can't be used.",
         allow_abbrev=False,
     )
     parser.add_argument("broker", metavar="HOST:PORT", nargs="?", help="the broker to ask, a cluster of one")
