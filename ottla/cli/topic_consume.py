@@ -11,8 +11,9 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.cli.admin import Admin, NotFound, add_options, ask
-from ottla.cli.record_lines import RecordLine, json_line, text_line
+from ottla.cli.record_lines import text_line
 from ottla.cli.start_of_reading import FromOffset, FromTime, NoStart, parse_start
+from ottla.record_json import WrittenRecord, json_line
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_data, print_line
 from ottla.terminal.printable import printable
@@ -184,7 +185,7 @@ class _Reading:
 
     def _print(self, record: ConsumerRecord[bytes, bytes]) -> None:
         options = self._options
-        said = RecordLine(record.key, record.value, record.headers, timestamp_ms=record.timestamp)
+        said = WrittenRecord(record.key, record.value, record.headers, timestamp_ms=record.timestamp)
         if options.json:
             print_line(json_line(record.topic, record.partition, record.offset, said), flush=options.follow)
         elif options.values:
