@@ -12,14 +12,14 @@ NODE_STARTED: Final = Row("node.started", "info", (), "A node that was stopped i
 NODES_MISSING: Final = Row(
     "nodes.missing",
     "warning",
-    ("missing_nodes", "partitions"),
+    ("missing_nodes", "partitions", "reason"),
     "The data directory has so many partitions with replicas on nodes that are not there: they are down, and the "
     "partitions wait for them. Start with as many --nodes as before to have them back, or reassign the partitions.",
 )
 NODES_WITHOUT_REPLICAS: Final = Row(
     "nodes.without.replicas",
     "warning",
-    ("idle_nodes",),
+    ("idle_nodes", "reason"),
     "The topics of the data directory were made without these nodes, and stay where they were, as with Kafka; new ones "
     "use all nodes. Reassign the partitions (AlterPartitionReassignments) to have replicas there.",
 )
