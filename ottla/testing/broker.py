@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ottla.broker.server import Server
     from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import History, Timeline
+    from ottla.testing.async_broker import AsyncBroker
     from ottla.testing.trace.document import Trace
 
 T = TypeVar("T")
@@ -196,6 +197,13 @@ class Broker(Looking, Clockwork, Faulting):
         if node_id not in known:
             raise ValueError(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
         return BrokerNode(self, node_id)
+
+    @property
+    def aio(self) -> AsyncBroker:
+        """The same for a test with an event loop of its own: what takes a while is awaited."""
+        from ottla.testing.async_broker import AsyncBroker
+
+        return AsyncBroker(self)
 
     @property
     def is_running(self) -> bool:

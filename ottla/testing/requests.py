@@ -16,11 +16,11 @@ from ottla.testing.asserting import assert_received, check_api
 if TYPE_CHECKING:
     from ottla.broker.server import Server
     from ottla.broker.state.requests import ReceivedRequest, RequestRecorder
-    from ottla.testing.inside import Inside
+    from ottla.testing.inside import Sees
 
 
 def requests_of(
-    inside: Inside, api: str, *, group: str | None, client_id: str | None, since: int
+    inside: Sees, api: str, *, group: str | None, client_id: str | None, since: int
 ) -> list[ReceivedRequest]:
     """Those that are kept, as they are now. They are the test's own: what it does to them, no client notices.
 
@@ -29,13 +29,13 @@ def requests_of(
     return [received.snapshot() for received in _kept(inside, api, group=group, client_id=client_id, since=since)]
 
 
-def _kept(inside: Inside, api: str, *, group: str | None, client_id: str | None, since: int) -> list[ReceivedRequest]:
+def _kept(inside: Sees, api: str, *, group: str | None, client_id: str | None, since: int) -> list[ReceivedRequest]:
     check_api(api)
     return inside.look(lambda server: _recorder(server).requests(api, group=group, client_id=client_id, since_ns=since))
 
 
 def assert_requests(
-    inside: Inside,
+    inside: Sees,
     api: str,
     *,
     group: str | None,
