@@ -43,6 +43,9 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--tries", metavar="N", type=int, default=3, help="a difference counts if it shows so often (default: 3)"
     )
+    parser.add_argument(
+        "--patience", metavar="SECONDS", type=float, default=5.0, help="wait so long for an answer (default: 5)"
+    )
     parser.add_argument("--against", metavar="HOST:PORT", help="compare with this broker instead of recorded answers")
     parser.add_argument("--walks", metavar="N", type=int, help="with --against: so many new random walks of each kind")
     parser.add_argument("--seed", metavar="S", type=int, default=1_000, help="of the first of --walks (default: 1000)")
