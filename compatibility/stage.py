@@ -95,6 +95,11 @@ class Stage:
         return next((str(found.group_type).lower() for found in listed if found.group_id == group), "none")
 
     @property
+    def has_crashed(self) -> bool:
+        """Whether a client has ended, which proves nothing about a broker."""
+        return not all(client.is_running for client in self._started)
+
+    @property
     def last_words(self) -> str:
         """The last line that any of the clients has said on stderr."""
         self._log.flush()

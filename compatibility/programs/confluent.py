@@ -42,17 +42,13 @@ class ConfluentWithSecurity(Confluent):
         )
         self.consumer.subscribe(
             options["topics"],
-            on_assign=lambda consumer, partitions: self._given(partitions),
-            on_revoke=lambda consumer, partitions: self._taken(partitions),
+            on_assign=lambda _, partitions: say(assigned=_pairs(partitions)),
+            on_revoke=lambda _, partitions: say(revoked=_pairs(partitions)),
         )
 
-    def _given(self, partitions: list[Any]) -> None:
-        self.consumer.incremental_assign(partitions)
-        say(assigned=_pairs(partitions))
-
-    def _taken(self, partitions: list[Any]) -> None:
-        self.consumer.incremental_unassign(partitions)
-        say(revoked=_pairs(partitions))
+    def begin_transactional(self, transactional_id: str, **_: str) -> None:
+        """Some libraries want to know the group beforehand; not this one."""
+        super().begin_transactional(transactional_id)
 
 
 def _pairs(partitions: list[Any]) -> list[list[Any]]:
