@@ -79,7 +79,7 @@ def rebalance(stage: Stage) -> None:
 
 def static(stage: Stage) -> None:
     topic, group_id = stage.topic(_PARTITIONS), stage.name("group")
-    ana, bo, again = stage.start("ana"), stage.start("bo"), stage.start("bo again")
+    ana, bo, again = stage.start("ana"), stage.start("bo"), stage.start("bo")
     ana.subscribe(group=group_id, topics=[topic], instance="ana", session_timeout_ms=LONG_MS)
     share(topic, _PARTITIONS, [ana])
     bo.subscribe(group=group_id, topics=[topic], instance="bo", session_timeout_ms=LONG_MS)

@@ -11,7 +11,17 @@ from compatibility.clients.confluent_kafka import CONFLUENT_KAFKA
 from compatibility.clients.go import FRANZ_GO, KAFKA_GO, SARAMA
 from compatibility.clients.java import KAFKA_CLIENTS
 from compatibility.clients.kafka_python import KAFKA_PYTHON
+from compatibility.clients.node import KAFKAJS
 
 __all__ = ["CLIENTS", "Client", "InstallError", "Installed", "has"]
 
-CLIENTS: Final[Sequence[Client]] = (KAFKA_CLIENTS, KAFKA_PYTHON, CONFLUENT_KAFKA, AIOKAFKA, FRANZ_GO, SARAMA, KAFKA_GO)
+CLIENTS: Final[Sequence[Client]] = (
+    KAFKA_CLIENTS,
+    KAFKA_PYTHON,
+    CONFLUENT_KAFKA,
+    AIOKAFKA,
+    FRANZ_GO,
+    SARAMA,
+    KAFKA_GO,
+    KAFKAJS,
+)

@@ -27,7 +27,7 @@ class ConfluentWithSecurity(Confluent):
             }
         return super().common
 
-    def subscribe(self, group: str, protocol: str = "classic", **options: Any) -> None:
+    def subscribe(self, group: str, *_: Any, protocol: str = "classic", **options: Any) -> None:
         """In a new group the broker says who gets what, and how often members tell that they are there."""
         if protocol == "classic":
             super().subscribe(group, **options)
@@ -46,9 +46,9 @@ class ConfluentWithSecurity(Confluent):
             on_revoke=lambda _, partitions: say(revoked=_pairs(partitions)),
         )
 
-    def begin_transactional(self, transactional_id: str, **_: str) -> None:
+    def begin_transactional(self, transactional_id: str, timeout_ms: int = 60_000, **_: str) -> None:
         """Some libraries want to know the group beforehand; not this one."""
-        super().begin_transactional(transactional_id)
+        super().begin_transactional(transactional_id, timeout_ms)
 
 
 def _pairs(partitions: list[Any]) -> list[list[Any]]:

@@ -126,6 +126,7 @@ func (p *program) follow(ctx context.Context, topic string, partition int, offse
 		Partition: partition,
 		Dialer:    p.dialer(),
 		MinBytes:  1,
+		MaxBytes:  1 << 20,
 		MaxWait:   words.FetchWait,
 	})
 	defer reader.Close()
