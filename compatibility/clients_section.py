@@ -13,6 +13,13 @@ from compatibility.stories import STORIES
 _MARKS: Final = {PASSED: "✓", HAS_NONE: "–", NOT_SERVED: "not served", FAILED: "✗"}
 _SIDES: Final = {"ottla": "Ottla", "kafka": "Kafka"}
 _NOT_RUN: Final = "not run"
+_LEGEND: Final = (
+    ("✓", "The story was played to its end, and what it proves was so."),
+    ("–", "This version of the client has no such thing."),
+    ("not served", "The broker says that it does not serve this, and the client's attempt failed."),
+    ("✗", "It failed. Why stands below the table."),
+    ("not run", "It has not been played on any machine yet. Why stands below the table."),
+)
 
 Row = Mapping[str, Any]
 
@@ -24,25 +31,20 @@ def lines(results: dict[str, Any]) -> list[str]:
     return [
         "## Clients",
         "",
-        f"Each client plays these stories with Ottla, and with Apache Kafka {results['kafka']}. No client is patched.",
+        f"Each client plays eight stories with Ottla, and with Apache Kafka {results['kafka']}. No client is patched.",
+        "What came of the stories of all its versions:",
+        "",
+        *_summary(by_client),
         "",
         "| Story | What it proves |",
         "| --- | --- |",
         *(f"| {story.name} | {story.proves} |" for story in STORIES),
         "",
-        "What a client says is not all: offsets, members and kinds of groups are looked up at the broker as well.",
+        "What a client says is not enough: offsets, members and kinds of groups are looked up at the broker as well.",
         "",
         "| Mark | What it means |",
         "| --- | --- |",
-        "| ✓ | The story was played to its end, and its sentence held. |",
-        "| – | This version of the client has no such thing. |",
-        "| not served | The broker says that it does not serve this, and the client's attempt failed. |",
-        "| ✗ | It failed. Why stands below the table. |",
-        "| not run | It was not played on this machine. Why stands below the table. |",
-        "",
-        "Of the stories that a client has, so many were played to their ends:",
-        "",
-        *_summary(by_client),
+        *(f"| {mark} | {meaning} |" for mark, meaning in _LEGEND),
         *(line for name, of_one in by_client.items() for line in _client(name, of_one)),
     ]
 
@@ -51,7 +53,7 @@ def _summary(by_client: Mapping[str, Sequence[Row]]) -> list[str]:
     languages = {client.name: client.language for client in CLIENTS}
     return [
         "| Client | Language | Versions | Ottla | Kafka |",
-        "| --- | --- | --- | --: | --: |",
+        "| --- | --- | --- | --- | --- |",
         *(
             f"| [{name}](#{_anchor(name)}) | {languages[name]} | {', '.join(str(row['version']) for row in rows)} "
             f"| {_count(rows, 'ottla')} | {_count(rows, 'kafka')} |"
@@ -62,8 +64,8 @@ def _summary(by_client: Mapping[str, Sequence[Row]]) -> list[str]:
 
 def _count(rows: Sequence[Row], side: str) -> str:
     outcomes = [cell.outcome for row in rows for cell in _cells(row, side).values()]
-    played = [outcome for outcome in outcomes if outcome != HAS_NONE]
-    return f"{played.count(PASSED)} of {len(played)}" if played else "not run"
+    counts = {_MARKS[outcome]: outcomes.count(outcome) for outcome in (PASSED, FAILED, NOT_SERVED)}
+    return ", ".join(f"{count} {mark}" for mark, count in counts.items() if count) or _NOT_RUN
 
 
 def _client(name: str, rows: Sequence[Row]) -> list[str]:

@@ -83,18 +83,14 @@ class Matrix:
     ) -> Cell:
         if not has(client, version, story.name):
             return Cell(HAS_NONE)
-        refusal = broker.refusals.get(story.needs)
         role = Role(
             f"{client.name} {version}",
             installed,
             security(story.needs, certificate),
-            ATTEMPT_SECONDS if refusal else PATIENCE_SECONDS,
+            ATTEMPT_SECONDS if story.needs in broker.refusals else PATIENCE_SECONDS,
         )
         log_path = self.logs / f"{role.name} {story.name} {broker_name}.log"
-        failure = played(story, role, broker, log_path)
-        if failure is None:
-            return Cell(PASSED)
-        return Cell(NOT_SERVED, refusal) if refusal else Cell(FAILED, failure)
+        return played(story, role, broker, log_path)
 
     def _tell(self, who: str, cells: Mapping[str, Cell]) -> None:
         with self._lock:
@@ -104,16 +100,23 @@ class Matrix:
                     self.say(f"  {story}: {cell.why}")
 
 
-def played(story: Story, role: Role, broker: CardBroker, log_path: Path) -> str | None:
-    """Play one story; returns None if its sentence held, and otherwise why not, in one line."""
+def played(story: Story, role: Role, broker: CardBroker, log_path: Path) -> Cell:
+    """Play one story, and tell what came of it.
+
+    What the broker says it does not serve is tried all the same. A client that crashes then has proved nothing.
+    """
     log_path.parent.mkdir(parents=True, exist_ok=True)
     with Stage(role, broker, story.needs, log_path) as stage:
         try:
             story.play(stage)
         except (AssertionError, RefusedError, OSError) as error:
             said = str(error).partition("\n")[0] or type(error).__name__
-            return _shortened(f"{said} ({words})" if (words := stage.last_words) and "ended" in said else said)
-    return None
+            if stage.has_crashed:
+                return Cell(FAILED, _shortened(f"{said} ({stage.last_words})"))
+            if story.needs in broker.refusals:
+                return Cell(NOT_SERVED, broker.refusals[story.needs])
+            return Cell(FAILED, _shortened(said))
+    return Cell(PASSED)
 
 
 def _shortened(text: str) -> str:

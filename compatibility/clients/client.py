@@ -28,12 +28,19 @@ class Installed:
 class Client(Protocol):
     """A library, in some versions."""
 
-    name: str
-    language: str
-    #: From oldest to newest.
-    versions: Sequence[str]
-    #: By the name of a story: the first version that has what it takes; None: none has.
-    since: Mapping[str, str | None]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def language(self) -> str: ...
+
+    @property
+    def versions(self) -> Sequence[str]:
+        """From oldest to newest."""
+
+    @property
+    def since(self) -> Mapping[str, str | None]:
+        """By the name of a story: the first version that has what it takes; None: none has."""
 
     def missing(self, version: str) -> str | None:
         """What this machine lacks to run it, in one line, or None."""

@@ -27,7 +27,7 @@ class ConfluentWithSecurity(Confluent):
             }
         return super().common
 
-    def subscribe(self, group: str, protocol: str = "classic", **options: Any) -> None:
+    def subscribe(self, group: str, *_: Any, protocol: str = "classic", **options: Any) -> None:
         """In a new group the broker says who gets what, and how often members tell that they are there."""
         if protocol == "classic":
             super().subscribe(group, **options)
@@ -42,17 +42,13 @@ class ConfluentWithSecurity(Confluent):
         )
         self.consumer.subscribe(
             options["topics"],
-            on_assign=lambda consumer, partitions: self._given(partitions),
-            on_revoke=lambda consumer, partitions: self._taken(partitions),
+            on_assign=lambda _, partitions: say(assigned=_pairs(partitions)),
+            on_revoke=lambda _, partitions: say(revoked=_pairs(partitions)),
         )
 
-    def _given(self, partitions: list[Any]) -> None:
-        self.consumer.incremental_assign(partitions)
-        say(assigned=_pairs(partitions))
-
-    def _taken(self, partitions: list[Any]) -> None:
-        self.consumer.incremental_unassign(partitions)
-        say(revoked=_pairs(partitions))
+    def begin_transactional(self, transactional_id: str, timeout_ms: int = 60_000, **_: str) -> None:
+        """Some libraries want to know the group beforehand; not this one."""
+        super().begin_transactional(transactional_id, timeout_ms)
 
 
 def _pairs(partitions: list[Any]) -> list[list[Any]]:
