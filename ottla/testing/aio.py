@@ -30,25 +30,25 @@ class AsyncLooking:
         self._inside = inside
 
     def group(self, group_id: str) -> AsyncGroup:
-        """A consumer group, be it there or not."""
+        """A consumer group; it need not exist yet."""
         return AsyncGroup(self._inside, group_id)
 
     def topic(self, name: str) -> AsyncTopic:
-        """A topic, be it there or not."""
+        """A topic; it need not exist yet."""
         return AsyncTopic(self._inside, name)
 
     def transaction(self, transactional_id: str) -> AsyncTransaction:
-        """A transactional id, be it there or not."""
+        """A transactional id; it need not exist yet."""
         return AsyncTransaction(self._inside, transactional_id)
 
     @property
     def transactions(self) -> list[TransactionView]:
-        """All transactional ids there are, and how their transactions stand."""
+        """All transactional ids, with the states of their transactions."""
         return self._inside.look(lambda server: look_at_transactions(server.services))
 
     @property
     def timeline(self) -> Timeline:
-        """What has happened since the start, in order; printed, it is a table."""
+        """All events since the start, in order; printed, they are a table."""
         return self._inside.timeline_since(0)
 
     async def wait_until_idle(self, *, timeout_s: float = TIMEOUT_S) -> None:

@@ -32,7 +32,7 @@ class AsyncKafka(AsyncLooking, Faulting):
         self.broker = broker
 
     def look(self, at: Callable[[Server], T]) -> T:
-        """Call this in the broker's event loop and return what it returns."""
+        """Call this function in the broker's event loop and return its result."""
         return self.broker.look(at)
 
     @cached_property
@@ -42,7 +42,7 @@ class AsyncKafka(AsyncLooking, Faulting):
 
     @property
     def bootstrap_servers(self) -> str:
-        """What to give to clients."""
+        """The `bootstrap.servers` for clients."""
         return self.broker.bootstrap_servers
 
     async def advance(self, ms: int) -> None:

@@ -40,39 +40,39 @@ class Looking:
     """Whatever runs a broker derives from this, and says how to get inside."""
 
     def group(self, group_id: str) -> Group:
-        """A consumer group, be it there or not."""
+        """A consumer group; it need not exist yet."""
         from ottla.testing.groups import Group
 
         return Group(self, group_id)
 
     def topic(self, name: str) -> Topic:
-        """A topic, be it there or not."""
+        """A topic; it need not exist yet."""
         from ottla.testing.topics import Topic
 
         return Topic(self, name)
 
     def transaction(self, transactional_id: str) -> Transaction:
-        """A transactional id, be it there or not."""
+        """A transactional id; it need not exist yet."""
         from ottla.testing.transactions import Transaction
 
         return Transaction(self, transactional_id)
 
     @property
     def transactions(self) -> list[TransactionView]:
-        """All transactional ids there are, and how their transactions stand."""
+        """All transactional ids, with the states of their transactions."""
         from ottla.broker.state.transactions import look_at_transactions
 
         return self.look(lambda server: look_at_transactions(server.services))
 
     @property
     def connections(self) -> list[ConnectionView]:
-        """Who is connected, and what clients have said of themselves."""
+        """The connections, with the names and versions of their client libraries."""
         from ottla.broker.state.connections import look_at_connections
 
         return self.look(lambda server: look_at_connections(server.connections))
 
     def wait_until_idle(self, *, timeout_s: float = TIMEOUT_S) -> None:
-        """Return when no group rebalances and the broker has nothing left to do until a client asks or time passes.
+        """Wait until no group rebalances, and the broker has no work until a request comes or time passes.
 
         Raises `NotInTime`.
         """
@@ -80,19 +80,19 @@ class Looking:
 
     @property
     def timeline(self) -> Timeline:
-        """What has happened since the start, in order; printed, it is a table. It can be had when all is over, too."""
+        """All events since the start, in order; printed, they are a table. Available after the stop, too."""
         return self.timeline_since(0)
 
     def mark(self) -> int:
-        """This moment, for `since`: what happens from now on."""
+        """A mark of this moment, for `since`: only later events count."""
         return perf_counter_ns()
 
     def requests(
         self, api: str = "*", *, group: str | None = None, client_id: str | None = None, since: int = 0
     ) -> list[ReceivedRequest]:
-        """What clients have asked, decoded, with what they were answered: the last some thousands, in order.
+        """The last 5,000 requests with their answers, decoded, in order.
 
-        api: by Kafka's name, such as OffsetCommit. since: after this `mark()`. A `*` stands for anything. For a broker
+        api: by Kafka's name, such as OffsetCommit. since: after this `mark()`. A `*` matches any text. For a broker
         made with record_requests=True; else raises `RuntimeError`.
         """
         from ottla.testing.requests import requests_of
@@ -110,7 +110,7 @@ class Looking:
         at_least: int | None = None,
         at_most: int | None = None,
     ) -> None:
-        """Assert how many such requests have come, at least one unless a number is given; they are those of `requests`.
+        """Assert the number of such requests, as in `requests`; by default at least one.
 
         Raises `AssertionError` with the timeline.
         """
@@ -133,27 +133,27 @@ class Looking:
         """Assert that nothing of this kind has happened, in this group, to this member, and with these details.
 
         kind: such as group.member.removed; docs/logs.md has them all, and their details. since: after this
-        `kafka.mark()`. A `*` stands for anything. Raises `AssertionError` with the timeline.
+        `kafka.mark()`. A `*` matches any text. Raises `AssertionError` with the timeline.
         """
         from ottla.testing.asserting import assert_never
 
         assert_never(self.timeline_since(since), kind, group=group, member=member, **details)
 
     def reset(self) -> None:
-        """Put it back to how it was at its start: no topics, no groups, no changed settings, all nodes up.
+        """Reset the broker to its state at the start: no topics, no groups, no changed settings, all nodes up.
 
-        Connections stay, and consumers that are still there join again. The timeline begins anew.
+        Connections stay, and connected consumers join again. The timeline starts again.
         """
         self.run(lambda server: server.reset())
 
     def snapshot(self) -> Snapshot:
-        """All topics and groups as they are now, to go back to. Raises `SnapshotRefused` where logs are on disk."""
+        """A snapshot of all topics and groups, for `restore`. Raises `SnapshotRefused` if logs are on disk."""
         from ottla.broker.state.snapshot import snapshot
 
         return self.look(lambda server: snapshot(server.parts))
 
     def restore(self, to: Snapshot) -> None:
-        """Have topics and groups as they were at the snapshot, of this broker or of another. Sessions begin anew.
+        """Go back to a snapshot of topics and groups, of this broker or of another. Session timeouts start again.
 
         Raises `SnapshotRefused`.
         """
@@ -163,13 +163,13 @@ class Looking:
 
     @property
     def aio(self) -> AsyncLooking:
-        """The same, and what waits is awaited."""
+        """The same methods for asyncio: waits are awaited."""
         from ottla.testing.aio import AsyncLooking
 
         return AsyncLooking(self)
 
     def move_leader(self, topic: str, partition: int, *, to: int) -> None:
-        """Have the node `to` lead this partition, as after a reassignment.
+        """Make the node `to` the leader of this partition, as after a reassignment.
 
         Raises `NoSuchTopic`, and `ChangeRefused` if the node is not up.
         """
@@ -180,7 +180,7 @@ class Looking:
     # --- the way inside ---
 
     def look(self, at: Callable[[Server], T]) -> T:
-        """Call this in the broker's event loop and return what it returns."""
+        """Call this function in the broker's event loop and return its result."""
 
         async def call(server: Server) -> T:
             return at(server)
@@ -188,7 +188,7 @@ class Looking:
         return self._result(self._begin(call), 0)
 
     def wait(self, condition: Condition[T], timeout_s: float) -> T:
-        """Return what there is when the condition holds. Raises `NotInTime`."""
+        """Wait until the condition is true, and return its result. Raises `NotInTime`."""
         return self._result(self._begin(lambda server: server.waiting.until(condition, timeout_s)), timeout_s)
 
     def wait_in_loop(self, condition: Condition[T], timeout_s: float) -> Awaitable[T]:
@@ -196,7 +196,7 @@ class Looking:
         return self.run_in_loop(lambda server: server.waiting.until(condition, timeout_s))
 
     def run(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
-        """Run a coroutine in the broker's event loop and return what it returns."""
+        """Run a coroutine in the broker's event loop and return its result."""
         return self._result(self._begin(work), 0)
 
     def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Awaitable[T]:
