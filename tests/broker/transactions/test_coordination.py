@@ -279,6 +279,17 @@ async def test_a_deleted_topic_needs_no_marker() -> None:
         assert await scene.state() == ("CompleteCommit", 0)
 
 
+async def test_a_producer_in_no_group_loads_no_groups() -> None:
+    """Its first request would wait for as much code again as transactions have; the first marker for a group asks."""
+    async with running() as scene:
+        scene.create("orders")
+        await scene.begin()
+        await scene.add("orders", 0)
+        await scene.end()
+        assert await scene.state() == ("CompleteCommit", 0)
+        assert "group_coordination" not in vars(scene.services)
+
+
 async def behind_a_marker_that_waits(scene: Transactions) -> FakeCall:
     """A batch of the next transaction, while the leader of what the one before has written to is away."""
     scene.create("here")
