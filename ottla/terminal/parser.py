@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ottla.terminal.exit_codes import EXIT_USAGE, fail
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Parser(argparse.ArgumentParser):
@@ -25,3 +28,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(fail(f"{message}; `{self.prog} --help` shows what can be given", EXIT_USAGE))
+
+
+def to_path(text: str) -> Path:
+    """What an option for a path is read by. `pathlib` takes its time to load, so a start without paths does without."""
+    from pathlib import Path
+
+    return Path(text)
