@@ -39,6 +39,7 @@ _WAITING = {
     "ottla.log.": "the first topic",
     "ottla.pipeline": "ottla pipeline",
     "ottla.testing": "tests",
+    "difflib": "a name that there is not",
     "ottla.cli.topics": "ottla topics",
     "pathlib": "an option with a path",
     "pyspark": "ottla pipeline",
