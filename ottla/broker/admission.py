@@ -137,12 +137,14 @@ class Admission:
         return is_patient
 
     def _end(self, refused: dict[TopicPartition, ErrorCode], verifications: dict[TopicPartition, Verification]) -> None:
-        self._then({place: self._result(error) for place, error in paced(refused.items())}, verifications)
+        self._then({place: refused_by(error, self._asking) for place, error in paced(refused.items())}, verifications)
 
-    def _result(self, error: ErrorCode) -> AppendResult:
-        if error is ErrorCode.INVALID_TXN_STATE:
-            return AppendResult(error, error_message=_NOT_ADDED)
-        is_busy = error is ErrorCode.CONCURRENT_TRANSACTIONS and self._asking is not Asking.ADD
-        if is_busy or error in _NOT_VERIFIED:
-            return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, error_message=_UNABLE + error.name)
-        return AppendResult(error)
+
+def refused_by(error: ErrorCode, asking: Asking) -> AppendResult:
+    """What a producer is told when its batch may not be appended for this."""
+    if error is ErrorCode.INVALID_TXN_STATE:
+        return AppendResult(error, error_message=_NOT_ADDED)
+    is_busy = error is ErrorCode.CONCURRENT_TRANSACTIONS and asking is not Asking.ADD
+    if is_busy or error in _NOT_VERIFIED:
+        return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, error_message=_UNABLE + error.name)
+    return AppendResult(error)
