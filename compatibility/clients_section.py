@@ -27,11 +27,12 @@ Row = Mapping[str, Any]
 def lines(results: dict[str, Any]) -> list[str]:
     """The whole section."""
     rows: Sequence[Row] = results["rows"]
+    releases = ", ".join(dict.fromkeys(row["kafka"]["release"] for row in rows if "kafka" in row))
     by_client = {name: list(of_one) for name, of_one in groupby(rows, key=lambda row: str(row["client"]))}
     return [
         "## Clients",
         "",
-        f"Each client plays eight stories with Ottla, and with Apache Kafka {results['kafka']}. No client is patched.",
+        f"Each client plays eight stories with Ottla, and with Apache Kafka {releases}. No client is patched.",
         "What came of the stories of all its versions:",
         "",
         *_summary(by_client),
