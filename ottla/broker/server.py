@@ -88,7 +88,7 @@ class Server:
         how long of real time nothing must have come for the virtual clock to jump by itself; None: it doesn't. Raises
         `ConfigError`.
         """
-        check_ports(endpoints, node_count)
+        check_ports(endpoints, node_count, control)
         self.settings = settings
         self.clock = clock or SystemClock()
         #: What happens in it, from before it runs until after it has.

@@ -14,10 +14,10 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "conformance",
-        help="compare any broker's answers with those Kafka gave",
-        description="Send a broker the requests of some thousand exchanges whose answers Kafka gave are recorded, and "
-        "compare. It writes topics, groups and transactions, and deletes what it made: use a broker made for tests. "
-        "Exit code 0: all equal; 1: differences; 2: what was written can't be used.",
+        help="compare any broker's answers with Kafka's",
+        description="Send some thousand recorded exchanges of requests to a broker, and compare its answers with "
+        "Kafka's. The command writes topics, groups and transactions, and deletes them at the end: use a broker for "
+        "tests. Exit code 0: all answers are equal; 1: some differ; 2: the command line can't be used.",
         allow_abbrev=False,
     )
     parser.add_argument("broker", metavar="HOST:PORT", nargs="?", help="the broker to ask, a cluster of one")
@@ -42,6 +42,9 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--release", metavar="X.Y", default=_RELEASE, help="of Kafka (default: %(default)s)")
     parser.add_argument(
         "--tries", metavar="N", type=int, default=3, help="a difference counts if it shows so often (default: 3)"
+    )
+    parser.add_argument(
+        "--patience", metavar="SECONDS", type=float, default=5.0, help="wait so long for an answer (default: 5)"
     )
     parser.add_argument("--against", metavar="HOST:PORT", help="compare with this broker instead of recorded answers")
     parser.add_argument("--walks", metavar="N", type=int, help="with --against: so many new random walks of each kind")

@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser, default: object = None) -> None
         metavar="FILE",
         type=Path,
         default=default,
-        help="a file that holds the token; so the list of processes does not show it",
+        help="a file with the token; with it the list of processes does not show the token",
     )
 
 

@@ -53,7 +53,7 @@ def add_to(commands: Any) -> None:
     _add_nodes(parser.add_argument)
     _add_settings(parser.add_argument)
     parser.add_argument(
-        "--control", metavar="HOST:PORT", help="serve the HTTP API for scripts here: nodes, groups, time, faults"
+        "--control", metavar="HOST:PORT", help="the address of the HTTP API for scripts: nodes, groups, time, faults"
     )
     control_token.add_options(parser)
     _add_output(parser.add_argument)
@@ -74,13 +74,13 @@ def _add_nodes(option: Callable[..., object]) -> None:
         metavar="[NAME://]HOST:PORT",
         action="append",
         default=[],
-        help="the address that clients of this listener are told (default: --listen); repeat it for each listener",
+        help="the address that clients of this listener get (default: --listen); repeat it for each listener",
     )
     option(
         "--nodes",
         metavar="N",
         type=int,
-        help="how many brokers this process shows (default: 1); node i listens on port + i",
+        help="the number of brokers that clients see (default: 1), on consecutive ports",
     )
 
 
@@ -92,7 +92,7 @@ def _add_settings(option: Callable[..., object]) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="one setting; it wins over the file; may be repeated",
+        help="one setting; overrides the file; may be repeated",
     )
     option(
         "--from-environment",
@@ -103,14 +103,14 @@ def _add_settings(option: Callable[..., object]) -> None:
     option(
         "--clock",
         choices=("system", "virtual", "auto"),
-        help="virtual: time stands still until --control moves it; auto: virtual, and it jumps to the next deadline "
-        "when every client waits (default: system)",
+        help="virtual: time stands still until --control moves it; auto: like virtual, but time jumps to the next "
+        "deadline when every client waits (default: system)",
     )
     option(
         "--seed",
         metavar="FILE",
         type=Path,
-        help="begin with the topics, records and offsets of this file; ignored if there are topics",
+        help="start with the topics, records and offsets of this file; ignored if there are topics",
     )
 
 
@@ -119,7 +119,7 @@ def _add_output(option: Callable[..., object]) -> None:
         "--journal",
         metavar="FILE",
         type=Path,
-        help="append what happens in groups, and why, to this file, as JSON lines",
+        help="append the events of groups, with causes, to this file, as JSON lines",
     )
     option(
         "--record-requests",
@@ -130,14 +130,14 @@ def _add_output(option: Callable[..., object]) -> None:
     option(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
-        help="what goes to stderr (default: info)",
+        help="the lowest level that is logged, on stderr (default: info)",
     )
     option("--log-format", choices=("console", "json"), help="default: console on a terminal, else json")
     option(
         "--ready-file",
         metavar="FILE",
         type=Path,
-        help="write there, when every socket accepts, where each node listens: for a health check",
+        help="when every socket accepts, write the addresses of all nodes to this file: for a health check",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn
 
+from ottla.nearest import may_mean, nearest
 from ottla.terminal.exit_codes import EXIT_USAGE, fail
 
 
@@ -20,8 +21,21 @@ class Parser(argparse.ArgumentParser):
         """Refuses what is not known, so that the command itself does, and names its own help."""
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown[0])}")
         return options, unknown
 
+    def _meant(self, word: str) -> str:
+        known = [name[2:] for action in self.options for name in action.option_strings if name.startswith("--")]
+        meant = may_mean(word[2:].partition("=")[0], known) if word.startswith("--") else None
+        return "" if meant is None else f"; did you mean --{meant}?"
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Of a word that is none of the choices, say which may be meant; argparse's own sentence differs by version."""
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(
+                action, f"there is no {value}; {nearest(str(value), map(str, action.choices))}"
+            )
+
     def error(self, message: str) -> NoReturn:
-        self.exit(fail(f"{message}; `{self.prog} --help` shows what can be given", EXIT_USAGE))
+        end = "" if message.endswith("?") else ";"
+        self.exit(fail(f"{message}{end} `{self.prog} --help` shows what can be given", EXIT_USAGE))
