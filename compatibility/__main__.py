@@ -34,9 +34,11 @@ def main() -> int:
     brokers = [broker for broker in _BROKERS if not _is_missing(broker)]
     stamp = Stamp.now()
     matrix = Matrix(stamp, _kept(), _say, CACHE / "logs")
-    with tempfile.TemporaryDirectory(prefix="ottla-card-") as directory:
-        matrix.play(clients, brokers, certificate.make_certificate(Path(directory)))
-    _keep(stamp, matrix.rows, clients)
+    try:
+        with tempfile.TemporaryDirectory(prefix="ottla-card-") as directory:
+            matrix.play(clients, brokers, certificate.make_certificate(Path(directory)))
+    finally:
+        _keep(stamp, matrix.rows, clients)
     print(f"card: {page.write()} is printed", file=sys.stderr)
     return 0
 
