@@ -70,12 +70,10 @@ class Admission:
         self._batches = batches
         self._then = then
         self._asking = of_produce(call.api_version)
-        settings, now_ms = call.node.cluster.settings, call.node.timer.now_ms()
-        self._backoff_ms: int = settings["add.partitions.to.txn.retry.backoff.ms"]
-        patience_ms: int = settings["add.partitions.to.txn.retry.backoff.max.ms"]
-        self._gives_up_ms = now_ms + patience_ms
-        #: How often it is asked again where the clock stands still; None: it goes.
-        self._turns_left = min(patience_ms, _TURNS_MAX) if call.node.clock.stands_still else None
+        self._begun_ms = call.node.timer.now_ms()
+        self._stands_still = call.node.clock.stands_still
+        #: How often it was asked again.
+        self._turns = 0
 
     def begin(self) -> None:
         """Ask, and go on when that is answered."""
@@ -125,13 +123,16 @@ class Admission:
 
     def _begin_again(self) -> bool:
         """Ask once more in a moment, unless that was done long enough."""
-        timer, delay_ms = self._call.node.timer, self._backoff_ms
-        if self._turns_left is not None:
-            delay_ms, self._turns_left = 0, self._turns_left - 1
-            is_patient = self._turns_left >= 0
+        node = self._call.node
+        timer, settings = node.timer, node.cluster.settings
+        patience_ms: int = settings["add.partitions.to.txn.retry.backoff.max.ms"]
+        if self._stands_still:
+            delay_ms, is_patient = 0, self._turns < min(patience_ms, _TURNS_MAX)
         else:
-            is_patient = timer.now_ms() < self._gives_up_ms
+            delay_ms = settings["add.partitions.to.txn.retry.backoff.ms"]
+            is_patient = timer.now_ms() < self._begun_ms + patience_ms
         if is_patient:
+            self._turns += 1
             timer.add_in(Alarm(self.begin, "adding partitions to a transaction"), delay_ms)
         return is_patient
 
