@@ -92,7 +92,7 @@ def answer_plain(frame: bytes, position: int, version: int, node: BrokerNode) ->
         return None
     verification = None
     if transactional_id is not None:
-        from ottla.broker.transactions.plain_admission import admit_plain
+        from ottla.broker.plain_admission import admit_plain
 
         admitted = admit_plain(node, transactional_id, partition, header, version, wall_ms)
         if admitted is None:
