@@ -128,7 +128,7 @@ class Services:
 
         return self.enter(
             TransactionCoordination(
-                self._cluster, self._timer, self._tasks, self.background, self.pace, self.group_coordination
+                self._cluster, self._timer, self._tasks, self.background, self.pace, lambda: self.group_coordination
             )
         )
 
