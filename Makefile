@@ -62,12 +62,17 @@ bench: $(STAMP)  ## measure beside the mock, kfake, Kafka (AGAINST=host:port, ON
 bench-pipeline: $(STAMP)  ## measure the Spark jobs (ONLY=lag,rebalances SCALE=0.01)
 	@$(BIN)/python -m bench.pipeline $(if $(ONLY),--only $(ONLY)) $(if $(SCALE),--scale $(SCALE))
 
+.PHONY: card
+card: $(STAMP)  ## play every client's stories with Ottla and Kafka, and print docs/compatibility.md (ONLY=kafka-python)
+	@$(BIN)/python -m compatibility $(if $(ONLY),--only $(ONLY))
+
 .PHONY: docs
 docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables
 	@$(BIN)/python -m ottla.broker.docs docs
 	@$(BIN)/python -m ottla.cli.reference docs
 	@$(BIN)/python -m ottla.coordinator.groups.tables > docs/groups.md
 	@$(BIN)/python -m ottla.coordinator.transactions.tables > docs/transactions.md
+	@$(BIN)/python -m compatibility.page > docs/compatibility.md
 
 #: What builds and checks a release, apart from what the tests need.
 DIST := build/dist-venv

@@ -60,6 +60,7 @@ def test_value_that_cannot_be_is_told_in_one_sentence(tmp_path: Path) -> None:
     said = run("@pytest.mark.kafka(settings={'num.partitions': 0})\ndef test_none(kafka): ...\n", tmp_path)
     assert "1 error" in said
     assert "the kafka marker: num.partitions" in said
+    assert "During handling" not in said
     assert "ottla/" not in said.replace("ottla/testing/plugin.py:", "")
 
 
