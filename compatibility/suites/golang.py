@@ -36,6 +36,7 @@ class GoSuite:
     package: str
     scope: str
     settings: Mapping[str, str] = field(default_factory=dict)
+    settings_of_kafka: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     minutes_max: int = 9
 

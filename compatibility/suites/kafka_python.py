@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
-from compatibility.suites.suite import BOOTSTRAP, CACHE, Outcome, Outcomes
+from compatibility.suites.suite import AUTHORIZER, BOOTSTRAP, CACHE, Outcome, Outcomes
 
 _SECONDS_MAX: Final = 540
 _STAND_IN: Final = """
@@ -34,7 +34,14 @@ class KafkaPython:
     version: str = "3.0.12"
     origin: str = "source archive of kafka-python 3.0.12"
     scope: str = "test/integration but for SASL and TLS"
-    settings: Mapping[str, str] = {"num.partitions": "4", "auto.create.topics.enable": "true"}
+    settings: Mapping[str, str] = {
+        "node.id": "0",
+        "num.partitions": "4",
+        "auto.create.topics.enable": "true",
+        "advertised.listeners": f"PLAINTEXT://{BOOTSTRAP}",
+        "group.min.session.timeout.ms": "1000",
+    }
+    settings_of_kafka: Mapping[str, str] = AUTHORIZER
 
     def missing(self) -> str | None:
         return None
@@ -77,7 +84,7 @@ class KafkaPython:
     def _environment(self) -> dict[str, str]:
         return {
             **os.environ,
-            "KAFKA_VERSION": "4.2.0",
+            "KAFKA_VERSION": "4.3.0",
             "KAFKA_URI": f"kafka://{BOOTSTRAP}",
             "KAFKA_ROOT": str(self._folder),
             "PYTHONPATH": str(self._folder),

@@ -45,12 +45,13 @@ def in_a_room(suite: Suite, broker: str, log: Path) -> dict[str, Outcome]:
     return {name: Outcome(word) for name, word in json.loads(done.stdout).items()}
 
 
-def _start(broker: str, settings: Mapping[str, str]) -> AbstractContextManager[object]:
+def _start(broker: str, suite: Suite) -> AbstractContextManager[object]:
+    settings = {**_COMMON, **suite.settings}
     match broker:
         case "ottla":
-            return ottla({**_COMMON, **settings}, "--listen", BOOTSTRAP, "--log-level", "error")
+            return ottla(settings, "--listen", BOOTSTRAP, "--log-level", "error")
         case "kafka":
-            return _kafka({**_COMMON, **settings})
+            return _kafka({**settings, **suite.settings_of_kafka})
     return nullcontext()
 
 
@@ -70,7 +71,7 @@ def _kafka(settings: Mapping[str, str]) -> Iterator[None]:
 def main() -> int:
     name, broker, log = sys.argv[1:]
     suite = next(suite for suite in SUITES if suite.name == name)
-    with _start(broker, suite.settings):
+    with _start(broker, suite):
         if broker == "none":
             outcomes = dict.fromkeys(suite.passes_alone(), Outcome.PASSED)
         else:

@@ -22,6 +22,13 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"
 
 
+#: What suites with tests of access control expect.
+AUTHORIZER: Final = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+    "super.users": "User:ANONYMOUS",
+}
+
 #: By the names that the suite has for its tests.
 Outcomes: TypeAlias = Mapping[str, Outcome]
 
@@ -46,6 +53,10 @@ class Suite(Protocol):
     @property
     def settings(self) -> Mapping[str, str]:
         """What the broker is to be set to, beside a listener."""
+
+    @property
+    def settings_of_kafka(self) -> Mapping[str, str]:
+        """What Kafka is to be set to as well, which Ottla does not serve."""
 
     def missing(self) -> str | None:
         """Why it cannot be run here, in one line, or None."""
