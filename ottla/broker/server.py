@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +30,7 @@ from ottla.purgatory import Clock, SystemClock, Timer
 from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from random import Random
 
     from ottla.broker.authorizer import Authorizer
@@ -88,7 +88,7 @@ class Server:
         how long of real time nothing must have come for the virtual clock to jump by itself; None: it doesn't. Raises
         `ConfigError`.
         """
-        check_ports(endpoints, node_count)
+        check_ports(endpoints, node_count, control)
         self.settings = settings
         self.clock = clock or SystemClock()
         #: What happens in it, from before it runs until after it has.

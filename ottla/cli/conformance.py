@@ -51,6 +51,9 @@ def add_to(commands: Any) -> None:
         default=3,
         help="a difference counts if it appears in this many tries (default: 3)",
     )
+    parser.add_argument(
+        "--patience", metavar="SECONDS", type=float, default=5.0, help="wait so long for an answer (default: 5)"
+    )
     parser.add_argument("--against", metavar="HOST:PORT", help="compare with this broker instead of recorded answers")
     parser.add_argument(
         "--walks", metavar="N", type=int, help="with --against: this many new random walks of each kind"

@@ -74,18 +74,39 @@ def run(options: argparse.Namespace) -> int:
     complaints = 0
     known: dict[Path, Committed] = {}
     for path in map(Path, named):
-        paths = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES) if path.is_dir() else [path]
-        for file in paths:
-            print_line(f"Dumping {file}")
-            try:
-                file.stat()  # what is not there is no damaged file
-                for line in _lines(file, options, known):
-                    print_line(line.text)
-                    complaints += line.is_complaint
-            except OSError as error:
-                complaints += 1
-                fail(f"cannot read {error.filename or file}: {error.strerror}", EXIT_MACHINE)
+        try:
+            files = _files(path)
+        except OSError as error:
+            complaints += fail(f"cannot read {path}: {error.strerror}", EXIT_MACHINE)
+            continue
+        if not files:
+            complaints += fail(f"{path} has no files of a log; name the directory of a partition", EXIT_MACHINE)
+        complaints += sum(_dump(file, options, known) for file in files)
     return EXIT_MACHINE if complaints else 0
+
+
+def _files(path: Path) -> list[Path]:
+    """The file itself, or those in the directory. Raises `OSError` where there is none."""
+    if path.is_dir():
+        return sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
+    path.stat()  # what is not there is no damaged file
+    return [path]
+
+
+def _dump(file: Path, options: argparse.Namespace, known: dict[Path, Committed]) -> int:
+    """Print one file; returns how many complaints there are about it."""
+    print_line(f"Dumping {file}")
+    complaints = 0
+    lines = _lines(file, options, known)
+    while True:
+        try:
+            line = next(lines, None)
+        except OSError as error:
+            return complaints + fail(f"cannot read {error.filename or file}: {error.strerror}", EXIT_MACHINE)
+        if line is None:
+            return complaints
+        print_line(line.text)
+        complaints += line.is_complaint
 
 
 def _lines(path: Path, options: argparse.Namespace, known: dict[Path, Committed]) -> Iterator[Line]:

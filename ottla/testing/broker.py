@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ottla.broker.server import Server
     from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import History, Timeline
+    from ottla.testing.async_broker import AsyncBroker
     from ottla.testing.trace.document import Trace
 
 T = TypeVar("T")
@@ -126,17 +127,24 @@ class Broker(Looking, Clockwork, Faulting):
             raise ValueError(f"clock is system, virtual or auto, not {clock}")
         if log_level not in _LOG_LEVELS:
             raise ValueError(f"log_level is one of {', '.join(_LOG_LEVELS)}, not {log_level}")
+        from ottla.broker.network.endpoints import read_endpoints
+        from ottla.cluster.address import Address
+        from ottla.settings.settings import ConfigError, Settings
+
         self._nodes = nodes
         self._clock: Literal["system", "virtual", "auto"] = clock
         self._autojump_threshold_ms = autojump_threshold_ms
-        self._settings = {**TEST_SETTINGS, **{name: setting_text(value) for name, value in (settings or {}).items()}}
+        self._given = {**TEST_SETTINGS, **{name: setting_text(value) for name, value in (settings or {}).items()}}
+        self._settings = Settings(self._given)
+        if self._settings.unknown:
+            raise ConfigError(_unknown_setting(next(iter(self._settings.unknown))))
         self._listen = _words(listen)
-        self._advertise = _words(advertise)
+        self._endpoints = read_endpoints(self._settings, self._listen, _words(advertise), default="127.0.0.1:0")
         self._log_level = log_level
         self.record_requests = record_requests
         self._seed = None if seed is None else Path(seed)
         self._journal = None if journal is None else Path(journal)
-        self._control = control
+        self._control = None if control is None else Address.parse(control, "control")
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -156,7 +164,7 @@ class Broker(Looking, Clockwork, Faulting):
         other = Broker(
             nodes=self._nodes,
             clock=self._clock,
-            settings=self._settings,
+            settings=self._given,
             listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
             log_level=self._log_level,
             record_requests=self.record_requests,
@@ -188,6 +196,13 @@ class Broker(Looking, Clockwork, Faulting):
         if node_id not in known:
             raise ValueError(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
         return BrokerNode(self, node_id)
+
+    @property
+    def aio(self) -> AsyncBroker:
+        """The same for a test with an event loop of its own: what takes a while is awaited."""
+        from ottla.testing.async_broker import AsyncBroker
+
+        return AsyncBroker(self)
 
     @property
     def is_running(self) -> bool:
@@ -305,20 +320,14 @@ class Broker(Looking, Clockwork, Faulting):
             self._ready.set_exception(error)
 
     async def _serve(self) -> None:
-        from ottla.broker.network.endpoints import read_endpoints
         from ottla.broker.server import Server
         from ottla.broker.structured_log import make_log
-        from ottla.cluster.address import Address
         from ottla.purgatory import SystemClock, VirtualClock
-        from ottla.settings.settings import ConfigError, Settings
 
         self._loop = asyncio.get_running_loop()
-        settings = Settings(self._settings)
-        if settings.unknown:
-            raise ConfigError(_unknown_setting(next(iter(settings.unknown))))
         self._server = Server(
-            settings,
-            endpoints=read_endpoints(settings, self._listen, self._advertise, default="127.0.0.1:0"),
+            self._settings,
+            endpoints=self._endpoints,
             node_count=self._nodes,
             clock=SystemClock() if self._clock == "system" else VirtualClock(),
             autojump_threshold_ms=self._autojump_threshold_ms if self._clock == "auto" else None,
@@ -326,7 +335,7 @@ class Broker(Looking, Clockwork, Faulting):
             data_dir=self._data_dir,
             seed=self._seed,
             journal=self._journal,
-            control=None if self._control is None else Address.parse(self._control, "control"),
+            control=self._control,
         )
         await self._server.run(on_ready=self._begin_to_serve)
 

@@ -41,7 +41,14 @@ class Looks(Protocol):
         """Call this in its event loop and return what it returns, at once."""
 
 
-class Inside(Looks, Protocol):
+class Sees(Looks, Protocol):
+    """Who can look at what it has done, besides."""
+
+    def timeline_since(self, mark: int, /) -> Timeline:
+        """What has happened since this mark."""
+
+
+class Inside(Sees, Protocol):
     """What runs in the broker's event loop for somebody outside."""
 
     def wait(self, condition: Condition[T], timeout_s: float, /) -> T:
@@ -55,6 +62,3 @@ class Inside(Looks, Protocol):
 
     def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]], /) -> Awaitable[T]:
         """Have a coroutine run there while the test's own event loop goes on."""
-
-    def timeline_since(self, mark: int, /) -> Timeline:
-        """What has happened since this mark."""

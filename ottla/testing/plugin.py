@@ -134,10 +134,13 @@ def _running(whose: str, options: dict[str, Any]) -> Iterator[Broker]:
     from ottla.testing.broker import Broker
 
     with ExitStack() as until_its_end:
+        refusal = ""
         try:
             broker = until_its_end.enter_context(Broker(**_checked(options)))
         except (ValueError, MachineRefused) as error:
-            pytest.fail(f"{whose}: {error}", pytrace=False)
+            refusal = f"{whose}: {error}"
+        if refusal:  # told out here, or pytest would tell the error it was made of as well
+            pytest.fail(refusal, pytrace=False)
         yield broker
 
 

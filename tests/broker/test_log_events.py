@@ -177,6 +177,16 @@ def test_a_log_that_takes_no_commits_is_told_of_once_for_a_reason() -> None:
     assert len(log.events) == 5
 
 
+def test_a_client_that_speaks_something_else_is_told_of_once_in_a_while() -> None:
+    """For each protocol it tries, in whatever order."""
+    log, clock = Log(), VirtualClock()
+    events = Stream(clock.now_ms, clock.wall_ms)
+    write_log_lines(events, log)
+    for reason in ("TLS", "HTTP", "TLS", "HTTP"):
+        events.tell(Kind.CONNECTION_FOREIGN, node_id=1, client_host="/10.0.0.7", reason=reason)
+    assert [keys["reason"] for _, keys in log.events] == ["TLS", "HTTP"]
+
+
 async def test_running_broker_logs_nothing_else() -> None:
     """Requests, topics, a group that comes and goes, nonsense: each line has a name, level and keys of the table."""
     capture = structlog.testing.LogCapture()

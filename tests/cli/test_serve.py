@@ -235,11 +235,24 @@ WRONG = {
     "setting_value": (["--set", "num.partitions=x"], "num.partitions=x is not a whole number"),
     "setting_range": (["--set", "num.partitions=0"], "num.partitions=0 is not a whole number, at least 1"),
     "setting_form": (["--set", "num.partitions"], "is not name=value"),
-    "clock": (["--clock", "stopped"], "argument --clock: invalid choice: 'stopped'"),
-    "log_level": (["--log-level", "loud"], "argument --log-level: invalid choice: 'loud'"),
+    "clock": (["--clock", "stopped"], "argument --clock: there is no stopped; there are system, virtual"),
+    "log_level": (["--log-level", "loud"], "argument --log-level: there is no loud; there are"),
     "no_such_option": (
         ["--port", "9092"],
         "unrecognized arguments: --port 9092; `ottla serve --help` shows what can be given",
+    ),
+    "misspelt_option": (
+        ["--lisen=127.0.0.1:0"],
+        "unrecognized arguments: --lisen=127.0.0.1:0; did you mean --listen? `ottla serve --help` shows",
+    ),
+    "misspelt_choice": (["--clock", "virtal"], "argument --clock: there is no virtal; did you mean virtual?"),
+    "control_on_listener": (
+        ["--listen", "127.0.0.1:9092", "--control", "127.0.0.1:9092"],
+        "--control 127.0.0.1:9092: the listener PLAINTEXT has that port already; choose another one; port 0",
+    ),
+    "control_on_node": (
+        ["--listen", "127.0.0.1:9092", "--nodes", "3", "--control", "0.0.0.0:9094"],
+        "--control 0.0.0.0:9094: the listener PLAINTEXT has that port already",
     ),
     "abbreviated_option": (["--node", "3"], "unrecognized arguments: --node"),
 }

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ottla import testing
+from ottla.testing.async_broker import AsyncBroker, AsyncBrokerNode
 from ottla.testing.async_kafka import AsyncKafka
 from ottla.testing.barriers import HeldRequest, Hold
 from ottla.testing.broker import Broker, BrokerNode
@@ -39,6 +40,8 @@ _CLASSES: Final[tuple[tuple[type, str], ...]] = (
     (Hold, '`kafka.hold("SyncGroup", group="kitchen")`; [faults.md](faults.md#barriers) tells how it is used'),
     (HeldRequest, "what `hold.wait()` returns"),
     (AsyncKafka, "the fixture `async_kafka`"),
+    (AsyncBroker, "`kafka.aio`"),
+    (AsyncBrokerNode, "`kafka.aio.node(1)`"),
     (KafkaTestCase, "`from ottla.testing import KafkaTestCase`"),
 )
 

@@ -14,14 +14,14 @@ NODE_STARTED: Final = Row("node.started", "info", (), "A stopped node is up agai
 NODES_MISSING: Final = Row(
     "nodes.missing",
     "warning",
-    ("missing_nodes", "partitions"),
+    ("missing_nodes", "partitions", "reason"),
     "The data directory has `partitions` partitions with replicas on nodes that do not exist now. These replicas "
     "count as down. Start with the earlier number of --nodes, or reassign the partitions.",
 )
 NODES_WITHOUT_REPLICAS: Final = Row(
     "nodes.without.replicas",
     "warning",
-    ("idle_nodes",),
+    ("idle_nodes", "reason"),
     "The topics of the data directory have no replicas on these nodes, which are new; as in Kafka, only new topics "
     "use them. Reassign the partitions (AlterPartitionReassignments) to change this.",
 )
