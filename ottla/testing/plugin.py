@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 _MARKER: Final = """\
 kafka(nodes=1, clock="system", settings={}): the broker behind the `kafka` and `async_kafka` fixtures. \
-nodes: brokers in the cluster; clock: "virtual" has time stand still until kafka.advance(ms); \
-settings: broker settings by Kafka's names. All that ottla.testing.Broker takes."""
-_SECTION: Final = "What the broker has to tell"
+nodes: number of brokers; clock: with "virtual" time stands still until kafka.advance(ms); \
+settings: broker settings by Kafka's names. Takes all arguments of ottla.testing.Broker."""
+_SECTION: Final = "Events of the broker"
 _TRACE_SECTION: Final = "Trace of the broker"
 _SHARED: Final = pytest.StashKey["Broker"]()
 _TRACES: Final = pytest.StashKey["KeptTraces"]()
