@@ -62,12 +62,17 @@ bench: $(STAMP)  ## measure beside the mock, kfake, Kafka (AGAINST=host:port, ON
 bench-pipeline: $(STAMP)  ## measure the Spark jobs (ONLY=lag,rebalances SCALE=0.01)
 	@$(BIN)/python -m bench.pipeline $(if $(ONLY),--only $(ONLY)) $(if $(SCALE),--scale $(SCALE))
 
+.PHONY: card
+card: $(STAMP)  ## play every client's stories with Ottla and Kafka, and print docs/compatibility.md (ONLY=kafka-python)
+	@$(BIN)/python -m compatibility $(if $(ONLY),--only $(ONLY))
+
 .PHONY: docs
 docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables
 	@$(BIN)/python -m ottla.broker.docs docs
 	@$(BIN)/python -m ottla.cli.reference docs
 	@$(BIN)/python -m ottla.coordinator.groups.tables > docs/groups.md
 	@$(BIN)/python -m ottla.coordinator.transactions.tables > docs/transactions.md
+	@$(BIN)/python -m compatibility.page > docs/compatibility.md
 
 #: What builds and checks a release, apart from what the tests need.
 DIST := build/dist-venv
@@ -81,6 +86,14 @@ $(DIST)/.installed: pyproject.toml
 .PHONY: dist
 dist: $(DIST)/.installed  ## build sdist and wheel into dist/, check them, try them on every Python there is
 	@$(DIST)/bin/python .ci/dist.py
+
+DOCKER  ?= docker
+COMPOSE ?= $(DOCKER) compose
+
+.PHONY: image
+image:  ## build the container image and try it (DOCKER=podman COMPOSE=podman-compose)
+	@$(DOCKER) build --target broker --tag ottla .
+	@DOCKER="$(DOCKER)" COMPOSE="$(COMPOSE)" container/try.sh
 
 .PHONY: site
 site: $(STAMP)  ## build the documentation as a site, into site/

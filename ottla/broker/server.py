@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,7 @@ from ottla.purgatory import Clock, SystemClock, Timer
 from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from random import Random
 
     from ottla.broker.authorizer import Authorizer

@@ -29,7 +29,7 @@ def add_to(actions: Any) -> None:
     """Add the action and its options."""
     parser = actions.add_parser(
         "produce",
-        help="make records from the lines of a file or of stdin",
+        help="write the lines of a file or of stdin as records",
         description="Append a record to a topic for each line of a file or of stdin. The line is the value. With "
         "--json a line is what `ottla topics consume --json` prints; its partition and time are kept, its topic "
         "and offset are ignored.",
@@ -37,7 +37,7 @@ def add_to(actions: Any) -> None:
     )
     parser.add_argument("topic", metavar="TOPIC")
     parser.add_argument("file", metavar="FILE", nargs="?", help="default: stdin")
-    parser.add_argument("--partition", metavar="N", type=int, help="the partition (default: by the key, or any)")
+    parser.add_argument("--partition", metavar="N", type=int, help="the partition (default: chosen by the key, or any)")
     parser.add_argument("--key", metavar="TEXT", help="the key of all records")
     parser.add_argument(
         "--key-separator", metavar="TEXT", help="the text between key and value; a line without it has no key"

@@ -11,6 +11,7 @@ purpose is declared at its script, with the reason that `docs/differences.md` gi
     wire.py, client.py   a connection in frames, and in messages
     batches.py           record batches, right or wrong
     transcript.py        a message as comparable data
+    member_ids.py        ids that another broker makes up, as Kafka's would look
     scene.py             actors on connections, fresh names, waiting for a state; records the transcript
     script.py            the decorator, the list of all scripts
     scripts/             the scripts, one module an area; each has its golden file

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from ottla.conformance.comparison import StepDifference
 from ottla.conformance.scene import Frame
@@ -17,15 +18,21 @@ class Outcome(StrEnum):
 
     EQUAL = "equal"
     DIFFERENT = "different"
+    #: The broker kept silent, closed the connection or was gone where the script can't go on without an answer.
+    NO_ANSWER = "no answer"
     #: The broker does not advertise a request, or a version of one, that the script needs.
     NOT_CLAIMED = "not claimed"
     #: The broker is not set up for the script, or there was no time for it.
     NOT_RUN = "not run"
 
 
+#: What is not as Kafka's.
+DIFFERING: Final = frozenset({Outcome.DIFFERENT, Outcome.NO_ANSWER})
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Of one case. `reason` is for those that were not compared; `tries` is how often it was played."""
+    """Of one case. `reason`: why it was not compared, or how there was no answer; `tries`: how often it was played."""
 
     case: Case
     outcome: Outcome
@@ -58,7 +65,8 @@ class Card:
         return found
 
     def different(self) -> list[Result]:
-        return [result for result in self.results if result.outcome is Outcome.DIFFERENT]
+        """Those without an answer too."""
+        return [result for result in self.results if result.outcome in DIFFERING]
 
 
 def count(results: Sequence[Result]) -> dict[Outcome, int]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from ottla.conformance.claims import Claims
 from ottla.conformance.client import API, Client, api_of
 from ottla.conformance.scene import Scene
-from ottla.conformance.wire import ConnectionClosedError, SilenceError
+from ottla.conformance.wire import SilenceError
 from ottla.protocol.messages.delete_groups import DeleteGroupsRequest
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
@@ -26,6 +26,7 @@ from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.messages.list_transactions import ListTransactionsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.primitives import Message
+from ottla.protocol.registry import Api
 
 _METRICS, _GROUP = 16, 32
 _DELETE: Final = 1
@@ -37,11 +38,13 @@ _LOOK_SECONDS: Final = 0.2
 
 
 class Broom:
-    """Cleans behind scenes, over a connection of its own."""
+    """Cleans behind scenes, over a connection of its own. What the broker once kept silent about is not asked again."""
 
-    def __init__(self, bootstrap: str, claims: Claims) -> None:
+    def __init__(self, bootstrap: str, claims: Claims, *, patience_seconds: float) -> None:
         self._bootstrap = bootstrap
         self._claims = claims
+        self._patience_seconds = patience_seconds
+        self._silent_about: set[Api] = set()
 
     def sweep(self, scene: Scene, *, is_broken_off: bool, has_set_configs: bool) -> None:
         """Take away what a scene has made; if it was broken off, what it has changed of the broker too."""
@@ -98,18 +101,20 @@ class Broom:
 
     @contextmanager
     def _connected(self) -> Iterator[Client]:
-        with Client(self._bootstrap, client_id="conformance-broom") as client:
+        with Client(self._bootstrap, client_id="conformance-broom", timeout_seconds=self._patience_seconds) as client:
             yield client
 
     def _ask(self, client: Client, request: Message, wanted: int) -> Any:
-        """The answer, in the highest version up to `wanted`; None if it is not served, or not answered."""
-        version = self._claims.version(api_of(request), wanted)
-        if version is None:
+        """The answer, in the highest version up to `wanted`; None if it is not served."""
+        api = api_of(request)
+        version = self._claims.version(api, wanted)
+        if version is None or api in self._silent_about:
             return None
         try:
             return client.ask(request, version)
         except SilenceError:
-            return None
+            self._silent_about.add(api)
+            raise
 
     def _end_transactions(self, client: Client, mark: str) -> None:
         """A new epoch aborts what is open."""
@@ -140,10 +145,10 @@ class Broom:
             if mark not in name:
                 continue
             asked = DescribeConfigsRequest.DescribeConfigsResource(kind, name, None)
-            (described,) = self._ask(client, DescribeConfigsRequest([asked]), 1).results
+            described = self._ask(client, DescribeConfigsRequest([asked]), 1)
             changes = [
                 IncrementalAlterConfigsRequest.AlterableConfig(config.name, _DELETE)
-                for config in described.configs
+                for config in (described.results[0].configs if described else ())
                 if config.config_source not in (_STATIC_BROKER, _DEFAULT)
             ]
             of_name = IncrementalAlterConfigsRequest.AlterConfigsResource(kind, name, changes)
@@ -168,7 +173,3 @@ class Broom:
 
 def _marked(names: list[str], marks: set[str]) -> list[str]:
     return [name for name in names if any(mark in name for mark in marks)]
-
-
-#: How a broker may fail whoever cleans.
-UNCLEANED: Final = (OSError, ConnectionClosedError, SilenceError)

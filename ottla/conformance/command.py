@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ottla.conformance import golden
-from ottla.conformance.card import Card, Outcome, Result
-from ottla.conformance.claims import NotClaimedError
+from ottla.conformance.card import DIFFERING, Card, Result
 from ottla.conformance.play import Run
-from ottla.conformance.scene import SceneEndedError
 from ottla.conformance.selection import Case, new_walks, select
 from ottla.conformance.settings import SETTINGS
 from ottla.conformance.shown.as_html import to_html
@@ -22,7 +20,6 @@ from ottla.conformance.shown.as_junit import to_junit
 from ottla.conformance.shown.text import print_card
 from ottla.conformance.survey import NotKafkaError, parse_told, survey
 from ottla.conformance.warming import load_coordinators
-from ottla.conformance.wire import ConnectionClosedError, SilenceError
 from ottla.terminal import news
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_line
@@ -55,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     brokers = []
     for address in filter(None, (options.broker, options.against)):
         try:
-            brokers.append(survey(address, told))
+            brokers.append(survey(address, told, patience_seconds=options.patience))
         except NotKafkaError as error:
             return fail(str(error), EXIT_MACHINE)
         except OSError:
@@ -65,8 +62,8 @@ def run(options: argparse.Namespace) -> int:
             f"{_DELAY} is {brokers[0].settings[_DELAY]}: with 0 the groups of scripts, and so the run, are faster"
         )
     for broker in brokers:
-        with suppress(NotClaimedError, SceneEndedError, ConnectionClosedError, SilenceError):
-            load_coordinators(broker.bootstrap, broker.claims)
+        with suppress(Exception):  # how a broker fails here, the scripts will show
+            load_coordinators(broker.bootstrap, broker.claims, patience_seconds=broker.patience_seconds)
     progress = _Progress(len(cases))
     other = brokers[1] if len(brokers) > 1 else None
     playing = Run(brokers[0], options.release, other=other, tries=options.tries, tell=progress.told)
@@ -88,6 +85,8 @@ def _cases(options: argparse.Namespace) -> list[Case]:
         raise ValueError(f"no answers of Kafka {options.release} are kept; there are {', '.join(golden.releases())}")
     if options.tries < 1:
         raise ValueError(f"--tries is 1 or more, not {options.tries}")
+    if not 0 < options.patience < _PATIENCE_END:
+        raise ValueError(f"--patience is more than 0 and less than {_PATIENCE_END} seconds, not {options.patience:g}")
     if options.walks is not None:
         if options.against is None:
             raise ValueError("--walks needs --against HOST:PORT: nobody has recorded what Kafka answers to new walks")
@@ -128,7 +127,7 @@ class _Progress:
 
     def told(self, result: Result) -> None:
         self._done += 1
-        self._different += result.outcome is Outcome.DIFFERENT
+        self._different += result.outcome in DIFFERING
         area = result.case.script.area
         if news.is_live():
             news.tell_for_now(f"{self._done} of {self._cases}, {self._different} different: {area}, {result.case}")
@@ -155,3 +154,4 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 
 _PORT_MAX: Final = 65_535
+_PATIENCE_END: Final = 3_600

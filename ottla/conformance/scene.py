@@ -30,10 +30,12 @@ from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.primitives import Message
 from ottla.protocol.registry import Api
 
-ANSWER_SECONDS_MAX: Final = 5.0
+#: How long an answer is waited for, unless told otherwise.
+PATIENCE_SECONDS: Final = 5.0
 #: How long a parked request is watched until we call it parked; a slow broker may look right here, never wrong.
 SILENCE_SECONDS: Final = 0.1
-STATE_SECONDS_MAX: Final = 10.0
+#: A state that has to come about is waited for so many times as long as an answer.
+_STATE_FACTOR: Final = 2
 
 _run_number = itertools.count(int(time.time() * 1000) % 1_000_000_000)
 
@@ -55,11 +57,24 @@ class Frame:
 class Scene:
     """What a script plays in. `version` is the one it is run for; `claims` are the broker's, if they count.
 
-    `node_id`: the broker's.
+    `node_id`: the broker's. `patience_seconds`: how long an answer is waited for.
     """
 
-    def __init__(self, bootstrap: str, version: int, claims: Claims | None = None, *, node_id: int = NODE_ID) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        version: int,
+        claims: Claims | None = None,
+        *,
+        node_id: int = NODE_ID,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         self.bootstrap = bootstrap
+        self.patience_seconds = patience_seconds
+        #: How the broker left an answer out without which the script could not go on, or "".
+        self.unanswered = ""
+        #: Whether all patience was spent on something that did not come.
+        self.has_waited_in_vain = False
         self.version = version
         self.claims = claims
         self.transcript: list[Json] = []
@@ -106,8 +121,9 @@ class Scene:
         client = Client(
             self.bootstrap,
             client_id=name if client_id is None else client_id,
-            timeout_seconds=ANSWER_SECONDS_MAX,
+            timeout_seconds=self.patience_seconds,
             claims=self.claims,
+            member_ids=None if self.claims is None else self.labels.member_ids,
             tap=lambda is_sent, data: self.frames.append(Frame(len(self.transcript), name, is_sent, data)),
         )
         self._clients.append(client)
@@ -190,10 +206,12 @@ class Scene:
 
     def until(self, condition: Callable[[], bool], *, what: str) -> None:
         """Poll until `condition` holds; a named condition with a bound, not a pause."""
-        deadline = time.monotonic() + STATE_SECONDS_MAX
+        seconds = self.patience_seconds * _STATE_FACTOR
+        deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:
-                raise SceneEndedError(f"waited {STATE_SECONDS_MAX} s until {what}")
+                self.has_waited_in_vain = True
+                raise SceneEndedError(f"waited {seconds:g} s until {what}")
             time.sleep(0.005)
 
     @property
@@ -245,19 +263,21 @@ class Actor:
             self._unheard.append((said, as_sent))
         else:
             self._scene.record(said, as_sent, "no answer due")
+        self.client.joins(request)
         self.client.send_body(api_of(request), version, body, answered=answered)
 
     def hear(self) -> Any:
         """Record the next answer and return it; ends the scene if the connection closes or nothing comes."""
-        answer = self._listen(ANSWER_SECONDS_MAX)
+        answer, missing = self._listen(self._scene.patience_seconds)
         if answer is None:
+            self._scene.unanswered = missing
             raise SceneEndedError
         return answer
 
     def hear_and_keep(self, keep: Callable[[Any], list[Any]]) -> None:
         """Take the next answer and record only what `keep` takes out of it, in a fixed order."""
         said, asked = self._unheard.popleft()
-        answer = self.client.receive(timeout_seconds=ANSWER_SECONDS_MAX).message
+        answer = self.client.receive(timeout_seconds=self._scene.patience_seconds).message
         kept: list[Json] = [comparable(item, self._scene.labels) for item in keep(answer)]
         self._scene.record(said, asked, sorted(kept, key=repr))
 
@@ -267,7 +287,7 @@ class Actor:
 
     def hear_the_end(self) -> None:
         """Record whether the broker closes the connection (expected), answers, or keeps it open without a word."""
-        self._listen(ANSWER_SECONDS_MAX)
+        self._listen(self._scene.patience_seconds)
 
     def ask_and_keep(self, request: Message, keep: Callable[[Any], list[Any]], version: int | None = None) -> None:
         """Ask what the whole broker has, and record only what `keep` takes out of the answer."""
@@ -292,27 +312,31 @@ class Actor:
         """Say how the answer to `send_bytes` is to be read."""
         self.client.expect(api, version, correlation_id=correlation_id)
 
-    def _listen(self, timeout_seconds: float) -> Any:
-        """Record what comes within the time; returns the answer's message, or None. A silent request stays due."""
+    def _listen(self, timeout_seconds: float) -> tuple[Any, str]:
+        """Record what comes within the time; returns the answer's message, or None and how there was none.
+
+        A silent request stays due.
+        """
         said, asked = self._unheard[0] if self._unheard else (self.name, None)
         try:
             if not self.client.is_due:
                 frame = self.client.connection.receive_frame(timeout_seconds=timeout_seconds)
                 self._scene.record(said, asked, f"answered 0x{frame.hex()}")
-                return None
+                return None, ""
             answer = self.client.receive(timeout_seconds=timeout_seconds)
-        except ConnectionClosedError:
+        except ConnectionClosedError as error:
             self._scene.record(said, asked, "closed")
-            return None
-        except SilenceError:
+            return None, str(error)
+        except SilenceError as error:
             self._scene.record(said, asked, "silent")
-            return None
+            self._scene.has_waited_in_vain |= timeout_seconds >= self._scene.patience_seconds
+            return None, str(error)
         self._unheard.popleft()
         shown = comparable(answer.message, self._scene.labels)
         if not answer.canonical:
             shown["(encoding)"] = "not as our codec writes it"
         self._scene.record(said, asked, shown)
-        return answer.message
+        return answer.message, ""
 
 
 def run(play: Callable[[Scene, int], None], bootstrap: str, version: int) -> list[Json]:
@@ -322,14 +346,18 @@ def run(play: Callable[[Scene, int], None], bootstrap: str, version: int) -> lis
     return scene.transcript
 
 
-def perform(play: Callable[[Scene, int], None], scene: Scene) -> None:
-    """Play a script in this scene, and close its connections."""
+def perform(play: Callable[[Scene, int], None], scene: Scene) -> bool:
+    """Play a script in this scene, and close its connections; returns whether it came to its end."""
     try:
         play(scene, scene.version)
+        return True
     except SceneEndedError as ended:
         if ended.args:
             scene.record("", None, f"ended: {scene.labels.text(str(ended))}")
     except (ConnectionClosedError, SilenceError) as error:
-        scene.record("", None, f"ended: {type(error).__name__}")
+        scene.unanswered = str(error)
+        scene.has_waited_in_vain |= isinstance(error, SilenceError)
+        scene.record("", None, f"ended: {error}")
     finally:
         scene.close()
+    return False

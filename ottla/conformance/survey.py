@@ -8,6 +8,7 @@ from typing import Final
 
 from ottla.conformance.claims import Claims
 from ottla.conformance.client import API, Client
+from ottla.conformance.scene import PATIENCE_SECONDS
 from ottla.conformance.script import Script
 from ottla.conformance.settings import NEEDED
 from ottla.conformance.wire import ConnectionClosedError, SilenceError
@@ -30,6 +31,8 @@ class Broker:
     claims: Claims
     settings: Mapping[str, str]
     node_id: int
+    #: How long an answer is waited for.
+    patience_seconds: float = PATIENCE_SECONDS
 
     def lacks(self, script: Script) -> str | None:
         """Why the script can't be played against it, or None."""
@@ -42,17 +45,17 @@ class Broker:
         return None
 
 
-def survey(bootstrap: str, told: Mapping[str, str]) -> Broker:
+def survey(bootstrap: str, told: Mapping[str, str], *, patience_seconds: float = PATIENCE_SECONDS) -> Broker:
     """Ask; `told` counts instead of what the broker says. Raises `OSError`, `NotKafkaError`."""
     try:
-        with Client(bootstrap, client_id="conformance") as client:
+        with Client(bootstrap, client_id="conformance", timeout_seconds=patience_seconds) as client:
             answer = client.ask(ApiVersionsRequest(), 0)
             claims = Claims({row.api_key: (row.min_version, row.max_version) for row in answer.api_keys})
             node_id = _only_node(client, claims)
             settings = {"node.id": str(node_id), **_settings(client, claims, node_id)}
-    except (ConnectionClosedError, SilenceError, ValueError, AssertionError, EOFError) as error:
+    except (ConnectionClosedError, SilenceError, ValueError, EOFError) as error:
         raise NotKafkaError(f"{bootstrap} does not answer ApiVersions and Metadata as a Kafka broker does") from error
-    return Broker(bootstrap, claims, settings | dict(told), node_id)
+    return Broker(bootstrap, claims, settings | dict(told), node_id, patience_seconds)
 
 
 def _only_node(client: Client, claims: Claims) -> int:

@@ -7,7 +7,6 @@ the first answer gave" still compares. Error messages are compared for being the
 
 from __future__ import annotations
 
-import re
 import struct
 import time
 import zlib
@@ -15,12 +14,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from ottla.conformance.member_ids import UUID, MemberIds
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import Message
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 
-_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _BATCH_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 _BATCH_FIELDS: Final = (
     "base_offset", "length", "leader_epoch", "magic", "crc", "attributes", "last_offset_delta", "base_timestamp",
@@ -33,8 +32,9 @@ _PLAIN_BATCH: Final = {
 _DAY_MS: Final = 86_400_000
 _SHOWN_BYTES_MAX: Final = 128
 
-#: Ids below this were made by the broker; scripts that need a producer id of their own take a larger one.
+#: Scripts that need a producer id of their own take one between these; all others were made by the broker.
 PRODUCER_ID_OF_SCRIPTS: Final = 1 << 40
+_PRODUCER_ID_OF_SCRIPTS_END: Final = 1 << 41
 
 #: Lists whose order Kafka does not promise (it iterates a hash map, or shuffles): (message or struct, field).
 UNORDERED: Final = frozenset(
@@ -103,6 +103,7 @@ class Labels:
     names: dict[str, str] = field(default_factory=dict)
     #: Producer ids that the script made up, and what they are called.
     producers: dict[int, str] = field(default_factory=dict)
+    member_ids: MemberIds = field(default_factory=MemberIds)
     _seen: dict[tuple[str, object], str] = field(default_factory=dict)
 
     def label(self, kind: str, value: object) -> str:
@@ -116,6 +117,8 @@ class Labels:
                 text = text.replace(repr(value), label)
             elif kind == "producer":
                 text = text.replace(f"producer_id={value},", f"producer_id=0{label},")
+        for member_id, stem in self.member_ids.stems.items():
+            text = text.replace(repr(member_id), repr(f"{stem}-"))
         for producer_id, label in self.producers.items():
             text = text.replace(f"producer_id={producer_id},", f"producer_id=1{label},")
         return text
@@ -124,7 +127,9 @@ class Labels:
         """A label for one the broker made or the script has named, itself for others."""
         if producer_id in self.producers:
             return self.producers[producer_id]
-        return self.label("producer", producer_id) if 0 <= producer_id < PRODUCER_ID_OF_SCRIPTS else producer_id
+        if producer_id < 0 or PRODUCER_ID_OF_SCRIPTS <= producer_id < _PRODUCER_ID_OF_SCRIPTS_END:
+            return producer_id
+        return self.label("producer", producer_id)
 
     def nodes(self, value: Any) -> Any:
         """Node ids, one or a list, with the recorded one in place of this broker's own."""
@@ -133,9 +138,11 @@ class Labels:
         return NODE_ID if value == self.node_id else value
 
     def text(self, value: str) -> str:
+        if value in self.member_ids.stems:
+            value = f"{self.member_ids.stems[value]}-{self.label('uuid', value)}"
         for name, label in self.names.items():
             value = value.replace(name, label)
-        return _UUID.sub(lambda match: self.label("uuid", match.group()), value)
+        return UUID.sub(lambda match: self.label("uuid", match.group()), value)
 
 
 def comparable(message: Message, labels: Labels) -> dict[str, Json]:
@@ -149,7 +156,7 @@ def comparable(message: Message, labels: Labels) -> dict[str, Json]:
         if value == defaults[name] or name == "rack":  # where a broker stands is its owner's choice
             continue
         if (type(message).__name__, name) in UNORDERED:
-            value = sorted(value, key=lambda item: _UUID.sub("", labels.known_ids(repr(item))))
+            value = sorted(value, key=lambda item: UUID.sub("", labels.known_ids(repr(item))))
         if name == "records":
             is_request = type(message).__name__ == "PartitionProduceData"
             shown: Json = _sent_records(value) if is_request else _stored_batches(value, labels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ottla.conformance.claims import Claims
-from ottla.conformance.scene import Scene
+from ottla.conformance.scene import PATIENCE_SECONDS, Scene
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
 from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest
@@ -11,12 +11,14 @@ from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 
 
-def load_coordinators(bootstrap: str, claims: Claims | None = None) -> None:
+def load_coordinators(
+    bootstrap: str, claims: Claims | None = None, *, patience_seconds: float = PATIENCE_SECONDS
+) -> None:
     """Return when every partition of the offsets topic answers for its groups, and transactions have a coordinator.
 
     Raises `SceneEndedError` if that takes too long, `NotClaimedError` if the broker does not serve what is asked.
     """
-    scene = Scene(bootstrap, version=0, claims=claims)
+    scene = Scene(bootstrap, version=0, claims=claims, patience_seconds=patience_seconds)
     groups = [f"warm-{number}" for number in range(20)]  # enough names to meet each partition of the offsets topic
 
     def loaded() -> bool:

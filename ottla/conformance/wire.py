@@ -11,6 +11,7 @@ from __future__ import annotations
 import select
 import socket
 import struct
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self, TypeAlias
@@ -19,6 +20,9 @@ from ottla.protocol.headers import encode_request_header
 
 _SIZE: Final = struct.Struct(">i")
 
+
+#: What has arrived is taken even when the time is over; 0 would mean not to wait in another way.
+_MOMENT_SECONDS: Final = 0.001
 
 #: Is told of bytes: were they sent, and which.
 Tap: TypeAlias = Callable[[bool, bytes], None]
@@ -30,6 +34,14 @@ class ConnectionClosedError(Exception):
 
 class SilenceError(Exception):
     """No answer and no end of the connection within the time given."""
+
+
+class FrameSizeError(ValueError):
+    """What came does not begin as a frame does."""
+
+
+#: No answer is longer. What claims to be is no answer of a broker, and nobody waits for its end.
+FRAME_BYTES_MAX: Final = 100 << 20
 
 
 class Connection:
@@ -51,6 +63,8 @@ class Connection:
             self._socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError) as error:
             raise ConnectionClosedError from error
+        except TimeoutError as error:  # the broker takes nothing in any more
+            raise SilenceError from error
 
     def send_request(
         self, api_key: int, api_version: int, body: bytes, *, flexible: bool, client_id: str | None = "wire"
@@ -69,10 +83,19 @@ class Connection:
         return bool(self._received) or bool(poll.poll(0))
 
     def receive_frame(self, *, timeout_seconds: float = 10.0) -> bytes:
-        """The next frame without its size; raises `ConnectionClosedError` or `SilenceError`."""
-        self._socket.settimeout(timeout_seconds)
-        prefix = self._receive_exactly(_SIZE.size)
-        frame = self._receive_exactly(_SIZE.unpack(prefix)[0])
+        """The next frame without its size; raises `ConnectionClosedError`, `SilenceError` or `FrameSizeError`.
+
+        A frame that begins and does not end in time is silence too.
+        """
+        deadline = time.monotonic() + timeout_seconds
+        try:
+            prefix = self._receive_exactly(_SIZE.size, deadline)
+            size: int = _SIZE.unpack(prefix)[0]
+            if not 0 <= size <= FRAME_BYTES_MAX:
+                raise FrameSizeError(f"a frame claims {size} bytes")
+            frame = self._receive_exactly(size, deadline)
+        finally:
+            self._socket.settimeout(timeout_seconds)
         if self._tap is not None:
             self._tap(False, prefix + frame)
         return frame
@@ -117,8 +140,10 @@ class Connection:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._socket.close()
 
-    def _receive_exactly(self, count: int) -> bytes:
+    def _receive_exactly(self, count: int, deadline: float | None = None) -> bytes:
         while len(self._received) < count:
+            if deadline is not None:
+                self._socket.settimeout(max(deadline - time.monotonic(), _MOMENT_SECONDS))
             try:
                 data = self._socket.recv(max(65_536, count - len(self._received)))
             except TimeoutError as error:

@@ -19,6 +19,8 @@ from ottla.conformance.client import Client
 from ottla.conformance.scripts import heartbeat, topics
 from ottla.conformance.selection import areas, select
 from ottla.conformance.settings import SETTINGS
+from ottla.conformance.transcript import Labels
+from ottla.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.testing import Broker
@@ -45,7 +47,7 @@ def test_all_answers_of_an_area_are_kafkas(broker: Broker, capsys: pytest.Captur
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     cases = str(len(select("4.4", of_areas=["heartbeat"])))
     assert rows[0][0] == "AREA"
-    assert rows[1:] == [["heartbeat", cases, "0", "0", "0"], ["all", cases, "0", "0", "0"]]
+    assert rows[1:] == [["heartbeat", cases, *"0000"], ["all", cases, *"0000"]]
     assert _left(broker.bootstrap_servers) == []
 
 
@@ -164,6 +166,22 @@ def test_a_version_of_a_request_selects_the_scripts_that_send_it() -> None:
     found = select("4.4", apis=["CreateTopics:7"])
     assert {case.script.name for case in found} >= {topics.create_topics.__name__}
     assert {case.version for case in found if case.script.name == topics.create_topics.__name__} == {7}
+
+
+def test_member_ids_of_another_form_show_as_kafkas() -> None:
+    """Of the client's id, of the instance's, and never one that the script has chosen."""
+    labels = Labels("127.0.0.1")
+    ids = labels.member_ids
+    stem = ids.asked(JoinGroupRequest("group", member_id="", protocol_type="consumer"), "ana")
+    members = [
+        JoinGroupResponse.JoinGroupResponseMember("0x7f01", None),
+        JoinGroupResponse.JoinGroupResponseMember("0x7f02", "b"),
+    ]
+    ids.answered(JoinGroupResponse(leader="0x7f01", member_id="0x7f01", members=members), stem)
+    stem = ids.asked(JoinGroupRequest("group", member_id="stranger", protocol_type="consumer"), "ana")
+    ids.answered(JoinGroupResponse(member_id="stranger"), stem)
+    shown = [labels.text(member_id) for member_id in ("0x7f01", "0x7f02", "0x7f01", "stranger", "0x7f01234")]
+    assert shown == ["ana-<uuid 1>", "b-<uuid 2>", "ana-<uuid 1>", "stranger", "0x7f01234"]
 
 
 def test_every_area_is_recorded() -> None:

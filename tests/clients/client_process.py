@@ -19,12 +19,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple, Protocol
 
 import pytest
 
 from ottla.protocol.errors import ErrorCode
-from tests.clients.libraries import ROOT, Library
+from tests.clients.libraries import ROOT
 from tests.support.patience import PATIENCE_SECONDS
 
 #: When messages are dated that are dated at all: lately, for brokers don't keep old ones for long.
@@ -77,12 +77,34 @@ class Message(NamedTuple):
         return cls(value, key, headers, **heard)
 
 
-class ClientProcess:
-    """A running program. What it tells arrives in a thread; all that is kept here is for reading only."""
+class Runnable(Protocol):
+    """A client library whose program can be started."""
 
-    def __init__(self, library: Library, bootstrap: str, client_id: str) -> None:
+    @property
+    def name(self) -> str: ...
+
+    def command(self, bootstrap: str, client_id: str) -> list[str]: ...
+
+    def environment(self) -> dict[str, str]: ...
+
+
+class ClientProcess:
+    """A running program. What it tells arrives in a thread; all that is kept here is for reading only.
+
+    Its stderr is ours, or goes to `stderr`. Whatever is waited for fails after `patience_seconds`.
+    """
+
+    def __init__(
+        self,
+        library: Runnable,
+        bootstrap: str,
+        client_id: str,
+        stderr: IO[str] | None = None,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         self.library = library
         self.client_id = client_id
+        self.patience_seconds = patience_seconds
         #: The partitions its consumer holds by its group's decision.
         self.holds: set[TopicPartition] = set()
         #: What was given, taken and lost, in order: ("assigned", {("topic", 0)}).
@@ -99,6 +121,7 @@ class ClientProcess:
             library.command(bootstrap, client_id),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=stderr,
             text=True,
             cwd=ROOT,
             env=library.environment(),
@@ -162,6 +185,11 @@ class ClientProcess:
     @property
     def is_running(self) -> bool:
         return self._process.poll() is None
+
+    @property
+    def has_crashed(self) -> bool:
+        """Whether it has ended, and nobody has killed it."""
+        return self._process.poll() not in (None, -signal.SIGKILL)
 
     @property
     def fresh(self) -> list[bytes | None]:
@@ -241,11 +269,12 @@ class ClientProcess:
 
 def until(holds: Callable[[], bool], what: str, *clients: ClientProcess) -> None:
     """Wait until `holds`, which is `what` in words, about what these clients have told."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    patience_seconds = clients[0].patience_seconds
+    deadline = time.monotonic() + patience_seconds
     while not holds():
         story = "\n".join(client.story for client in clients)
-        assert time.monotonic() < deadline, f"waited {PATIENCE_SECONDS} s in vain until {what}\n{story}"
-        ended = [client.client_id for client in clients if client._process.poll() not in (None, -signal.SIGKILL)]
+        assert time.monotonic() < deadline, f"waited {patience_seconds} s in vain until {what}\n{story}"
+        ended = [client.client_id for client in clients if client.has_crashed]
         assert not ended, f"{ended} ended before {what}; why stands on stderr\n{story}"
         clients[0]._wait(0.02)
 

@@ -63,6 +63,8 @@ class Connection(ClientSocket):
         "_last_end",
         "_last_request",
         "_last_route",
+        "_moved",
+        "_outbox",
         "_partial",
         "_receiving",
         "_routes",
@@ -90,6 +92,8 @@ class Connection(ClientSocket):
         self.pace = listener.pace
         self._routes = listener.routes
         self._shared_buffer = listener.receive_buffer
+        self._outbox = listener.outbox
+        self._moved = listener.node.moved
         #: A frame that is not there completely.
         self._partial: Partial | None = None
         self._receiving = listener.receiving
@@ -158,7 +162,7 @@ class Connection(ClientSocket):
         """The client says no more, but may be listening. Returns whether the connection stays open for answers."""
         self._has_ended = True
         self._hasten()
-        self._write()
+        self.write_ready()
         return bool(self._unanswered) or self._is_at_work or self._kept is not None
 
     def resume_writing(self) -> None:
@@ -201,8 +205,12 @@ class Connection(ClientSocket):
                 break
             position = frame_end
             requests_left -= 1
+        if self._moved:
+            self.node.delayed_operations.look_at_few()
         self._is_taking_up = False
-        self._write()
+        if (outbox := self._outbox).senders:
+            outbox.write()
+        self.write_ready()
 
     def _refuse_size(self, size: int) -> None:
         """Close: no frame has as many bytes as the next one is to have, or it is none."""
@@ -328,7 +336,7 @@ class Connection(ClientSocket):
         self._out.append(answer)
         self._out_bytes += len(answer)
         if self._out_bytes >= self._out_bytes_max:
-            self._write()
+            self.write_ready()
         return True
 
     def _take_long(self, frame: bytes) -> bool:
@@ -379,21 +387,22 @@ class Connection(ClientSocket):
             self._out += parts
             parts = unanswered[0].answered if unanswered else None
         if self._out_bytes >= self._out_bytes_max:
-            self._write()
+            self.write_ready()
             if self._ends_by_reset is not None:
                 self._end_behind_last()
-        if not (self._is_taking_up or self._flush_is_due):
-            self._flush_soon()
+        if not (self._is_taking_up or self._flush_is_due):  # `_flush_soon` without its call
+            self._flush_is_due = True
+            self._outbox.put(self)
 
     def _flush_soon(self) -> None:
         if not self._flush_is_due:
             self._flush_is_due = True
-            self.listener.loop.call_soon(self._flush)
+            self._outbox.put(self)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         """Send what there is to send, and take up what was waiting for that."""
         self._flush_is_due = False
-        self._write()
+        self.write_ready()
         if not self._unanswered and not self._is_at_work and (self._kept is not None or self._has_ended):
             self._go_on()
 
@@ -401,7 +410,7 @@ class Connection(ClientSocket):
         """Send the beginning of an answer that is not given yet; False: it is not its turn, or nobody is there."""
         if self._is_closed or not self._unanswered or self._unanswered[0] is not call:
             return False
-        self._write()
+        self.write_ready()
         self._transport.write(part)
         return True
 

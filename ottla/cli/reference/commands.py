@@ -17,11 +17,11 @@ _HEAD: Final = """\
 
 # Command line
 
-`ottla COMMAND --help` says the same in a terminal.
+`ottla COMMAND --help` shows the same in a terminal.
 
 - Answers go to stdout, as a table, or as JSON with `--json`. Everything else goes to stderr.
-- The exit code is 0 if all went well. It is 1 if the machine refused: a busy port, or nobody answers. It is 2 if what
-  was written can't be used. One line on stderr says what to do.
+- The exit code is 0 for success, 1 for a failure of the machine or the network (a busy port, no answer), and 2 for a
+  command line that can't be used. One line on stderr says what to do.
 - `topics`, `groups`, `transactions` and `pipeline` work with any Kafka. `nodes`, `fault`, `wait`, `reset` and `events`
   talk to the [control API](control.md) of a running Ottla.
 

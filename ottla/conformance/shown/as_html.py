@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Final
 
-from ottla.conformance.card import Card, Outcome, Result
+from ottla.conformance.card import DIFFERING, Card, Outcome, Result
 from ottla.conformance.comparison import StepDifference
 from ottla.conformance.shown.text import alike, lines_of_bytes, table, title
 from ottla.conformance.transcript import Json
@@ -58,7 +58,7 @@ def _counts(card: Card) -> Iterator[str]:
     yield f"<table>\n<tr><th>area</th>{heads}</tr>"
     for row in table(card):
         cells = "".join(
-            f'<td class="number{" differs" if outcome is Outcome.DIFFERENT and row[outcome.value] else ""}">'
+            f'<td class="number{" differs" if outcome in DIFFERING and row[outcome.value] else ""}">'
             f"{row[outcome.value]}</td>"
             for outcome in Outcome
         )
@@ -70,6 +70,8 @@ def _difference(results: Sequence[Result], against: str, *, with_bytes: bool) ->
     first = results[0]
     yield f"<details>\n<summary><code>{escape(title(results))}</code> ({escape(first.case.script.area)})</summary>"
     yield f"<p>{escape(' '.join((first.case.script.play.__doc__ or '').split()))}</p>"
+    if first.reason:
+        yield f"<p><strong>{escape(first.reason)}</strong></p>"
     for step in first.differences:
         yield from _step(step, against)
         if with_bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ottla.conformance.card import Card, Outcome, Result
+from ottla.conformance.card import DIFFERING, Card, Result
 from ottla.conformance.scene import Frame
 from ottla.conformance.shown.text import table
 from ottla.conformance.transcript import Json
@@ -39,7 +39,7 @@ def _case(result: Result, *, with_bytes: bool) -> Json:
     }
     if result.reason:
         shown["reason"] = result.reason
-    if result.outcome is Outcome.DIFFERENT:
+    if result.outcome in DIFFERING:
         shown["differences"] = [
             {
                 "step": step.step,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from ottla.conformance.card import Card, Outcome, Result, count
+from ottla.conformance.card import DIFFERING, Card, Outcome, Result, count
 from ottla.conformance.shown.text import lines_of_bytes, lines_of_step
 from ottla.terminal.printable import printable
 
@@ -27,7 +27,7 @@ def _counts(results: Sequence[Result]) -> dict[str, str]:
     counted = count(results)
     return {
         "tests": str(len(results)),
-        "failures": str(counted[Outcome.DIFFERENT]),
+        "failures": str(sum(counted[outcome] for outcome in DIFFERING)),
         "errors": "0",
         "skipped": str(counted[Outcome.NOT_CLAIMED] + counted[Outcome.NOT_RUN]),
         "time": f"{sum(result.seconds for result in results):.3f}",
@@ -43,8 +43,9 @@ def _add(suite: Element, result: Result, against: str, *, with_bytes: bool) -> N
         time=f"{result.seconds:.3f}",
     )
     match result.outcome:
-        case Outcome.DIFFERENT:
-            failure = SubElement(case, "failure", message=f"{len(result.differences)} steps differ")
+        case Outcome.DIFFERENT | Outcome.NO_ANSWER:
+            said = printable(result.reason) or f"{len(result.differences)} steps differ"
+            failure = SubElement(case, "failure", message=said)
             lines: list[str] = []
             for step in result.differences:
                 lines += lines_of_step(step, against)

@@ -55,7 +55,10 @@ def table(card: Card) -> list[Item]:
 def alike(results: Iterable[Result]) -> list[list[Result]]:
     """Neighbouring versions of a script whose differences are the same, together."""
     return [
-        list(group) for _, group in groupby(results, lambda result: (result.case.script.name, [*result.differences]))
+        list(group)
+        for _, group in groupby(
+            results, lambda result: (result.case.script.name, result.outcome, [*result.differences])
+        )
     ]
 
 
@@ -91,6 +94,8 @@ def _print_difference(results: list[Result], against: str, *, all_steps: bool, w
     first = results[0]
     print_line(f"{title(results)} ({first.case.script.area})")
     print_line(f"  {' '.join((first.case.script.play.__doc__ or '').split())}")
+    if first.reason:
+        print_line(f"    {first.reason}")
     shown = first.differences if all_steps else first.differences[:_STEPS_MAX]
     for step in shown:
         for line in lines_of_step(step, against):

@@ -1,0 +1,56 @@
+"""`python -m compatibility.page`: print docs/compatibility.md from the results that are kept.
+
+A section is a module `compatibility.NAME_section` with `lines(results)`. It is printed if `results/NAME.json` is there.
+The same results give the same page, so a test can hold the two together.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from compatibility.results import DIRECTORY, load
+
+PAGE: Final = Path(__file__).parents[1] / "docs" / "compatibility.md"
+#: In the order of the page.
+SECTIONS: Final = ("clients", "suites", "conformance")
+
+_HEAD: Final = """\
+# Compatibility card
+
+Which clients work with Ottla, in which versions? This page answers from runs, and from nothing else. Beside each result
+of Ottla stands that of Apache Kafka, got in the same way.
+
+- `make card` makes the page again, and `make card ONLY=kafka-python` does so for one client. Clients come from their
+  registries. Kafka and the Java client need a JDK and Maven, the clients in Go and JavaScript need Go and Node.
+- What cannot be run on a machine keeps its last result, with the day of it. It says "not run" if there is none.
+- What is known to differ from Kafka, with reasons: [Differences from Kafka](differences.md).\
+"""
+
+
+def text() -> str:
+    """The whole page."""
+    parts = [_HEAD]
+    for name in SECTIONS:
+        if (DIRECTORY / f"{name}.json").exists():
+            results = load(name)
+            parts += ["", *_lines(name, results)]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def write() -> Path:
+    """Write the page; returns where it is."""
+    PAGE.write_text(text())
+    return PAGE.relative_to(Path.cwd()) if PAGE.is_relative_to(Path.cwd()) else PAGE
+
+
+def _lines(name: str, results: dict[str, Any]) -> list[str]:
+    section = import_module(f"compatibility.{name}_section")
+    lines: list[str] = section.lines(results)
+    return lines
+
+
+if __name__ == "__main__":
+    sys.stdout.write(text())
