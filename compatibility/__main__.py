@@ -16,7 +16,6 @@ from compatibility.clients.client import CACHE
 from compatibility.matrix import Matrix, Rows
 from compatibility.results import CLIENTS as RESULTS
 from compatibility.results import Stamp, load, save
-from ottla.protocol.generate.modules import KAFKA_VERSION
 
 _BROKERS: Final = (Ottla(), Kafka())
 
@@ -35,9 +34,11 @@ def main() -> int:
     brokers = [broker for broker in _BROKERS if not _is_missing(broker)]
     stamp = Stamp.now()
     matrix = Matrix(stamp, _kept(), _say, CACHE / "logs")
-    with tempfile.TemporaryDirectory(prefix="ottla-card-") as directory:
-        matrix.play(clients, brokers, certificate.make_certificate(Path(directory)))
-    _keep(stamp, matrix.rows, clients)
+    try:
+        with tempfile.TemporaryDirectory(prefix="ottla-card-") as directory:
+            matrix.play(clients, brokers, certificate.make_certificate(Path(directory)))
+    finally:
+        _keep(stamp, matrix.rows, clients)
     print(f"card: {page.write()} is printed", file=sys.stderr)
     return 0
 
@@ -54,7 +55,7 @@ def _keep(stamp: Stamp, rows: Rows, played: Sequence[Client]) -> None:
     ordered = [(client.name, version) for client in CLIENTS for version in client.versions]
     all_rows = {place: (rows if place[0] in of_clients else kept).get(place) for place in ordered}
     present = [row for row in all_rows.values() if row is not None]
-    save(RESULTS, {**stamp.json(), "kafka": KAFKA_VERSION, "rows": present})
+    save(RESULTS, {**stamp.json(), "rows": present})
 
 
 def _is_missing(broker: Ottla | Kafka) -> bool:

@@ -27,14 +27,18 @@ Row = Mapping[str, Any]
 def lines(results: dict[str, Any]) -> list[str]:
     """The whole section."""
     rows: Sequence[Row] = results["rows"]
+    releases = ", ".join(dict.fromkeys(row["kafka"]["release"] for row in rows if "kafka" in row))
     by_client = {name: list(of_one) for name, of_one in groupby(rows, key=lambda row: str(row["client"]))}
     return [
         "## Clients",
         "",
-        f"Each client plays eight stories with Ottla, and with Apache Kafka {results['kafka']}. No client is patched.",
+        f"Each client plays eight stories with Ottla, and with Apache Kafka {releases}. No client is patched.",
         "What came of the stories of all its versions:",
         "",
         *_summary(by_client),
+        "",
+        "Confluent's clients for .NET, Go and JavaScript and Rust's rdkafka are librdkafka with another face, as",
+        "confluent-kafka is. They are not played.",
         "",
         "| Story | What it proves |",
         "| --- | --- |",
@@ -45,6 +49,9 @@ def lines(results: dict[str, Any]) -> list[str]:
         "| Mark | What it means |",
         "| --- | --- |",
         *(f"| {mark} | {meaning} |" for mark, meaning in _LEGEND),
+        "",
+        "In the tables below each column with a version is Ottla's. The last column is Kafka's: what came of the story with",
+        "all versions that have it, and which of them are different.",
         *(line for name, of_one in by_client.items() for line in _client(name, of_one)),
     ]
 
@@ -69,15 +76,15 @@ def _count(rows: Sequence[Row], side: str) -> str:
 
 
 def _client(name: str, rows: Sequence[Row]) -> list[str]:
-    heads = [f"{row['version']}<br>Ottla | <br>Kafka" for row in rows]
     return [
         "",
         f"### {name}",
         "",
-        f"| | {' | '.join(heads)} |",
-        f"| --- |{' :-: |' * 2 * len(rows)}",
+        f"| Ottla with | {' | '.join(str(row['version']) for row in rows)} | Kafka with each |",
+        f"| --- |{' :-: |' * (len(rows) + 1)}",
         *(
-            f"| {story.name} | {' | '.join(_mark(row, side, story.name) for row in rows for side in _SIDES)} |"
+            f"| {story.name} | {' | '.join(_mark(row, 'ottla', story.name) for row in rows)} "
+            f"| {_kafka(rows, story.name)} |"
             for story in STORIES
         ),
         "",
@@ -88,6 +95,17 @@ def _client(name: str, rows: Sequence[Row]) -> list[str]:
 def _mark(row: Row, side: str, story: str) -> str:
     cell = _cells(row, side).get(story)
     return _NOT_RUN if cell is None else _MARKS[cell.outcome]
+
+
+def _kafka(rows: Sequence[Row], story: str) -> str:
+    """What came of a story with Kafka: the same for all versions that have it, or which ones are the others."""
+    marks = {str(row["version"]): _mark(row, "kafka", story) for row in rows}
+    of_those_that_can = {version: mark for version, mark in marks.items() if mark != _MARKS[HAS_NONE]}
+    kinds = set(of_those_that_can.values())
+    if len(kinds) <= 1:
+        return next(iter(kinds), _MARKS[HAS_NONE])
+    others = (f"{mark} {version}" for version, mark in of_those_that_can.items() if mark != _MARKS[PASSED])
+    return f"✓, but {', '.join(others)}"
 
 
 def _footnotes(rows: Sequence[Row]) -> Iterable[str]:

@@ -59,15 +59,17 @@ def has(client: Client, version: str, story: str) -> bool:
     return first is not None and _numbers(version) >= _numbers(first)
 
 
-def run(command: Sequence[str | Path], cwd: Path = ROOT, variables: Mapping[str, str] | None = None) -> str:
-    """Run an installer to its end; returns what it said on stdout. Raises `InstallError` with its last words."""
-    done = subprocess.run(
-        command, cwd=cwd, env=variables, capture_output=True, text=True, check=False, timeout=_INSTALL_SECONDS_MAX
-    )
+def run(command: Sequence[str | Path], cwd: Path = ROOT) -> None:
+    """Run an installer to its end. Raises `InstallError` with its last words."""
+    try:
+        done = subprocess.run(
+            command, cwd=cwd, capture_output=True, text=True, check=False, timeout=_INSTALL_SECONDS_MAX
+        )
+    except subprocess.TimeoutExpired as error:
+        raise InstallError(f"{Path(command[0]).name} took longer than {_INSTALL_SECONDS_MAX:.0f} s") from error
     if done.returncode != 0:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
         raise InstallError(f"{Path(command[0]).name} failed: {' '.join(last)}")
-    return done.stdout
 
 
 def _numbers(version: str) -> tuple[int, ...]:

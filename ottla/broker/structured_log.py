@@ -27,16 +27,16 @@ class Log(Protocol):
     def is_enabled_for(self, level: int, /) -> bool:
         """Whether something of this level, a number of `LEVELS`, is written."""
 
-    def debug(self, event: str, /, **keys: Any) -> object:
+    def debug(self, event: str, **keys: Any) -> object:
         """What only those look for who search."""
 
-    def info(self, event: str, /, **keys: Any) -> object:
+    def info(self, event: str, **keys: Any) -> object:
         """What happens."""
 
-    def warning(self, event: str, /, **keys: Any) -> object:
+    def warning(self, event: str, **keys: Any) -> object:
         """What may not be meant so."""
 
-    def error(self, event: str, /, **keys: Any) -> object:
+    def error(self, event: str, **keys: Any) -> object:
         """What went wrong."""
 
 
@@ -48,7 +48,8 @@ def make_log(level: str = "info", log_format: str | None = None) -> Log:
     # Only now: structlog is a tenth of a broker's start, and takes up `rich`, 4 MB, wherever that is installed.
     from ottla.broker.console_log import make_console_log
 
-    return make_console_log(LEVELS[level], write_line, has_colours=is_terminal)
+    log: Log = make_console_log(LEVELS[level], write_line, has_colours=is_terminal)
+    return log
 
 
 class JsonLog:
@@ -60,16 +61,16 @@ class JsonLog:
     def is_enabled_for(self, level: int, /) -> bool:
         return level >= self._level
 
-    def debug(self, event: str, /, **keys: Any) -> None:
+    def debug(self, event: str, **keys: Any) -> None:
         self._write("debug", event, keys)
 
-    def info(self, event: str, /, **keys: Any) -> None:
+    def info(self, event: str, **keys: Any) -> None:
         self._write("info", event, keys)
 
-    def warning(self, event: str, /, **keys: Any) -> None:
+    def warning(self, event: str, **keys: Any) -> None:
         self._write("warning", event, keys)
 
-    def error(self, event: str, /, **keys: Any) -> None:
+    def error(self, event: str, **keys: Any) -> None:
         self._write("error", event, keys)
 
     def _write(self, level: str, event: str, keys: dict[str, Any]) -> None:

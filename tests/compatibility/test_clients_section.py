@@ -13,12 +13,16 @@ from compatibility.stories import STORIES
 def side(made: str = "2026-11-22", **unusual: str) -> dict[str, Any]:
     """All stories passed, but for these."""
     stories = {story.name: unusual.get(story.name, "passed") for story in STORIES}
-    return {"made": made, "commit": "abc1234", "stories": stories}
+    return {"made": made, "commit": "abc1234", "release": "4.4.0", "stories": stories}
 
 
 def printed(**row: Any) -> list[str]:
-    rows = [{"client": "kafka-python", "version": "3.0.12", **row}]
-    return lines({"made": "2026-12-01", "commit": "def5678", "kafka": "4.4.0", "rows": rows})
+    return printed_rows({"version": "3.0.12", **row})
+
+
+def printed_rows(*rows: dict[str, Any]) -> list[str]:
+    of_one = [{"client": "kafka-python", **row} for row in rows]
+    return lines({"made": "2026-12-01", "commit": "def5678", "rows": of_one})
 
 
 @pytest.mark.parametrize(
@@ -31,8 +35,25 @@ def printed(**row: Any) -> list[str]:
     ],
 )
 def test_an_outcome_has_its_mark_beside_kafkas(outcome: str, shown: str) -> None:
-    """Ottla's is the first of a version's two columns."""
+    """Kafka's is the last column."""
     assert shown in printed(ottla=side(group=outcome), kafka=side())
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "shown"),
+    [
+        (("passed", "passed"), "✓"),
+        (("client has none", "passed"), "✓"),
+        (("client has none", "client has none"), "–"),
+        (("failed: nobody came", "passed"), "✓, but ✗ 2.3.3"),
+        (("failed: nobody came", "failed: nobody came"), "✗"),
+    ],
+)
+def test_kafkas_column_is_about_all_versions(outcomes: tuple[str, str], shown: str) -> None:
+    """It says which version is different, and leaves out those that have no such thing."""
+    versions = zip(("2.3.3", "3.0.12"), outcomes, strict=True)
+    rows = [{"version": version, "ottla": side(), "kafka": side(group=outcome)} for version, outcome in versions]
+    assert f"| group | ✓ | ✓ | {shown} |" in printed_rows(*rows)
 
 
 def test_why_something_failed_is_told_below_the_table() -> None:

@@ -297,10 +297,17 @@ async def test_all_markers_are_told_of_as_they_were_asked_for(monkeypatch: pytes
     asked: list[WriteMarkers] = []
     told: list[MarkersWritten] = []
     write, written = markers.MarkerWriter.write, TransactionCoordinator.markers_written
-    monkeypatch.setattr(markers.MarkerWriter, "write", lambda self, *what: (asked.append(what[-1]), write(self, *what)))
-    monkeypatch.setattr(
-        TransactionCoordinator, "markers_written", lambda self, *what: (told.append(what[-1]), written(self, *what))
-    )
+
+    def note_asked(self: markers.MarkerWriter, node_id: int, key: str, wanted: WriteMarkers) -> None:
+        asked.append(wanted)
+        write(self, node_id, key, wanted)
+
+    def note_told(self: TransactionCoordinator, key: str, event: MarkersWritten) -> None:
+        told.append(event)
+        written(self, key, event)
+
+    monkeypatch.setattr(markers.MarkerWriter, "write", note_asked)
+    monkeypatch.setattr(TransactionCoordinator, "markers_written", note_told)
     async with running() as scene:
         scene.create("orders", 100)
         for partitions in ([0], range(100)):
