@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
-from ottla import pacing
 from ottla.broker import background
 from ottla.broker.transactions import markers
 from ottla.cluster.topic_names import TRANSACTION_TOPIC
 from ottla.coordinator.transactions.states import TransactionState
+from ottla.pacing import ANSWER_ELEMENTS_MAX, charge_elements, pace
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest
@@ -26,7 +26,7 @@ _Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
 @pytest.fixture(autouse=True)
 def short_of_breath(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every place where work may be left is one where it is."""
-    monkeypatch.setattr(pacing, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(pace, "SLICE_SECONDS", 0.0)
     monkeypatch.setattr(background, "SLICE_SECONDS", 0.0)
 
 
@@ -159,7 +159,7 @@ async def test_what_a_request_has_cost_is_not_held_against_the_coordinator() -> 
         for name in names:
             scene.create(name, partitions=10)
         await scene.begin()
-        scene.services.pace.run(lambda: pacing.charge_elements(pacing.ANSWER_ELEMENTS_MAX))
+        scene.services.pace.run(lambda: charge_elements(ANSWER_ELEMENTS_MAX))
         topics = [_Topic(name, list(range(10))) for name in names]
         answer = await scene.tell(AddPartitionsToTxnRequest(None, ID, *scene.producer, topics), 3)
         results = answer.results_by_topic_v3_and_below
