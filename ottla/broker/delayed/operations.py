@@ -7,9 +7,11 @@ that is answered may well be followed by the next one on the same connection. So
 and looked at when the loop has run everything else of this turn, once, however many batches were appended meanwhile; if
 many moved, in slices. What moves because of that is looked at a turn later, so that nobody is starved.
 
-Where it is one partition and few wait for it, as a consumer for a producer's next record, they need not wait for the
-turn's end: the connection that has appended calls `look_at_few` when it has taken up all that came, and before it is
-answered itself. Kafka has a queue of actions for all of them, run by the thread of the request once that is done.
+Where it is one partition and one operation, as a consumer that waits for a producer's next record, it need not wait for
+the turn's end: the connection that has appended calls `look_at_one` when it has taken up all that came, and before it
+is answered itself. So the record is where it is to go some 35 us earlier, and the producer hears of it later by what
+that takes; with more who wait it would be late. Kafka has a queue of actions for all of them, run by the thread of the
+request once that is done, while another one sends its answer.
 
 One pair of purgatories serves all nodes of the process, since they share the logs; the partition is the key.
 Kafka: ReplicaManager.addCompletePurgatoryAction, completeDelayedOperationsWhenNotPartitionLeader, DelayedActionQueue.
@@ -19,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ottla.events.kind import Kind
 from ottla.log.partition_answers import PartitionEvent
@@ -35,9 +37,6 @@ if TYPE_CHECKING:
     from ottla.log.partition import Partition
     from ottla.pacing import Pace
     from ottla.purgatory import Timer
-
-#: So many may wait for a partition and be looked at before its producer is answered.
-_FEW: Final = 4
 
 #: Runs a function when everything else of this turn is done, as `loop.call_soon` does.
 CallSoon: TypeAlias = Callable[[Callable[[], None]], object]
@@ -87,11 +86,11 @@ class DelayedOperations:
             self._call_soon(self._begin_to_look)
         self._moved[partition] = None
 
-    def look_at_few(self) -> None:
-        """Look now at what has moved, if that is one partition for which few wait."""
+    def look_at_one(self) -> None:
+        """Look now at what has moved, if that is one partition for which one waits."""
         if len(self._moved) == 1:
             (partition,) = self._moved
-            if self.fetch.watching(partition) + self.produce.watching(partition) <= _FEW:
+            if self.fetch.watching(partition) + self.produce.watching(partition) == 1:
                 self._moved.clear()
                 self._look([partition])
 

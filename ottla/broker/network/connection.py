@@ -183,7 +183,7 @@ class Connection(AnswerQueue):
             position = frame_end
             requests_left -= 1
         if self._moved:
-            self.node.delayed_operations.look_at_few()
+            self.node.delayed_operations.look_at_one()
         self._is_taking_up = False
         if (outbox := self._outbox).senders:
             outbox.write()

@@ -1,4 +1,4 @@
-"""When those who wait for a partition are looked at: at the end of the turn, and earlier where they are few."""
+"""When those who wait for a partition are looked at: at the end of the turn, and earlier where it is one alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def waiting_fetches(scene: LogScene, count: int, *, partitions: int = 1) -> list
 
 def are_answered_early(scene: LogScene, fetches: list[SentCall]) -> bool:
     """Whether they are without the end of the turn; in any case they are at its end."""
-    scene.waiting.look_at_few()
+    scene.waiting.look_at_one()
     early = [fetch.is_answered for fetch in fetches]
     scene.turn()
     assert all(fetch.is_answered for fetch in fetches)
@@ -30,18 +30,18 @@ def are_answered_early(scene: LogScene, fetches: list[SentCall]) -> bool:
     return all(early)
 
 
-def test_few_who_wait_for_one_partition_need_not_wait_for_the_end_of_the_turn() -> None:
+def test_who_waits_alone_for_one_partition_need_not_wait_for_the_end_of_the_turn() -> None:
     scene = LogScene()
-    fetches = waiting_fetches(scene, 4)
+    fetches = waiting_fetches(scene, 1)
     scene.append(scene.cluster.topics["orders"], batch())
     assert not fetches[0].is_answered, "an append answers nobody by itself"
     assert are_answered_early(scene, fetches)
 
 
-def test_many_do() -> None:
+def test_several_do() -> None:
     """Their answers are work that nobody should wait for who has only produced something."""
     scene = LogScene()
-    fetches = waiting_fetches(scene, 5)
+    fetches = waiting_fetches(scene, 2)
     scene.append(scene.cluster.topics["orders"], batch())
     assert not are_answered_early(scene, fetches)
 
@@ -61,7 +61,7 @@ def test_what_moves_once_more_in_the_turn_is_looked_at_once_more() -> None:
     for offset in range(3):
         fetch = scene.send(fetch_request(topic, offset, max_wait_ms=500), 12)
         scene.append(topic, batch())
-        scene.waiting.look_at_few()
+        scene.waiting.look_at_one()
         assert fetch.is_answered
     assert scene.turn() == 1, "nor is the end of the turn asked for more than once"
 
