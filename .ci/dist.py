@@ -24,6 +24,12 @@ ROOT: Final = Path(__file__).parents[1]
 DIST: Final = ROOT / "dist"
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 SECONDS_MAX: Final = 120
+#: How many bytes are installed, but for pip itself.
+WEIGH: Final = """
+import pathlib, sysconfig
+site = pathlib.Path(sysconfig.get_path("platlib"))
+print(sum(path.stat().st_size for path in site.rglob("*") if path.relative_to(site).parts[0][:3] != "pip"))
+"""
 
 
 def main() -> int:
@@ -85,6 +91,7 @@ def try_out(artifact: Path, python: str, version: str) -> None:
         assert said == f"ottla {version}\n", f"{artifact.name} is {said!r}"
         output(scripts / "python", "-c", "import ottla.testing", cwd=home)
         use(scripts / "ottla", home)
+        say(f"{artifact.name} brings {int(output(scripts / 'python', '-c', WEIGH)) / 1e6:.0f} MB")
         if artifact.suffix == ".whl":
             write_bill(scripts / "python")
         say(f"{artifact.name} works with {output(scripts / 'python', '--version').strip()}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Final
 
 #: How alike two names are, from 0 to 1, of which one may be meant by the other.
@@ -21,6 +20,8 @@ def nearest(word: str, names: Iterable[str]) -> str:
 
 def may_mean(word: str, names: Iterable[str]) -> str | None:
     """The most similar name, whatever its case; None: none is like it."""
+    from difflib import get_close_matches  # a broker that starts has no use for it
+
     by_folded = {name.casefold(): name for name in names}
     close = get_close_matches(word.casefold(), by_folded, n=1, cutoff=_LIKENESS_MIN)
     return by_folded[close[0]] if close else None

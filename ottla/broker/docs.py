@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from ottla import markdown
 from ottla.events.kind import Kind
 from ottla.settings.table import SETTINGS, all_settings
 from ottla.settings.text import default_text, range_text
@@ -114,12 +115,7 @@ def events_page() -> str:
 def page(source: str, head: str, headers: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A page with a note of where it comes from, an introduction, and a table."""
     lines = [f"<!-- Printed from {source} by `make docs`; change it there. -->", "", head]
-    lines += [_row(headers), _row("---" for _ in headers), *(_row(row) for row in rows)]
-    return "\n".join(lines) + "\n"
-
-
-def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "\n".join(lines) + "\n" + markdown.table(headers, rows)
 
 
 #: What each page says, by its name in docs/.

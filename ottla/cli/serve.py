@@ -16,15 +16,16 @@ import os
 import signal
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ottla.cli import control_token
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_line
+from ottla.terminal.parser import to_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from ottla.broker.server import Server
     from ottla.cli.environment import Environment
@@ -85,8 +86,8 @@ def _add_nodes(option: Callable[..., object]) -> None:
 
 
 def _add_settings(option: Callable[..., object]) -> None:
-    option("--data-dir", metavar="DIR", type=Path, help="keep everything in this directory (default: in memory)")
-    option("--config", metavar="FILE", type=Path, help="settings from a file like Kafka's server.properties")
+    option("--data-dir", metavar="DIR", type=to_path, help="keep everything in this directory (default: in memory)")
+    option("--config", metavar="FILE", type=to_path, help="settings from a file like Kafka's server.properties")
     option(
         "--set",
         metavar="KEY=VALUE",
@@ -109,7 +110,7 @@ def _add_settings(option: Callable[..., object]) -> None:
     option(
         "--seed",
         metavar="FILE",
-        type=Path,
+        type=to_path,
         help="start with the topics, records and offsets of this file; ignored if there are topics",
     )
 
@@ -118,7 +119,7 @@ def _add_output(option: Callable[..., object]) -> None:
     option(
         "--journal",
         metavar="FILE",
-        type=Path,
+        type=to_path,
         help="append the events of groups, with causes, to this file, as JSON lines",
     )
     option(
@@ -136,7 +137,7 @@ def _add_output(option: Callable[..., object]) -> None:
     option(
         "--ready-file",
         metavar="FILE",
-        type=Path,
+        type=to_path,
         help="when every socket accepts, write the addresses of all nodes to this file: for a health check",
     )
 
@@ -287,8 +288,8 @@ def _tell_of_first_wait(events: Stream) -> None:
             Kind.GROUP_DELAY_BEGUN,
             group_id=event.details["group_id"],
             delay_ms=delay_ms,
-            reason="a group that was empty waits so long for more members, as in Kafka; "
-            "--set group.initial.rebalance.delay.ms=0 has it begin at once",
+            reason="an empty group waits this long for more members before its first rebalance, as in Kafka; "
+            "--set group.initial.rebalance.delay.ms=0 turns this off",
         )
 
     stop = events.read(look, [Kind.GROUP_REBALANCE_STARTED])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ottla.nearest import may_mean, nearest
 from ottla.terminal.exit_codes import EXIT_USAGE, fail
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Parser(argparse.ArgumentParser):
@@ -39,3 +42,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         end = "" if message.endswith("?") else ";"
         self.exit(fail(f"{message}{end} `{self.prog} --help` shows what can be given", EXIT_USAGE))
+
+
+def to_path(text: str) -> Path:
+    """What an option for a path is read by. `pathlib` takes its time to load, so a start without paths does without."""
+    from pathlib import Path
+
+    return Path(text)

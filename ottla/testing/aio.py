@@ -34,23 +34,23 @@ class AsyncLooking(Seeing, Deadlines):
         self._inside = inside
 
     def group(self, group_id: str) -> AsyncGroup:
-        """A consumer group, be it there or not."""
+        """A consumer group; it need not exist yet."""
         return AsyncGroup(self._inside, group_id)
 
     def topic(self, name: str) -> AsyncTopic:
-        """A topic, be it there or not."""
+        """A topic; it need not exist yet."""
         return AsyncTopic(self._inside, name)
 
     def transaction(self, transactional_id: str) -> AsyncTransaction:
-        """A transactional id, be it there or not."""
+        """A transactional id; it need not exist yet."""
         return AsyncTransaction(self._inside, transactional_id)
 
     def look(self, at: Callable[[Server], T], /) -> T:
-        """Call this in the broker's event loop and return what it returns."""
+        """Call this function in the broker's event loop and return its result."""
         return self._inside.look(at)
 
     def timeline_since(self, mark: int, /) -> Timeline:
-        """What has happened since this mark."""
+        """The events since this mark."""
         return self._inside.timeline_since(mark)
 
     async def wait_until_idle(self, *, timeout_s: float = TIMEOUT_S) -> None:

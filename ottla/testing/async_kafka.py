@@ -35,7 +35,7 @@ class AsyncKafka(AsyncBroker, Faulting):
 
     @property
     def bootstrap_servers(self) -> str:
-        """What to give to clients."""
+        """The `bootstrap.servers` for clients."""
         return self.broker.bootstrap_servers
 
     def bootstrap_servers_on(self, listener: str) -> str:

@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 
 class Deadlines:
-    """What the broker waits for; whoever derives from this says how to get inside."""
+    """The deadlines of a broker. A subclass has `look`, the way inside."""
 
     def deadlines(self, *, kind: str | None = None, group: str | None = None) -> list[Deadline]:
-        """What the broker waits for, and until when, the next one first; of this kind and group.
+        """The deadlines that the broker waits for, of this kind and group, the next one first.
 
         kind: session, join, sync, fetch, produce, round or other.
         """
@@ -33,11 +33,11 @@ class Deadlines:
         return [deadline for deadline in found if kind in (None, deadline.kind) and group in (None, deadline.group_id)]
 
     def next_deadline(self, *, kind: str | None = None, group: str | None = None) -> Deadline | None:
-        """The first of `deadlines`; None: there is none."""
+        """The first of `deadlines`, or None."""
         return next(iter(self.deadlines(kind=kind, group=group)), None)
 
     def look(self, at: Callable[[Server], T], /) -> T:
-        """Call this in the broker's event loop and return what it returns."""
+        """Call this function in the broker's event loop and return its result."""
         raise NotImplementedError
 
 
@@ -45,11 +45,11 @@ class Clockwork(Deadlines):
     """The part of `Broker` that has to do with time."""
 
     def advance(self, ms: int) -> None:
-        """Move the virtual clock on by `ms` milliseconds; returns when everything due has happened, in its order."""
+        """Move the virtual clock by `ms` milliseconds; returns when all due work is done, in its order."""
         self._move(lambda server: server.advance(ms))
 
     def advance_until(self, condition: Callable[[], bool], *, limit_ms: int) -> int:
-        """Move the virtual clock from deadline to deadline until the condition is true; returns by how much.
+        """Move the virtual clock from deadline to deadline until the condition is true; returns the time moved.
 
         It is called in this thread before the start and after each deadline, when the broker has settled. Raises
         `NotInTime` when it is still false after `limit_ms`.

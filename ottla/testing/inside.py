@@ -52,7 +52,7 @@ class Inside(Sees, Protocol):
     """What runs in the broker's event loop for somebody outside."""
 
     def wait(self, condition: Condition[T], timeout_s: float, /) -> T:
-        """Return what there is when the condition holds. Raises `NotInTime`."""
+        """Wait until the condition is true, and return its result. Raises `NotInTime`."""
 
     def wait_in_loop(self, condition: Condition[T], timeout_s: float, /) -> Awaitable[T]:
         """The same for a test that has an event loop of its own, which goes on meanwhile."""

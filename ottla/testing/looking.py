@@ -35,39 +35,39 @@ class Looking(Seeing):
     """Whatever runs a broker derives from this, and says how to get inside."""
 
     def group(self, group_id: str) -> Group:
-        """A consumer group, be it there or not."""
+        """A consumer group; it need not exist yet."""
         from ottla.testing.groups import Group
 
         return Group(self, group_id)
 
     def topic(self, name: str) -> Topic:
-        """A topic, be it there or not."""
+        """A topic; it need not exist yet."""
         from ottla.testing.topics import Topic
 
         return Topic(self, name)
 
     def transaction(self, transactional_id: str) -> Transaction:
-        """A transactional id, be it there or not."""
+        """A transactional id; it need not exist yet."""
         from ottla.testing.transactions import Transaction
 
         return Transaction(self, transactional_id)
 
     def wait_until_idle(self, *, timeout_s: float = TIMEOUT_S) -> None:
-        """Return when no group rebalances and the broker has nothing left to do until a client asks or time passes.
+        """Wait until no group rebalances, and the broker has no work until a request comes or time passes.
 
         Raises `NotInTime`.
         """
         self._result(self._begin(lambda server: server.waiting.until_idle(timeout_s)), timeout_s)
 
     def reset(self) -> None:
-        """Put it back to how it was at its start: no topics, no groups, no changed settings, all nodes up.
+        """Reset the broker to its state at the start: no topics, no groups, no changed settings, all nodes up.
 
-        Connections stay, and consumers that are still there join again. The timeline begins anew.
+        Connections stay, and connected consumers join again. The timeline starts again.
         """
         self.run(lambda server: server.reset())
 
     def restore(self, to: Snapshot) -> None:
-        """Have topics and groups as they were at the snapshot, of this broker or of another. Sessions begin anew.
+        """Go back to a snapshot of topics and groups, of this broker or of another. Session timeouts start again.
 
         Raises `SnapshotRefused`.
         """
@@ -78,7 +78,7 @@ class Looking(Seeing):
     # --- the way inside ---
 
     def look(self, at: Callable[[Server], T]) -> T:
-        """Call this in the broker's event loop and return what it returns."""
+        """Call this function in the broker's event loop and return its result."""
 
         async def call(server: Server) -> T:
             return at(server)
@@ -86,7 +86,7 @@ class Looking(Seeing):
         return self._result(self._begin(call), 0)
 
     def wait(self, condition: Condition[T], timeout_s: float) -> T:
-        """Return what there is when the condition holds. Raises `NotInTime`."""
+        """Wait until the condition is true, and return its result. Raises `NotInTime`."""
         return self._result(self._begin(lambda server: server.waiting.until(condition, timeout_s)), timeout_s)
 
     def wait_in_loop(self, condition: Condition[T], timeout_s: float) -> Awaitable[T]:
@@ -94,7 +94,7 @@ class Looking(Seeing):
         return self.run_in_loop(lambda server: server.waiting.until(condition, timeout_s))
 
     def run(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
-        """Run a coroutine in the broker's event loop and return what it returns."""
+        """Run a coroutine in the broker's event loop and return its result."""
         return self._result(self._begin(work), 0)
 
     def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Awaitable[T]:

@@ -25,33 +25,33 @@ class Seeing:
 
     @property
     def transactions(self) -> list[TransactionView]:
-        """All transactional ids there are, and how their transactions stand."""
+        """All transactional ids, with the states of their transactions."""
         from ottla.broker.state.transactions import look_at_transactions
 
         return self.look(lambda server: look_at_transactions(server.services))
 
     @property
     def connections(self) -> list[ConnectionView]:
-        """Who is connected, and what clients have said of themselves."""
+        """The connections, with the names and versions of their client libraries."""
         from ottla.broker.state.connections import look_at_connections
 
         return self.look(lambda server: look_at_connections(server.connections))
 
     @property
     def timeline(self) -> Timeline:
-        """What has happened since the start, in order; printed, it is a table. It can be had when all is over, too."""
+        """All events since the start, in order; printed, they are a table. Available after the stop, too."""
         return self.timeline_since(0)
 
     def mark(self) -> int:
-        """This moment, for `since`: what happens from now on."""
+        """A mark of this moment, for `since`: only later events count."""
         return perf_counter_ns()
 
     def requests(
         self, api: str = "*", *, group: str | None = None, client_id: str | None = None, since: int = 0
     ) -> list[ReceivedRequest]:
-        """What clients have asked, decoded, with what they were answered: the last some thousands, in order.
+        """The last 5,000 requests with their answers, decoded, in order.
 
-        api: by Kafka's name, such as OffsetCommit. since: after this `mark()`. A `*` stands for anything. For a broker
+        api: by Kafka's name, such as OffsetCommit. since: after this `mark()`. A `*` matches any text. For a broker
         made with record_requests=True; else raises `RuntimeError`.
         """
         from ottla.testing.requests import requests_of
@@ -69,7 +69,7 @@ class Seeing:
         at_least: int | None = None,
         at_most: int | None = None,
     ) -> None:
-        """Assert how many such requests have come, at least one unless a number is given; they are those of `requests`.
+        """Assert the number of such requests, as in `requests`; by default at least one.
 
         Raises `AssertionError` with the timeline.
         """
@@ -92,20 +92,20 @@ class Seeing:
         """Assert that nothing of this kind has happened, in this group, to this member, and with these details.
 
         kind: such as group.member.removed; docs/logs.md has them all, and their details. since: after this
-        `kafka.mark()`. A `*` stands for anything. Raises `AssertionError` with the timeline.
+        `kafka.mark()`. A `*` matches any text. Raises `AssertionError` with the timeline.
         """
         from ottla.testing.asserting import assert_never
 
         assert_never(self.timeline_since(since), kind, group=group, member=member, **details)
 
     def snapshot(self) -> Snapshot:
-        """All topics and groups as they are now, to go back to. Raises `SnapshotRefused` where logs are on disk."""
+        """A snapshot of all topics and groups, for `restore`. Raises `SnapshotRefused` if logs are on disk."""
         from ottla.broker.state.snapshot import snapshot
 
         return self.look(lambda server: snapshot(server.parts))
 
     def move_leader(self, topic: str, partition: int, *, to: int) -> None:
-        """Have the node `to` lead this partition, as after a reassignment.
+        """Make the node `to` the leader of this partition, as after a reassignment.
 
         Raises `NoSuchTopic`, and `ChangeRefused` if the node is not up.
         """
@@ -116,9 +116,9 @@ class Seeing:
     # --- the way inside ---
 
     def look(self, at: Callable[[Server], T], /) -> T:
-        """Call this in the broker's event loop and return what it returns."""
+        """Call this function in the broker's event loop and return its result."""
         raise NotImplementedError
 
     def timeline_since(self, mark: int, /) -> Timeline:
-        """What has happened since this mark."""
+        """The events since this mark."""
         raise NotImplementedError

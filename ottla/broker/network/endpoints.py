@@ -37,9 +37,9 @@ _PROTOCOLS: Final = (_PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MAP: Final = "listener.security.protocol.map"
 
 #: [NAME[:PROTOCOL]://]HOST:PORT
-_OPTION: Final = re.compile(r"(?:([\w.-]+)(?::(\w+))?://)?(.*)", re.ASCII | re.DOTALL)
+_OPTION: Final = r"(?:([\w.-]+)(?::(\w+))?://)?(.*)"
 #: Kafka: SocketServerConfigs.URI_PARSE_REGEXP. The host may be empty.
-_URI: Final = re.compile(r"([\w.-]+)://\[?([0-9a-zA-Z\-%._:]*)\]?:([0-9]{1,5})", re.ASCII)
+_URI: Final = r"([\w.-]+)://\[?([0-9a-zA-Z\-%._:]*)\]?:([0-9]{1,5})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +290,7 @@ def _check_inter_broker(endpoints: Sequence[Endpoint], settings: Settings) -> No
 
 def _read_option(text: str, option: str) -> tuple[str, str | None, Address]:
     """(name or "", protocol or None, address) of [NAME[:PROTOCOL]://]HOST:PORT."""
-    match = _OPTION.fullmatch(text)
+    match = re.fullmatch(_OPTION, text, re.ASCII | re.DOTALL)
     assert match is not None, "it takes every text"
     name, protocol, address = match.groups()
     return (name or "").upper(), protocol and protocol.upper(), Address.parse(address, option)
@@ -298,7 +298,7 @@ def _read_option(text: str, option: str) -> tuple[str, str | None, Address]:
 
 def _read_uris(setting: str, uris: Iterable[str]) -> Iterable[tuple[str, Address]]:
     for uri in uris:
-        match = _URI.fullmatch(uri)
+        match = re.fullmatch(_URI, uri, re.ASCII)
         if match is None or int(match[3]) > PORT_MAX:
             raise ConfigError(
                 f"{setting}: {uri} is not NAME://HOST:PORT; write for example {setting}=PLAINTEXT://127.0.0.1:9092"

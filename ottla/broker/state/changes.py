@@ -43,7 +43,7 @@ _OFFSET_MAX = (1 << 63) - 1
 
 
 class ChangeRefused(ValueError):
-    """What was wanted can't be done; the text says why."""
+    """The change is not possible; the text says why."""
 
 
 def create_topic(

@@ -23,9 +23,9 @@ _HEAD: Final = """\
 
 # `ottla.testing`, name by name
 
-[testing.md](testing.md) shows by task how these are used. The pytest fixtures `kafka`, `ottla_broker` and
+[testing.md](testing.md) shows how to use these, task by task. The pytest fixtures `kafka`, `ottla_broker` and
 `kafka_session` are a [`Broker`](#broker); `async_kafka` is an [`AsyncKafka`](#asynckafka). The marker `kafka` takes
-what `Broker` takes.
+the arguments of `Broker`.
 
 """
 #: What a name is reached by, in the order of the page.

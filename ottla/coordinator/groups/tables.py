@@ -7,14 +7,13 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Mapping
-from enum import Enum
 from typing import Final
 
+from ottla import markdown
 from ottla.coordinator.classic import decisions, events, states
-from ottla.coordinator.classic.decisions import Answer, Cell, Situation
+from ottla.coordinator.classic.decisions import Answer
 from ottla.coordinator.classic.events import Request
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.groups.refusals import REFUSALS, Outside
@@ -25,6 +24,7 @@ from ottla.coordinator.offsets.events import (
     OffsetFetchRequested,
     TxnOffsetCommitRequested,
 )
+from ottla.coordinator.pages import answers_section, shown, states_section
 from ottla.coordinator.write_errors import FETCH_WRITE_ERRORS, GROUP_WRITE_ERRORS, WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
 
@@ -68,62 +68,31 @@ def document() -> str:
     """The whole page."""
     sections = [
         _INTRODUCTION,
-        _states(),
-        _table("Heartbeat", decisions.HEARTBEAT, note=_SESSION_NOTE),
-        _table("JoinGroup", decisions.JOIN, first="sender; the first row that applies counts"),
-        _table("SyncGroup", decisions.SYNC),
-        _table("LeaveGroup, member by member", decisions.LEAVE, first="member to remove"),
-        _table("OffsetCommit", decisions.OFFSET_COMMIT, note=_SESSION_NOTE),
-        _table("TxnOffsetCommit", decisions.TXN_OFFSET_COMMIT),
-        _table("OffsetDelete", decisions.OFFSET_DELETE, first="group"),
+        states_section(states, also_to_itself=False),
+        answers_section("Heartbeat", decisions.HEARTBEAT, show=_shown) + "\n" + _SESSION_NOTE,
+        answers_section("JoinGroup", decisions.JOIN, first="sender; the first row that applies counts"),
+        answers_section("SyncGroup", decisions.SYNC),
+        answers_section("LeaveGroup, member by member", decisions.LEAVE, first="member to remove"),
+        answers_section("OffsetCommit", decisions.OFFSET_COMMIT, show=_shown) + "\n" + _SESSION_NOTE,
+        answers_section("TxnOffsetCommit", decisions.TXN_OFFSET_COMMIT),
+        answers_section("OffsetDelete", decisions.OFFSET_DELETE, first="group"),
         _deletion(),
-        _table("When the retention of a committed offset starts", decisions.EXPIRY, first="group"),
+        answers_section("When the retention of a committed offset starts", decisions.EXPIRY, first="group"),
         _refusals(),
         _write_errors(),
     ]
     return "\n".join(sections)
 
 
-def _states() -> str:
-    """The picture at the head of `states`, and what leads from each state to another."""
-    picture = inspect.cleandoc(states.__doc__ or "").partition("\n\n")[2].rpartition("\n\nKafka: ")[0]
-    rows = [
-        [state.value, target.value, when]
-        for state, targets in states.TRANSITIONS.items()
-        for target, when in targets.items()
-        if target is not state
-    ]
-    return f"## States\n\n```text\n{picture}\n```\n\n" + _rows(["from", "to", "when"], rows)
-
-
-def _table(
-    title: str,
-    table: Mapping[GroupState, Mapping[Situation, Cell]],
-    *,
-    first: str = "sender",
-    note: str = "",
-) -> str:
-    """A row for each situation, a column for each state."""
-    situations = table[GroupState.EMPTY]
-    rows = [
-        [str(situation.value), *(_cell(table[state][situation]) for state in GroupState)] for situation in situations
-    ]
-    text = f"## {title}\n\n" + _rows([first, *(state.value for state in GroupState)], rows)
-    return f"{text}\n{note}" if note else text
-
-
-def _cell(cell: object) -> str:
+def _shown(cell: object) -> str:
     if isinstance(cell, Answer):
         return cell.error.name + (" †" if cell.keeps_session else "")
-    if isinstance(cell, ErrorCode):
-        return cell.name
-    assert isinstance(cell, Enum)
-    return str(cell.value)
+    return shown(cell)
 
 
 def _deletion() -> str:
     rows = [[state.value, decisions.DELETE_GROUP[state].name] for state in GroupState]
-    return "## DeleteGroups\n\n" + _rows(["state", "answer"], rows)
+    return "## DeleteGroups\n\n" + markdown.table(["state", "answer"], rows)
 
 
 def _refusals() -> str:
@@ -132,19 +101,16 @@ def _refusals() -> str:
 
     rows = [[_APIS[kind], *(cell(refused[outside]) for outside in Outside)] for kind, refused in REFUSALS.items()]
     text = "## Requests that don't get to a group\n\nThe first column that applies counts; – is not refused.\n\n"
-    return text + _rows(["request", *(outside.value for outside in Outside)], rows) + "\n" + _COMMIT_NOTE
+    return text + markdown.table(["request", *(outside.value for outside in Outside)], rows) + "\n" + _COMMIT_NOTE
 
 
 def _write_errors() -> str:
     columns = (GROUP_WRITE_ERRORS, WRITE_ERRORS, FETCH_WRITE_ERRORS)
     rows = [[error.name, *(column.get(error, error).name for column in columns)] for error in FETCH_WRITE_ERRORS]
     header = ["error of the log", "JoinGroup, SyncGroup", "other requests", "OffsetFetch of stable offsets"]
-    return "## When the log refuses a write\n\nAll other errors are answered unchanged.\n\n" + _rows(header, rows)
-
-
-def _rows(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "".join("| " + " | ".join(cells) + " |\n" for cells in lines)
+    return "## When the log refuses a write\n\nAll other errors are answered unchanged.\n\n" + markdown.table(
+        header, rows
+    )
 
 
 if __name__ == "__main__":

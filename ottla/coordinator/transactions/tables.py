@@ -7,18 +7,14 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Mapping
-from enum import Enum
 from typing import Final
 
+from ottla import markdown
+from ottla.coordinator.pages import answers_section, states_section
 from ottla.coordinator.transactions import decisions, states
-from ottla.coordinator.transactions.decisions import Cell, Situation
 from ottla.coordinator.transactions.refusals import REFUSALS
-from ottla.coordinator.transactions.states import TransactionState
 from ottla.coordinator.write_errors import TRANSACTION_WRITE_ERRORS
-from ottla.protocol.errors import ErrorCode
 
 _INTRODUCTION: Final = """\
 # Transactions: states and answers
@@ -56,13 +52,13 @@ def document() -> str:
     """The whole page."""
     sections = [
         _INTRODUCTION,
-        _states(),
-        _table("InitProducerId", decisions.INIT_PRODUCER_ID, "sender"),
-        _table("AddPartitionsToTxn, AddOffsetsToTxn", decisions.ADD_PARTITIONS, "sender"),
+        states_section(states, also_to_itself=True),
+        answers_section("InitProducerId", decisions.INIT_PRODUCER_ID),
+        answers_section("AddPartitionsToTxn, AddOffsetsToTxn", decisions.ADD_PARTITIONS),
         _ADD_NOTE,
-        _table("Is a partition part of the transaction?", decisions.VERIFY_PARTITIONS, "sender"),
-        _table("EndTxn before v5", decisions.END, "sender"),
-        _table("EndTxn from v5 on", decisions.BUMPING_END, "sender"),
+        answers_section("Is a partition part of the transaction?", decisions.VERIFY_PARTITIONS),
+        answers_section("EndTxn before v5", decisions.END),
+        answers_section("EndTxn from v5 on", decisions.BUMPING_END),
         _TIME,
         _refusals(),
         _write_errors(),
@@ -71,41 +67,14 @@ def document() -> str:
     return "\n".join(sections)
 
 
-def _states() -> str:
-    """The picture at the head of `states`, and what leads from each state to which."""
-    picture = inspect.cleandoc(states.__doc__ or "").partition("\n\n")[2].rpartition("\n\nKafka: ")[0]
-    rows = [
-        [state.value, target.value, when]
-        for state, targets in states.TRANSITIONS.items()
-        for target, when in targets.items()
-    ]
-    return f"## States\n\n```text\n{picture}\n```\n\n" + _rows(["from", "to", "when"], rows)
-
-
-def _table(title: str, table: Mapping[TransactionState, Mapping[Situation, Cell]], first: str) -> str:
-    """A row for each situation, a column for each state."""
-    rows = [
-        [str(situation.value), *(_cell(table[state][situation]) for state in TransactionState)]
-        for situation in table[TransactionState.EMPTY]
-    ]
-    return f"## {title}\n\n" + _rows([first, *(state.value for state in TransactionState)], rows)
-
-
-def _cell(cell: object) -> str:
-    if isinstance(cell, ErrorCode):
-        return cell.name
-    assert isinstance(cell, Enum)
-    return str(cell.value)
-
-
 def _refusals() -> str:
     rows = [[outside.value, error.name] for outside, error in REFUSALS.items()]
-    return "## Requests that are refused first\n\n" + _rows(["reason", "answer"], rows) + "\n" + _UNKNOWN
+    return "## Requests that are refused first\n\n" + markdown.table(["reason", "answer"], rows) + "\n" + _UNKNOWN
 
 
 def _write_errors() -> str:
     rows = [[error.name, answer.name] for error, answer in TRANSACTION_WRITE_ERRORS.items()]
-    return "## When the log refuses a write\n\n" + _rows(["error of the log", "answer"], rows)
+    return "## When the log refuses a write\n\n" + markdown.table(["error of the log", "answer"], rows)
 
 
 def _versions() -> str:
@@ -113,12 +82,7 @@ def _versions() -> str:
     text = (
         "## Older clients\n\nBefore these versions the answer is INVALID_PRODUCER_EPOCH instead of PRODUCER_FENCED.\n\n"
     )
-    return text + _rows(["request", "since"], rows)
-
-
-def _rows(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "".join("| " + " | ".join(cells) + " |\n" for cells in lines)
+    return text + markdown.table(["request", "since"], rows)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ class SimulatedBroker(AsyncLooking, Faulting):
 
     @property
     def bootstrap_servers(self) -> str:
-        """What to give to clients."""
+        """The `bootstrap.servers` for clients."""
         return self._server.bootstrap
 
     @property
