@@ -51,7 +51,7 @@ def lines(results: dict[str, Any]) -> list[str]:
         *(f"| {mark} | {meaning} |" for mark, meaning in _LEGEND),
         "",
         "In the tables below each column with a version is Ottla's. The last column is Kafka's: what came of the story",
-        "with all versions that have it, and which of them are different.",
+        "with all versions that have played it, and which of them are different.",
         *(line for name, of_one in by_client.items() for line in _client(name, of_one)),
     ]
 
@@ -98,14 +98,15 @@ def _mark(row: Row, side: str, story: str) -> str:
 
 
 def _kafka(rows: Sequence[Row], story: str) -> str:
-    """What came of a story with Kafka: the same for all versions that have it, or which ones are the others."""
+    """What came of a story with Kafka: the same for all versions that have played it, or which ones are the others."""
     marks = {str(row["version"]): _mark(row, "kafka", story) for row in rows}
-    of_those_that_can = {version: mark for version, mark in marks.items() if mark != _MARKS[HAS_NONE]}
-    kinds = set(of_those_that_can.values())
-    if len(kinds) <= 1:
-        return next(iter(kinds), _MARKS[HAS_NONE])
-    others = (f"{mark} {version}" for version, mark in of_those_that_can.items() if mark != _MARKS[PASSED])
-    return f"✓, but {', '.join(others)}"
+    played = {version: mark for version, mark in marks.items() if mark not in (_MARKS[HAS_NONE], _NOT_RUN)}
+    kinds = set(played.values())
+    if len(kinds) > 1:
+        others = (f"{mark} {version}" for version, mark in played.items() if mark != _MARKS[PASSED])
+        return f"✓, but {', '.join(others)}"
+    unplayed = _MARKS[HAS_NONE] if _MARKS[HAS_NONE] in marks.values() else _NOT_RUN
+    return next(iter(kinds), unplayed)
 
 
 def _footnotes(rows: Sequence[Row]) -> Iterable[str]:

@@ -83,7 +83,7 @@ class Stage:
     def member_ids(self, group: str) -> dict[str, str]:
         """The members of a group by their instance ids."""
         members = self._backstage.group(group).members
-        return {member.group_instance_id: member.member_id for member in members}
+        return {str(member.group_instance_id): member.member_id for member in members}
 
     def committed(self, group: str, topic: str) -> int:
         """The offset that a group has committed in partition 0 of a topic; -1: none."""

@@ -90,6 +90,7 @@ def static(stage: Stage) -> None:
     again.until(lambda: again.holds == held, "the member that came back holds what it held")
     after = stage.member_ids(group_id)
     assert len(ana.rebalances) == told, "the other member was told of a rebalance"
+    assert after.keys() == before.keys() == {"ana", "bo"}, f"the members are {sorted(after)}"
     assert after["ana"] == before["ana"], "the other member is another one now"
     assert after["bo"] != before["bo"], "the member that came back was not let in anew"
 

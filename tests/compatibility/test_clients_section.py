@@ -50,10 +50,11 @@ def test_an_outcome_has_its_mark_beside_kafkas(outcome: str, shown: str) -> None
     ],
 )
 def test_kafkas_column_is_about_all_versions(outcomes: tuple[str, str], shown: str) -> None:
-    """It says which version is different, and leaves out those that have no such thing."""
+    """It says which version is different, and leaves out those that have no such thing, or were not run."""
     versions = zip(("2.3.3", "3.0.12"), outcomes, strict=True)
     rows = [{"version": version, "ottla": side(), "kafka": side(group=outcome)} for version, outcome in versions]
     assert f"| group | ✓ | ✓ | {shown} |" in printed_rows(*rows)
+    assert f"| group | ✓ | ✓ | not run | {shown} |" in printed_rows(*rows, {"version": "3.1.0"})
 
 
 def test_why_something_failed_is_told_below_the_table() -> None:
