@@ -17,7 +17,7 @@ from __future__ import annotations
 import struct
 from functools import lru_cache
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.broker.partition_access import find_partition
 from ottla.log.partition_answers import AppendResult
@@ -55,17 +55,9 @@ _pack_offsets: Final = Struct(">qqq").pack
 _MARKED: Final = AppendResult(NONE, 0x0123456789ABCDEF, log_append_time_ms=-1, log_start_offset=0x7EDCBA9876543210)
 
 
-class _Found(NamedTuple):
-    """What a plain request says."""
-
-    transactional_id: str | None
-    acks: int
-    #: The topic's name or id.
-    key: str | bytes
-    partition: int
-    #: Where in the frame its batch begins and ends.
-    start: int
-    end: int
+#: What a plain request says: transactional id, acks, the topic's name or id, the partition; and where in the frame its
+#: batch begins and ends.
+_Found: TypeAlias = tuple[str | None, int, str | bytes, int, int, int]
 
 
 def answer_plain(frame: bytes, position: int, version: int, node: BrokerNode) -> bytes | None:
@@ -100,7 +92,7 @@ def answer_plain(frame: bytes, position: int, version: int, node: BrokerNode) ->
         return None
     verification = None
     if transactional_id is not None:
-        from ottla.broker.transactions.plain_admission import admit_plain
+        from ottla.broker.plain_admission import admit_plain
 
         admitted = admit_plain(node, transactional_id, partition, header, version, wall_ms)
         if admitted is None:
@@ -138,7 +130,7 @@ def _find(frame: bytes, position: int, _version: int) -> _Found | None:
     if partitions != 1 or start + size_bytes != len(frame):
         return None
     key = frame[position:name_end].decode("utf-8", "replace")
-    return _Found(transactional_id, acks, key, index, start, len(frame))
+    return transactional_id, acks, key, index, start, len(frame)
 
 
 def _find_flexible(frame: bytes, position: int, version: int) -> _Found | None:
@@ -168,7 +160,7 @@ def _find_flexible(frame: bytes, position: int, version: int) -> _Found | None:
     end = len(frame) - len(_NO_TAGS)
     if partitions != 2 or start + size_bytes - 1 != end or frame[end:] != _NO_TAGS:
         return None
-    return _Found(transactional_id, acks, key, index, start, end)
+    return transactional_id, acks, key, index, start, end
 
 
 @lru_cache(maxsize=1024)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ottla.broker.assembly import Assembly, assemble
 from ottla.broker.doors import Doors
 from ottla.broker.housekeeping import Housekeeping, close_idle_connections
-from ottla.broker.log_lines import write_log_lines
+from ottla.broker.log_lines import LogLines
 from ottla.broker.network.endpoints import Endpoint, check_ports
 from ottla.broker.network.listener import Shared
 from ottla.broker.opening import begin_to_jump, bind_control, open_data_dir, open_journal, plant_seed
@@ -90,7 +90,7 @@ class Server:
         self.clock = clock or SystemClock()
         #: What happens in it, from before it runs until after it has.
         self.events = Stream(self.clock.now_ms, self.clock.wall_ms)
-        write_log_lines(self.events, log)
+        self._log_lines = LogLines(self.events, log)
         #: What it is made of, once it runs.
         self.parts: Assembly
         self._assemble = partial(
@@ -184,8 +184,11 @@ class Server:
         Raises `MachineRefused` if a socket, the journal, the data directory or the seed can't be had, and `ConfigError`
         if the control API would be open to other machines, or the seed makes no sense.
         """
-        self.parts = self._assemble(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        self.parts = self._assemble(loop)
         with ExitStack() as at_end:
+            at_end.callback(self._log_lines.write_at_once)
+            self._log_lines.write_soon(loop.call_soon)
             at_end.callback(self.timer.close)
             at_end.callback(self._doors.stop_accepting)
             if self._journal_path is not None:

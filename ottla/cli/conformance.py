@@ -52,7 +52,7 @@ def add_to(commands: Any) -> None:
         help="a difference counts if it appears in this many tries (default: 3)",
     )
     parser.add_argument(
-        "--patience", metavar="SECONDS", type=float, default=5.0, help="wait so long for an answer (default: 5)"
+        "--patience", metavar="SECONDS", type=float, default=5.0, help="how long to wait for an answer (default: 5)"
     )
     parser.add_argument("--against", metavar="HOST:PORT", help="compare with this broker instead of recorded answers")
     parser.add_argument(

@@ -288,8 +288,8 @@ def _tell_of_first_wait(events: Stream) -> None:
             Kind.GROUP_DELAY_BEGUN,
             group_id=event.details["group_id"],
             delay_ms=delay_ms,
-            reason="a group that was empty waits so long for more members, as in Kafka; "
-            "--set group.initial.rebalance.delay.ms=0 has it begin at once",
+            reason="an empty group waits this long for more members before its first rebalance, as in Kafka; "
+            "--set group.initial.rebalance.delay.ms=0 turns this off",
         )
 
     stop = events.read(look, [Kind.GROUP_REBALANCE_STARTED])

@@ -11,7 +11,7 @@ import pytest
 
 from ottla.cli import main
 from ottla.conformance.scripts import heartbeat
-from tests.cli.toy_broker import Failure, ToyBroker
+from tests.support.toy_broker import Failure, ToyBroker
 
 _SCRIPT = heartbeat.heartbeat_without_a_group.__name__
 

@@ -142,16 +142,16 @@ def class_path() -> str:
 
 
 @contextmanager
-def kafka(settings: Mapping[str, str] | None = None) -> Iterator[KafkaProcess]:
+def kafka(settings: Mapping[str, str] | None = None, *, jars: Jars = BROKER_JARS) -> Iterator[KafkaProcess]:
     """A fresh Kafka for the length of the `with`; `settings` override or extend server.properties."""
     with tempfile.TemporaryDirectory(prefix="ottla-kafka-") as directory:
-        properties, bootstrap = format_storage(Path(directory), settings or {})
-        with running(properties, bootstrap) as broker:
+        properties, bootstrap = format_storage(Path(directory), settings or {}, jars=jars)
+        with running(properties, bootstrap, jars=jars) as broker:
             wait_until_serving(broker)
             yield broker
 
 
-def format_storage(directory: Path, settings: Mapping[str, str]) -> tuple[Path, str]:
+def format_storage(directory: Path, settings: Mapping[str, str], *, jars: Jars = BROKER_JARS) -> tuple[Path, str]:
     """Prepare `directory` for one node; returns its server.properties and its future bootstrap address."""
     port, controller_port = free_ports(2)
     bootstrap, controller = f"127.0.0.1:{port}", f"127.0.0.1:{controller_port}"
@@ -169,7 +169,7 @@ def format_storage(directory: Path, settings: Mapping[str, str]) -> tuple[Path, 
     }
     properties.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
     done = subprocess.run(
-        ["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", class_path(), "kafka.tools.StorageTool",
+        ["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", jars.class_path(), "kafka.tools.StorageTool",
          "format", "--standalone", "--cluster-id", CLUSTER_ID, "--config", properties],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -179,13 +179,13 @@ def format_storage(directory: Path, settings: Mapping[str, str]) -> tuple[Path, 
 
 
 @contextmanager
-def running(properties: Path, bootstrap: str) -> Iterator[KafkaProcess]:
+def running(properties: Path, bootstrap: str, *, jars: Jars = BROKER_JARS) -> Iterator[KafkaProcess]:
     """The JVM alone, from the moment it is started: it does not serve yet."""
     log_path = properties.with_name("kafka.log")
     with log_path.open("wb") as log:
         process = subprocess.Popen(
             ["java", "-Xms1g", "-Xmx1g", "-XX:+UseG1GC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-             "-cp", class_path(), "kafka.Kafka", properties],
+             "-cp", jars.class_path(), "kafka.Kafka", properties],
             stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     try:

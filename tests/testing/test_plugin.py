@@ -115,7 +115,7 @@ def test_failed_test_shows_what_happened(tmp_path: Path) -> None:
         plugins=(),
     )
     assert "3 failed, 1 passed" in said
-    assert said.count("What the broker has to tell") == 2
+    assert said.count("Events of the broker") == 2
     assert said.count("topic orders created, 1 partition\n") == 1
     assert said.count("topic bills created, 1 partition\n") == 1
     assert said.count("topic tables created, 1 partition\n") == 1

@@ -1,4 +1,5 @@
 // kfake runs one fake broker of github.com/twmb/franz-go/pkg/kfake on a free port of 127.0.0.1 until SIGTERM.
+// Its arguments are settings of the broker: NAME=VALUE.
 package main
 
 import (
@@ -6,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -13,7 +15,14 @@ import (
 
 func main() {
 	listen := func(network, _ string) (net.Listener, error) { return net.Listen(network, "127.0.0.1:0") }
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.ListenFn(listen), kfake.AllowAutoTopicCreation())
+	settings := map[string]string{}
+	for _, argument := range os.Args[1:] {
+		name, value, _ := strings.Cut(argument, "=")
+		settings[name] = value
+	}
+	cluster, err := kfake.NewCluster(
+		kfake.NumBrokers(1), kfake.ListenFn(listen), kfake.AllowAutoTopicCreation(), kfake.BrokerConfigs(settings),
+	)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -13,7 +13,7 @@ import pytest
 import uvloop
 
 from ottla.broker.doors import Doors
-from ottla.broker.log_lines import write_log_lines
+from ottla.broker.log_lines import LogLines
 from ottla.broker.network import listener
 from ottla.broker.network.call import Call
 from ottla.broker.network.connection import Connection
@@ -49,7 +49,7 @@ async def test_addresses_of_one_name_get_the_same_free_port() -> None:
 async def test_requests_are_told_to_the_log_at_the_level_debug_only(level: str, call_class: type[Call]) -> None:
     """At any other level a request is a plain call, which knows nothing of the log."""
     scene = Scene()
-    write_log_lines(scene.events, make_log(level))
+    LogLines(scene.events, make_log(level))
     assert Listener(scene.nodes[1], Shared()).new_call is call_class
 
 
