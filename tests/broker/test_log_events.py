@@ -181,7 +181,7 @@ def test_a_client_that_speaks_something_else_is_told_of_once_in_a_while() -> Non
     """For each protocol it tries, in whatever order."""
     log, clock = Log(), VirtualClock()
     events = Stream(clock.now_ms, clock.wall_ms)
-    write_log_lines(events, log)
+    LogLines(events, log)
     for reason in ("TLS", "HTTP", "TLS", "HTTP"):
         events.tell(Kind.CONNECTION_FOREIGN, node_id=1, client_host="/10.0.0.7", reason=reason)
     assert [keys["reason"] for _, keys in log.events] == ["TLS", "HTTP"]
