@@ -38,7 +38,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="ottla-card-") as directory:
             matrix.play(clients, brokers, certificate.make_certificate(Path(directory)))
     finally:
-        _keep(stamp, matrix.rows, clients)
+        keep(stamp, matrix.rows, clients)
     print(f"card: {page.write()} is printed", file=sys.stderr)
     return 0
 
@@ -48,7 +48,7 @@ def _kept() -> Rows:
     return {(row["client"], row["version"]): row for row in load(RESULTS).get("rows", ())}
 
 
-def _keep(stamp: Stamp, rows: Rows, played: Sequence[Client]) -> None:
+def keep(stamp: Stamp, rows: Rows, played: Sequence[Client]) -> None:
     """Write the rows of these clients, and of the others what is kept by now. What isn't played any more goes."""
     kept = _kept()
     of_clients = {client.name for client in played}

@@ -50,9 +50,8 @@ def lines(results: dict[str, Any]) -> list[str]:
         "| --- | --- |",
         *(f"| {mark} | {meaning} |" for mark, meaning in _LEGEND),
         "",
-        "In the tables below each column with a version is Ottla's. The last column is Kafka's: "
-        "what came of the story with",
-        "all versions that have it, and which of them are different.",
+        "In the tables below each column with a version is Ottla's. The last column is Kafka's: what came of the story",
+        "with all versions that have it, and which of them are different.",
         *(line for name, of_one in by_client.items() for line in _client(name, of_one)),
     ]
 

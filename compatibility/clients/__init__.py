@@ -11,7 +11,7 @@ from compatibility.clients.confluent_kafka import CONFLUENT_KAFKA
 from compatibility.clients.go import FRANZ_GO, KAFKA_GO, SARAMA
 from compatibility.clients.java import KAFKA_CLIENTS
 from compatibility.clients.kafka_python import KAFKA_PYTHON
-from compatibility.clients.node import KAFKAJS
+from compatibility.clients.node import KAFKAJS, PLATFORMATIC
 
 __all__ = ["CLIENTS", "Client", "InstallError", "Installed", "has"]
 
@@ -24,4 +24,5 @@ CLIENTS: Final[Sequence[Client]] = (
     SARAMA,
     KAFKA_GO,
     KAFKAJS,
+    PLATFORMATIC,
 )

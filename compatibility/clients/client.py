@@ -56,7 +56,7 @@ class InstallError(Exception):
 def has(client: Client, version: str, story: str) -> bool:
     """Whether this version has what the story is about."""
     first = client.since.get(story, version)
-    return first is not None and _numbers(version) >= _numbers(first)
+    return first is not None and numbers(version) >= numbers(first)
 
 
 def run(command: Sequence[str | Path], cwd: Path = ROOT) -> None:
@@ -72,5 +72,6 @@ def run(command: Sequence[str | Path], cwd: Path = ROOT) -> None:
         raise InstallError(f"{Path(command[0]).name} failed: {' '.join(last)}")
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def numbers(version: str) -> tuple[int, ...]:
+    """A version, to be compared: v1.2.3 is (1, 2, 3)."""
     return tuple(int(number) for number in version.removeprefix("v").split("."))

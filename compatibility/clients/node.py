@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from compatibility.clients.client import CACHE, PROGRAMS, Installed, run
+from compatibility.clients.client import CACHE, PROGRAMS, Installed, numbers, run
 from tests.support.fetching import fetching
 
 
@@ -18,13 +19,16 @@ class NodeLibrary:
     #: Its file in `programs/js`.
     program: str
     since: Mapping[str, str | None]
+    #: By version: the first Node that runs it, if not every Node does that is still maintained.
+    node_from: Mapping[str, str] = field(default_factory=dict)
     language: str = "JavaScript"
 
     def missing(self, version: str) -> str | None:
         for tool in ("npm", "node"):
             if shutil.which(tool) is None:
                 return f"needs `{tool}`, which is not on the PATH"
-        return None
+        first = self.node_from.get(version)
+        return None if first is None or _node() >= numbers(first) else f"needs Node {first} or newer"
 
     def install(self, version: str) -> Installed:
         directory = CACHE / f"{self.name}-{version}"
@@ -37,9 +41,21 @@ class NodeLibrary:
         return Installed(("node", str(PROGRAMS / "js" / self.program)), {"NODE_PATH": str(modules)})
 
 
+def _node() -> tuple[int, ...]:
+    """The version of the Node that is here."""
+    return numbers(subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip())
+
+
 KAFKAJS: Final = NodeLibrary(
     "kafkajs",
     versions=("1.16.0", "2.0.2", "2.2.4"),
     program="kafkajs.js",
     since={"static": None, "new groups": None},
+)
+PLATFORMATIC: Final = NodeLibrary(
+    "@platformatic/kafka",
+    versions=("1.35.0", "2.12.1"),
+    program="platformatic.js",
+    since={},
+    node_from={"2.12.1": "22.22.0"},
 )
