@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from ottla.broker.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
-from ottla.broker.configs.resources import RESOURCE_TYPES, ConfigResource, Operation, ResourceType
+from ottla.broker.configs.resource import RESOURCE_TYPES, ConfigResource, Operation, ResourceType
 from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
 from ottla.pacing import paced

@@ -17,7 +17,8 @@ Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.legacyAlterCon
 from __future__ import annotations
 
 from ottla.broker.configs.changes import change_each, check_keys, check_may_alter
-from ottla.broker.configs.resources import ResourceType, find_resource
+from ottla.broker.configs.resource import ResourceType
+from ottla.broker.configs.resources import find_resource
 from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
 from ottla.protocol.errors import ErrorCode

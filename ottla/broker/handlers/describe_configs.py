@@ -15,7 +15,8 @@ Kafka: ConfigHelper.handleDescribeConfigsRequest.
 from __future__ import annotations
 
 from ottla.broker.configs.entries import TYPE_NUMBERS, ConfigEntry
-from ottla.broker.configs.resources import RESOURCE_TYPES, find_resource
+from ottla.broker.configs.resource import RESOURCE_TYPES
+from ottla.broker.configs.resources import find_resource
 from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
 from ottla.pacing import paced

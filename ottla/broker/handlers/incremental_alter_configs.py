@@ -15,7 +15,8 @@ Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlt
 from __future__ import annotations
 
 from ottla.broker.configs.changes import change_each, changed, check_keys, check_may_alter
-from ottla.broker.configs.resources import Operation, find_resource
+from ottla.broker.configs.resource import Operation
+from ottla.broker.configs.resources import find_resource
 from ottla.broker.network.call import Call
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.incremental_alter_configs import (

@@ -16,7 +16,7 @@ from typing import Final
 
 from ottla.broker.access import allows_on_cluster
 from ottla.broker.authorizer import AclOperation
-from ottla.broker.configs.resources import RESOURCE_TYPES, ResourceType
+from ottla.broker.configs.resource import RESOURCE_TYPES, ResourceType
 from ottla.broker.network.call import Call
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
